@@ -1,0 +1,46 @@
+# Every target sets up what it needs by itself and is quick when nothing changed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Worker processes of the test run: kernels and BLAS are then held to one thread each (tests/conftest.py).
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench clean
+
+help:
+	@echo "make demo    cluster a bundled data set by consensus and show the scores"
+	@echo "make test    lint, types and all tests"
+	@echo "make lint    ruff and mypy only"
+	@echo "make bench   the benchmarks (benchmarks/README.md)"
+	@echo "make clean   remove everything the other targets made"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "consilience needs Python 3.10 or newer, found " + sys.version.split()[0] + "; run make PYTHON=/path/to/python3.x")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,51 @@
+"""The exception and warning types of the library: few, and each says whose value is at fault."""
+
+from __future__ import annotations
+
+import warnings
+
+
+class ConsilienceError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class InputError(ConsilienceError, ValueError):
+    """Data or a parameter the user passed cannot be used; the message names the value and the remedy."""
+
+
+class FileError(InputError):
+    """A file could not be read or written; the message names the file."""
+
+
+class NotEnoughMemoryError(ConsilienceError, MemoryError):
+    """A request was refused before allocating, because it will not fit."""
+
+
+class MissingExtraError(ConsilienceError, ImportError):
+    """An optional dependency is needed; the message names the extra to install."""
+
+
+class ConsilienceWarning(UserWarning):
+    """Base of our warnings: the result stands, but something about it should be known."""
+
+
+class OrientationWarning(ConsilienceWarning):
+    """A label matrix looks transposed."""
+
+
+def warn(message: str, category: type[Warning] = ConsilienceWarning, *, stacklevel: int = 3) -> None:
+    """The one door for warnings."""
+    warnings.warn(message, category, stacklevel=stacklevel)
+
+
+def need(module: str, extra: str, purpose: str):
+    """Import an optional dependency, or say which extra brings it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs the package {module.split('.')[0]!r}; install it with: "
+            f"pip install 'consilience[{extra}]'"
+        ) from None

@@ -1,0 +1,207 @@
+"""Exact unique rows of an integer matrix in time linear in its size, on threads.
+
+Rows are hashed (one pass over memory), dealt into partitions by their top hash bits, and each partition is
+grouped with a small open-addressing table that stays in cache. Equal hashes are confirmed by comparing the
+rows, so the answer never depends on the hash. Groups are numbered by first appearance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._jit import kernel
+from .parallel import map_blocks, map_tasks
+
+_ROWS_PER_BLOCK = 1 << 16
+_PARTITION_BITS = 8
+_PARTITIONS = 1 << _PARTITION_BITS
+
+
+@kernel
+def mix(h):
+    """Spread the bits of a 64-bit word (the finaliser of splitmix64)."""
+    h ^= h >> np.uint64(30)
+    h *= np.uint64(0xBF58476D1CE4E5B9)
+    h ^= h >> np.uint64(27)
+    h *= np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@kernel
+def _hash_rows(words, start, stop, out):
+    step = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(start, stop):
+        h = np.uint64(0)
+        for j in range(words.shape[1]):
+            h = mix(h ^ np.uint64(words[i, j])) + step
+        out[i] = h
+
+
+@kernel
+def _count_partitions(hashes, start, stop, counts):
+    shift = np.uint64(64 - 8)
+    for i in range(start, stop):
+        counts[hashes[i] >> shift] += 1
+
+
+@kernel
+def _deal(hashes, start, stop, positions, order):
+    shift = np.uint64(64 - 8)
+    for i in range(start, stop):
+        part = hashes[i] >> shift
+        order[positions[part]] = i
+        positions[part] += 1
+
+
+@kernel
+def _group(words, hashes, rows, first):
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order)."""
+    slots = 16
+    while slots < 2 * rows.size:
+        slots *= 2
+    table = np.full(slots, -1, np.int64)
+    mask = np.uint64(slots - 1)
+    for i in rows:
+        slot = hashes[i] & mask
+        while True:
+            j = table[slot]
+            if j < 0:
+                table[slot] = i
+                first[i] = i
+                break
+            if hashes[j] == hashes[i]:
+                same = True
+                for t in range(words.shape[1]):
+                    if words[i, t] != words[j, t]:
+                        same = False
+                        break
+                if same:
+                    first[i] = j
+                    break
+            slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def _number(first, representatives):
+    """Turn first-row indices into group numbers in place; rows that open a group are listed."""
+    u = 0
+    for i in range(first.size):
+        if first[i] == i:
+            representatives[u] = i
+            first[i] = u
+            u += 1
+        else:
+            first[i] = first[first[i]]
+    return u
+
+
+def _as_words(matrix: np.ndarray) -> np.ndarray:
+    """The same bytes seen as the widest words that divide a row: fewer steps for hash and comparison."""
+    row_bytes = matrix.shape[1] * matrix.itemsize
+    for word in (np.uint64, np.uint32, np.uint16, np.uint8):
+        if row_bytes % np.dtype(word).itemsize == 0:
+            return matrix.view(word)
+    raise AssertionError("bytes divide everything")
+
+
+def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(representatives, inverse): one row index per distinct row, and the group of every row.
+
+    ``matrix[representatives][inverse]`` equals ``matrix``; groups are numbered by first appearance.
+    Cost: O(n m) time on ``n_jobs`` threads; about 24 bytes a row beside the matrix.
+    """
+    matrix = np.ascontiguousarray(matrix)
+    n = matrix.shape[0]
+    if matrix.shape[1] == 0:
+        return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64)
+    words = _as_words(matrix)
+    hashes = np.empty(n, np.uint64)
+    map_blocks(lambda a, b: _hash_rows(words, a, b, hashes), n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs)
+
+    def count(a: int, b: int) -> np.ndarray:
+        counts = np.zeros(_PARTITIONS, np.int64)
+        _count_partitions(hashes, a, b, counts)
+        return counts
+
+    counts = np.array(map_blocks(count, n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs))  # (blocks, partitions)
+    # Where each block writes its rows of each partition: partition by partition, block by block.
+    ends = np.cumsum(counts.T.ravel()).reshape(_PARTITIONS, -1).T
+    starts = np.ascontiguousarray(ends - counts)
+    order = np.empty(n, np.int64)
+    map_blocks(
+        lambda a, b: _deal(hashes, a, b, starts[a // _ROWS_PER_BLOCK], order),
+        n,
+        size=_ROWS_PER_BLOCK,
+        n_jobs=n_jobs,
+    )
+    first = np.empty(n, np.int64)
+    bounds = np.concatenate([[0], ends[-1]])
+    tasks = [order[bounds[p] : bounds[p + 1]] for p in range(_PARTITIONS) if bounds[p] < bounds[p + 1]]
+    map_tasks(lambda rows: _group(words, hashes, rows, first), tasks, n_jobs=n_jobs)
+    del hashes
+    u = _number(first, order)  # order is spent: reuse it for the representatives
+    return order[:u].copy(), first
+
+
+@kernel
+def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
+    for i in range(start, stop):
+        colour = mix(object_colors[i])
+        for j in range(codes.shape[1]):
+            g = codes[i, j]
+            if g >= 0:
+                cluster_sums[g] += colour
+
+
+@kernel
+def _refine_objects(codes, start, stop, cluster_colors, clustering_colors, object_colors):
+    unseen = np.uint64(0x632BE59BD9B4E019)
+    for i in range(start, stop):
+        total = np.uint64(0)
+        for j in range(codes.shape[1]):
+            g = codes[i, j]
+            part = unseen if g < 0 else cluster_colors[g]
+            total += mix(part ^ mix(clustering_colors[j]))
+        object_colors[i] = mix(object_colors[i] + mix(total))
+
+
+def canonical_colors(
+    codes: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, rounds: int = 4
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fingerprints of objects and of clusterings that ignore every order and every name.
+
+    Colour refinement on the graph objects - clusters - clusterings: a cluster is coloured by the multiset of
+    its objects, a clustering by that of its clusters, an object by that of its clusters. Multisets are
+    hashed by wrapping sums, so the colours do not depend on the order of summation. Objects that still
+    share a colour look alike from every side within ``rounds`` steps.
+
+    codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
+    Returns colours (u,) and (m,), uint64. Cost: O(rounds u m).
+    """
+    u = codes.shape[0]
+    k, m = int(offsets[-1]), offsets.size - 1
+    # Weights in single precision: sums of the same weights in another order must not change a colour.
+    colors = mix_array(weights.astype(np.float32).view(np.uint32).astype(np.uint64))
+    clustering_colors = np.zeros(m, np.uint64)
+    owner = np.repeat(np.arange(m), np.diff(offsets))
+    for _ in range(rounds):
+        sums = np.zeros(k, np.uint64)
+        _refine_clusters(codes, 0, u, colors, sums)
+        cluster_colors = mix_array(sums)
+        clustering_colors = np.zeros(m, np.uint64)
+        np.add.at(clustering_colors, owner, mix_array(cluster_colors))
+        _refine_objects(codes, 0, u, cluster_colors, clustering_colors, colors)
+    return colors, clustering_colors
+
+
+def mix_array(values: np.ndarray) -> np.ndarray:
+    """:func:`mix` on every element."""
+    out = np.empty(values.size, np.uint64)
+    _mix_into(values, out)
+    return out
+
+
+@kernel
+def _mix_into(values, out):
+    for i in range(values.size):
+        out[i] = mix(values[i])

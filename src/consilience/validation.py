@@ -1,0 +1,166 @@
+"""Parameter rules as data: a method lists what it accepts, one place checks it and words the message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from numbers import Real as RealNumber
+from typing import Any
+
+from .errors import InputError
+
+
+class Rule:
+    """One acceptable kind of value; ``a | b`` accepts either."""
+
+    def accepts(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def __or__(self, other: Rule) -> Rule:
+        return Either(self, other)
+
+
+@dataclass(frozen=True)
+class Integer(Rule):
+    """A whole number in [low, high]; booleans are not numbers here."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Integral) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return "a whole number" + _bounds(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Real(Rule):
+    """A finite number in [low, high]; an open end excludes the bound itself."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    open_low: bool = False
+    open_high: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, RealNumber) or isinstance(value, bool) or value != value:
+            return False
+        number = float(value)
+        if number in (float("inf"), float("-inf")):
+            return False
+        above = number > self.low if self.open_low else number >= self.low
+        below = number < self.high if self.open_high else number <= self.high
+        return above and below
+
+    def __str__(self) -> str:
+        return "a number" + _bounds(self.low, self.high, self.open_low, self.open_high)
+
+
+class Choice(Rule):
+    """One of a few words."""
+
+    def __init__(self, *options: str):
+        self.options = options
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.options
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(option) for option in self.options)
+
+
+class Flag(Rule):
+    """True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool) or type(value).__name__ == "bool_"
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+class Nothing(Rule):
+    """None."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is None
+
+    def __str__(self) -> str:
+        return "None"
+
+
+class Instance(Rule):
+    """An object that has the given method or attribute names."""
+
+    def __init__(self, description: str, *attributes: str):
+        self.description = description
+        self.attributes = attributes
+
+    def accepts(self, value: Any) -> bool:
+        return all(hasattr(value, name) for name in self.attributes)
+
+    def __str__(self) -> str:
+        return self.description
+
+
+class Either(Rule):
+    """Any of several rules."""
+
+    def __init__(self, *rules: Rule):
+        self.rules = rules
+
+    def accepts(self, value: Any) -> bool:
+        return any(rule.accepts(value) for rule in self.rules)
+
+    def __str__(self) -> str:
+        return " or ".join(str(rule) for rule in self.rules)
+
+
+class RandomState(Rule):
+    """A seed, a generator, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        import numpy as np
+
+        if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return True
+        return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+
+    def __str__(self) -> str:
+        return "None, a non-negative whole number or a numpy generator"
+
+
+#: Accepts what joblib accepts; see :func:`consilience.kernels.parallel.resolve_jobs`.
+N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
+
+
+def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = False) -> str:
+    parts = []
+    if low != float("-inf"):
+        parts.append(f"above {low:g}" if open_low else f"of at least {low:g}")
+    if high != float("inf"):
+        parts.append(f"below {high:g}" if open_high else f"at most {high:g}")
+    return " " + " and ".join(parts) if parts else ""
+
+
+def check(name: str, value: Any, rule: Rule) -> None:
+    """Raise :class:`InputError` unless ``value`` meets ``rule``."""
+    if not rule.accepts(value):
+        raise InputError(f"{name}={value!r} is not valid: expected {rule}.")
+
+
+def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Check every parameter that has a rule."""
+    for name, rule in rules.items():
+        check(name, values[name], rule)
+
+
+def listed(items: Iterable[Any], most: int = 5) -> str:
+    """'3, 17 and 40' or '1, 2, 3, 4, 5 and 95 more': names in messages without flooding the screen."""
+    items = list(items)
+    shown = [str(item) for item in items[:most]]
+    if len(items) > most:
+        return ", ".join(shown) + f" and {len(items) - most} more"
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
