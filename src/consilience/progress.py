@@ -20,7 +20,9 @@ def progress_shown(shown: bool | None) -> Iterator[None]:
         _shown = before
 
 
-def progress(items: Iterable[Any] | None = None, *, total: int | None = None, what: str = "", unit: str = "it"):
+def progress(
+    items: Iterable[Any] | None = None, *, total: int | None = None, what: str = "", unit: str = "it"
+):
     """A bar on stderr that appears after two seconds and leaves no trace when done.
 
     Use as an iterator over ``items``, or with ``total`` as a context whose ``update(k)`` advances it.

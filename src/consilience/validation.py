@@ -29,7 +29,7 @@ class Integer(Rule):
     high: float = float("inf")
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and self.low <= value <= self.high
+        return isinstance(value, Integral) and not isinstance(value, bool) and self.low <= int(value) <= self.high
 
     def __str__(self) -> str:
         return "a whole number" + _bounds(self.low, self.high)
@@ -126,7 +126,7 @@ class RandomState(Rule):
 
         if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
             return True
-        return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
     def __str__(self) -> str:
         return "None, a non-negative whole number or a numpy generator"

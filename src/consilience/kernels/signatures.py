@@ -138,7 +138,6 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.nd
     bounds = np.concatenate([[0], ends[-1]])
     tasks = [order[bounds[p] : bounds[p + 1]] for p in range(_PARTITIONS) if bounds[p] < bounds[p + 1]]
     map_tasks(lambda rows: _group(words, hashes, rows, first), tasks, n_jobs=n_jobs)
-    del hashes
     u = _number(first, order)  # order is spent: reuse it for the representatives
     return order[:u].copy(), first
 

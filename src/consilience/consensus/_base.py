@@ -1,0 +1,239 @@
+"""What every consensus method shares, so that a method's file holds its mathematics alone.
+
+``fit`` is closed: it turns the input into an :class:`~consilience.Ensemble`, checks parameters, compresses
+equal objects, puts the ensemble in canonical order, makes one random generator, calls the method's ``_fit``,
+and maps what was learned back to the user's objects and names. ``_fit`` is open: it sees distinct, weighted
+objects and returns a :class:`Solution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..ensemble import Compressed, Ensemble
+from ..errors import InputError, warn
+from ..kernels.parallel import blas_threads
+from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
+
+COMMON_RULES: dict[str, Rule] = {
+    "n_clusters": Integer(1),
+    "max_iter": Integer(1),
+    "random_state": RandomState(),
+    "n_jobs": N_JOBS,
+    "verbose": Flag(),
+}
+
+
+@dataclass
+class Solution:
+    """What a method learned about the u distinct objects it was given.
+
+    labels : (u,) cluster of each, any integers.
+    history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
+    converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
+    exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
+        ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
+    per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
+    per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
+    extra : stored as they are.
+    """
+
+    labels: np.ndarray
+    history: list = field(default_factory=list)
+    converged: bool = True
+    n_iter: int | None = None
+    shortfall: str = ""
+    exact: bool = True
+    per_sample: Mapping[str, Any] = field(default_factory=dict)
+    per_clustering: Mapping[str, Any] = field(default_factory=dict)
+    per_cluster: Mapping[str, Any] = field(default_factory=dict)
+    per_pair: Mapping[str, Any] = field(default_factory=dict)
+    per_edge: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseConsensus(ClusterMixin, BaseEstimator):
+    """Base of the methods that turn an ensemble into one clustering.
+
+    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
+    implements ``_fit(ensemble, rng) -> Solution``.
+    """
+
+    #: Rules of the method's own parameters; the common ones are added.
+    constraints: ClassVar[dict[str, Rule]] = {}
+    #: Tiny settings that the common checks run with, beside the defaults.
+    _test_params: ClassVar[list[dict]] = [{}]
+
+    labels_: np.ndarray
+    confidence_: np.ndarray
+    n_clusters: int
+
+    # The closed part ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
+        """Learn the consensus.
+
+        Parameters
+        ----------
+        X : Ensemble or anything :class:`~consilience.Ensemble` accepts
+            The base clusterings, (n_samples, n_clusterings).
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            Positive weights of the objects.
+        """
+        parameters = self.get_params(deep=False)
+        rules = {**COMMON_RULES, **self.constraints}
+        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
+        ensemble = Ensemble(X, sample_weight=sample_weight)
+        compressed = self._admit(ensemble)
+        canonical, *orders = compressed.canonical()
+        rng = np.random.default_rng(_seed(parameters.get("random_state")))
+        with blas_threads(parameters.get("n_jobs")):
+            solution = self._fit(canonical, rng)
+        self._store(solution, ensemble, compressed, canonical, *orders)
+        return self
+
+    def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
+        raise NotImplementedError
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Learn the consensus and return the cluster of every object."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def _admit(self, ensemble: Ensemble) -> Compressed:
+        """Distinct objects, or the reason why there can be no consensus."""
+        if ensemble.n_samples < 2:
+            raise InputError("The ensemble has a single object; a consensus needs at least two.")
+        if ensemble.unseen.size:
+            names = ensemble.sample_names
+            shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
+            many = ensemble.unseen.size > 1
+            raise InputError(
+                f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no "
+                "consensus can place them. Drop them with ensemble.drop_unseen()."
+            )
+        compressed = ensemble.compress(n_jobs=getattr(self, "n_jobs", None))
+        u, c = compressed.n_samples, self.n_clusters
+        if c > ensemble.n_samples:
+            hint = ""
+            if ensemble.n_clusterings > ensemble.n_samples:
+                hint = f" (rows are objects: pass labels.T if there are {ensemble.n_clusterings} objects)"
+            raise InputError(
+                f"n_clusters={c} exceeds the {ensemble.n_samples} objects in the ensemble{hint}; choose a value between 1 and "
+                f"{ensemble.n_samples}."
+            )
+        if c > u:
+            raise InputError(
+                f"n_clusters={c} exceeds the {u} distinct objects: the clusterings tell only {u} of the {ensemble.n_samples} objects "
+                f"apart. Choose a value between 1 and {u}, or add finer clusterings."
+            )
+        return compressed
+
+    def _store(
+        self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
+    ) -> None:
+        found = np.unique(solution.labels).size
+        assert found == self.n_clusters or not solution.exact, (
+            f"{type(self).__name__} returned {found} clusters instead of {self.n_clusters}"
+        )
+        back = np.empty_like(row_order)
+        back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
+        columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
+        labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
+        self.labels_ = labels[back][compressed.inverse]
+        self.n_samples_, self.n_clusterings_ = ensemble.shape
+        self.signatures_ = compressed
+        self.history_ = solution.history
+        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
+        self.converged_ = bool(solution.converged)
+        learned: dict[str, Any] = dict(solution.extra)
+        learned |= {name: value[back][compressed.inverse] for name, value in solution.per_sample.items()}
+        learned |= {name: value[columns] for name, value in solution.per_clustering.items()}
+        learned |= {name: value[clusters] for name, value in solution.per_cluster.items()}
+        learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
+        learned |= {
+            name: value[back][:, clusters][compressed.inverse] for name, value in solution.per_edge.items()
+        }
+        if "confidence" not in learned:
+            learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
+        for name, value in learned.items():
+            setattr(self, f"{name}_", value)
+        self._sample_names = ensemble.sample_names
+        if not self.converged_:
+            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            warn(
+                f"{type(self).__name__} did not converge in {self.n_iter_} iterations: {reason}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # What users do next ------------------------------------------------------------------------------------
+
+    def to_frame(self):
+        """A pandas data frame of label and confidence, indexed by sample name (or position)."""
+        from ..errors import need
+
+        check_is_fitted(self, "labels_")
+        pandas = need("pandas", "io", "to_frame()")
+        return pandas.DataFrame(
+            {"label": self.labels_, "confidence": self.confidence_}, index=self._sample_names
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
+    """Labels renumbered 0, 1, ... from the heaviest cluster down; ties go to the one with the earliest object."""
+    _, codes = np.unique(labels, return_inverse=True)
+    codes = codes.reshape(-1)
+    sizes = np.bincount(codes, weights=weights)
+    earliest = np.full(sizes.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, codes, tie_breaker)
+    order = np.lexsort((earliest, -np.round(sizes, 9)))
+    numbers = np.empty(order.size, np.int64)
+    numbers[order] = np.arange(order.size)
+    return numbers[codes]
+
+
+def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
+    """(u, c) how strongly the base clusterings tie each object to each consensus cluster; rows sum to 1.
+
+    The mean, over the clusterings that saw object p, of the share of consensus cluster j's weight that lies
+    in p's base cluster; then normalised over j. Nothing pairwise is formed: O(u m c).
+    """
+    c = int(labels.max()) + 1
+    Y = ensemble.indicator()
+    onto = np.zeros((ensemble.n_samples, c))
+    onto[np.arange(labels.size), labels] = ensemble.weights
+    table = Y.T @ onto  # (k, c) weight of base cluster and consensus cluster together
+    owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
+    seen = np.zeros((ensemble.n_clusterings, c))  # weight of consensus cluster j seen by clustering i
+    np.add.at(seen, owner, table)
+    share = table / np.maximum(seen[owner], np.finfo(float).tiny)
+    affinity = Y @ share
+    return affinity / affinity.sum(axis=1, keepdims=True)
+
+
+def support(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
+    """(u,) confidence that needs nothing of the method: the membership of each object in its own cluster."""
+    return memberships(ensemble, labels)[np.arange(labels.size), labels]
+
+
+def _seed(random_state: Any) -> Any:
+    """A seed for numpy's Generator from what scikit-learn users pass."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    return random_state

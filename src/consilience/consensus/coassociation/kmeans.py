@@ -1,0 +1,107 @@
+"""k-means on the rows of the co-association matrix, without ever forming it.
+
+    A = N^-1 Y Y'                                                      (1)
+    |A_p - A_q|^2 = (z_p - z_q)' K (z_p - z_q),   z_p = Y_p / n_p       (2)
+    K = Y' diag(w) Y = R R',   so the points z_p R give the same k-means (3)
+
+Y (u, k) indicator of distinct objects, N = diag(n_p) the number of clusterings that saw p, w (u,) weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cholesky
+from sklearn.cluster import KMeans
+
+from ...kernels.memory import ensure_fits
+from ...kernels.partition import split_clusters
+from ...validation import Integer
+from .._base import BaseConsensus, Solution
+
+
+def embed(ensemble) -> np.ndarray:
+    """Points (u, k) whose distances are those between rows of A, Eqs. (2) and (3)."""
+    u, k = ensemble.n_samples, ensemble.n_total_clusters
+    ensure_fits(
+        8.0 * (u * k + 2 * k * k),
+        what=f"Embedding {u} distinct objects by {k} base clusters",
+        remedy="use fewer clusterings or a bipartite method",
+    )
+    Y = ensemble.indicator()
+    K = ensemble.contingency()
+    # K is singular (every clustering's columns add up alike); the jitter moves squared distances by 1e-10 of themselves.
+    K[np.diag_indices(k)] += 1e-10 * max(K.diagonal().mean(), 1.0)
+    R = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+    seen = np.asarray(Y.sum(axis=1)).ravel()
+    return (sp.diags_array(1 / seen) @ Y) @ R
+
+
+class CoassociationKMeans(BaseConsensus):
+    """k-means on co-association rows: objects are alike when they keep the same company.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    n_init : int
+        Starts of k-means; the best is kept.
+    max_iter : int
+        Most iterations of one start.
+    random_state : int, Generator or None
+        Seed of the starts.
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+    inertia_ : float
+        Weighted sum of squared distances of co-association rows to their centres.
+
+    Notes
+    -----
+    With missing labels, row p holds shares of the clusterings that saw p, so an object that was rarely seen
+    counts for less as company. O(u m^2 + k^3 + u k c) time per start, 8 u k bytes; u x u is never formed.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> cs.CoassociationKMeans(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    [0, 0, 1, 1, 1]
+    """
+
+    constraints = {"n_init": Integer(1)}
+    _test_params = [{"n_init": 3}]
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state=None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, ensemble, rng):
+        points = embed(ensemble)
+        kmeans = KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=int(rng.integers(2**31 - 1)),
+        ).fit(points, sample_weight=ensemble.weights)
+        labels = split_clusters(kmeans.labels_, self.n_clusters, embedding=points, weights=ensemble.weights)
+        return Solution(
+            labels,
+            n_iter=kmeans.n_iter_,
+            converged=kmeans.n_iter_ < self.max_iter or self.max_iter == 1,
+            extra={"inertia": float(kmeans.inertia_)},
+        )

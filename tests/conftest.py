@@ -1,0 +1,36 @@
+"""Shared by all tests: where the reference data is, seeds, and one thread per worker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Several workers run side by side: each keeps BLAS to one thread, as the library would under n_jobs=1.
+if os.environ.get("PYTEST_XDIST_WORKER"):
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("CONSILIENCE_SHARED", ROOT.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The folder of reference data; tests that use it are marked ``shared`` and skip where it is absent."""
+    if not (SHARED / "golden").is_dir():
+        pytest.skip(f"reference data not found at {SHARED}: set CONSILIENCE_SHARED")
+    return SHARED
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "shared_dir" in getattr(item, "fixturenames", ()):
+            item.add_marker("shared")
+
+
+@pytest.fixture(params=[0, 1])
+def seed(request: pytest.FixtureRequest) -> int:
+    """A test that holds for one seed only is telling us something."""
+    return request.param
