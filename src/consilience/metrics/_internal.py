@@ -1,0 +1,278 @@
+"""Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
+(except by :func:`base_scores` and :func:`compare`, which score the base clusterings).
+
+All are read off one table, never off an n-by-n matrix. T_i (k_i, c) counts the objects that are in cluster q of
+base clustering i and in cluster j of the partition, N_i (c,) = column sums of T_i: the members of j that
+clustering i saw. For an object p in cluster j of the partition, with l_i(p) its label in clustering i,
+
+    together(p) = sum over i that saw p of  T_i[l_i(p), j] - 1                             (1)
+    seen(p)     = sum over i that saw p of  N_i[j] - 1                                     (2)
+    stability of object p  = together(p) / seen(p)                                         (3)
+    stability of cluster j = sum_{p in j} together(p) / sum_{p in j} seen(p)               (4)
+
+The 1 is p itself. With nothing missing, (3) is the mean co-association of p with the other members of its cluster
+and (4) the mean over all pairs in the cluster: the item and cluster consensus of Monti et al. (2003). With missing
+labels each pair weighs as often as it was seen together, so that no ratio per pair is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ensemble import Ensemble
+from ..errors import InputError
+from ..kernels._jit import kernel
+from ..kernels.contingency import cross_table
+from ..kernels.memory import ensure_fits
+from ..kernels.parallel import map_blocks
+from ..validation import Choice, check
+from ._external import NORMALISATION, _Information, _nmi, scores, scores_of_table
+from ._table import Contingency, encode, refuse_missing, table_of_dense
+
+_BLOCK = 1 << 16
+
+
+def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> float:
+    """Mean normalised mutual information of a partition with the base clusterings.
+
+    The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is kept.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The partition, typically a consensus; its objects without a label are left out.
+    ensemble : Ensemble, or anything Ensemble accepts
+        The base clusterings; each is compared on the objects it saw. Sample weights of an ensemble count.
+    normalisation : {"geometric", "arithmetic", "max"}, default="geometric"
+        As in :func:`nmi`; geometric is the published definition.
+
+    Notes
+    -----
+    Time O(n m), one pass over the labels; memory 8 k c bytes for k base clusters and c clusters of the partition.
+
+    Examples
+    --------
+    >>> from consilience.metrics import anmi
+    >>> anmi([0, 0, 1, 1], [[5, 5, 7, 7], ["a", "a", "b", "b"]])
+    1.0
+    """
+    check("normalisation", normalisation, NORMALISATION)
+    ensemble = _ensemble(ensemble)
+    codes, clusters = _codes(labels, ensemble, "labels")
+    values = [
+        math.nan if table is None else _nmi(table, _Information.of(table), normalisation)
+        for table in _tables(ensemble, codes, clusters)
+    ]
+    return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
+
+
+def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
+    """How firmly the ensemble holds each object in its cluster of the partition.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The partition, typically a consensus.
+    ensemble : Ensemble, or anything Ensemble accepts
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        In [0, 1]: how often, over base clusterings that saw both, an object is together with the other members of
+        its cluster. NaN where there is no evidence: an object that is alone in its cluster, was never seen
+        together with another member, or has no label.
+
+    Notes
+    -----
+    Eq. (3) of this module: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
+    memory 8 k c bytes. An object of weight w counts as w equal objects.
+
+    References
+    ----------
+    Monti, Tamayo, Mesirov and Golub (2003), Consensus clustering, Machine Learning 52.
+
+    Examples
+    --------
+    >>> from consilience.metrics import object_stability
+    >>> object_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    array([0.75, 0.75, 0.5 , 1.  , 1.  ])
+    """
+    together, seen, _, _, _ = _togetherness(labels, ensemble)
+    return _ratio(together, seen)
+
+
+def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
+    """How firmly the ensemble holds each cluster of the partition together.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The partition, typically a consensus.
+    ensemble : Ensemble, or anything Ensemble accepts
+
+    Returns
+    -------
+    array of shape (n_clusters,)
+        In [0, 1], in sorted order of the labels: the mean co-association over pairs of members, Eq. (4) of
+        this module. NaN for a cluster without a pair that was seen together, such as a single object.
+
+    Notes
+    -----
+    Time O(n m), memory 8 k c bytes.
+
+    Examples
+    --------
+    >>> from consilience.metrics import cluster_stability
+    >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]).round(3)
+    array([0.667, 1.   ])
+    """
+    together, seen, codes, n_clusters, weights = _togetherness(labels, ensemble)
+    here = codes >= 0
+    inside, w = codes[here], weights[here]
+    return _ratio(
+        np.bincount(inside, w * together[here], minlength=n_clusters),
+        np.bincount(inside, w * seen[here], minlength=n_clusters),
+    )
+
+
+def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, np.ndarray]:
+    """Score every base clustering against known classes.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything Ensemble accepts
+        Each clustering is scored on the objects it saw. Sample weights of an ensemble count.
+    truth : array-like of shape (n_samples,)
+    missing : {"error", "ignore"}, default="error"
+        What to do with objects without a class: refuse them, or score the others.
+
+    Returns
+    -------
+    dict of arrays of shape (n_clusterings,)
+        The measures of :func:`scores`; NaN for a clustering that saw no object with a class.
+
+    Examples
+    --------
+    >>> from consilience.metrics import base_scores
+    >>> base_scores([[0, 0, 1, 1], [0, 1, 1, 1]], ["a", "a", "b", "b"])["acc"]
+    array([1.  , 0.75])
+    """
+    check("missing", missing, Choice("error", "ignore"))
+    ensemble = _ensemble(ensemble)
+    codes, classes = _codes(truth, ensemble, "truth")
+    if missing == "error" and (n_missing := int((codes < 0).sum())):
+        refuse_missing({"truth": n_missing}, len(codes), remedies=("ignore",))
+    if not len(classes):
+        raise InputError("truth names no class for any object: there is nothing to compare.")
+    rows = [None if table is None else scores_of_table(table) for table in _tables(ensemble, codes, classes)]
+    names = next(row for row in rows if row is not None) if any(rows) else scores([0], [0])
+    return {name: np.array([math.nan if row is None else row[name] for row in rows]) for name in names}
+
+
+def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, dict[str, float]]:
+    """Did the consensus pay? Scores of the average base clustering, of the best one, and of the consensus.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The consensus.
+    ensemble, truth, missing
+        As in :func:`base_scores`.
+
+    Returns
+    -------
+    dict of dicts
+        ``"base mean"``, ``"base best"`` and ``"consensus"``, each with the measures of :func:`scores`. The best is
+        taken measure by measure with the truth in hand, so no one could have picked it without.
+
+    Examples
+    --------
+    >>> from consilience.metrics import compare
+    >>> table = compare([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]], ["a", "a", "b", "b"])
+    >>> {row: measures["acc"] for row, measures in table.items()}
+    {'base mean': 0.875, 'base best': 1.0, 'consensus': 1.0}
+    """
+    ensemble = _ensemble(ensemble)
+    base = base_scores(ensemble, truth, missing=missing)
+    return {
+        "base mean": {name: float(np.nanmean(values)) for name, values in base.items()},
+        "base best": {name: float(np.nanmax(values)) for name, values in base.items()},
+        "consensus": scores(labels, truth, sample_weight=ensemble.weights, missing=missing),
+    }
+
+
+# Parts -----------------------------------------------------------------------------------------------------
+
+
+def _ensemble(ensemble: Any) -> Ensemble:
+    return ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
+
+
+def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.ndarray]:
+    codes, values = encode(labels, name)
+    if len(codes) != ensemble.n_samples:
+        raise InputError(
+            f"{name} has {len(codes)} objects but the ensemble has {ensemble.n_samples}; "
+            "both must describe the same objects in the same order."
+        )
+    return codes, values
+
+
+def _cross(ensemble: Ensemble, codes: np.ndarray, n_codes: int) -> np.ndarray:
+    ensure_fits(
+        24.0 * ensemble.n_total_clusters * n_codes,
+        what=f"A table of {ensemble.n_total_clusters} base clusters by {n_codes} clusters",
+        remedy="compare with fewer clusterings at a time, ensemble.select(...)",
+    )
+    return cross_table(ensemble.labels, ensemble.offsets, codes, n_codes, ensemble.weights)
+
+
+def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[Contingency | None]:
+    """The contingency table of each base clustering with one more partition, over objects labelled in both."""
+    counts = _cross(ensemble, codes, len(values))
+    whole = bool((ensemble.weights == np.rint(ensemble.weights)).all())
+    starts = ensemble.offsets
+    return [
+        table_of_dense(counts[starts[i] : starts[i + 1]], ensemble.categories[i], values, whole)
+        for i in range(ensemble.n_clusterings)
+    ]
+
+
+def _togetherness(labels: Any, ensemble: Any):
+    """Eqs. (1) and (2) for every object, with the codes of ``labels``, their number, and the weights."""
+    ensemble = _ensemble(ensemble)
+    codes, clusters = _codes(labels, ensemble, "labels")
+    offsets = np.ascontiguousarray(ensemble.offsets, np.int64)
+    T = _cross(ensemble, codes, len(clusters))  # (k, c)
+    N = np.add.reduceat(T, offsets[:-1], axis=0)  # (m, c)
+    weights = ensemble.weights
+    together, seen = np.zeros(len(codes)), np.zeros(len(codes))
+
+    def block(start: int, stop: int) -> None:
+        span = slice(start, stop)
+        _gather(ensemble.labels[span], offsets, codes[span], weights[span], T, N, together[span], seen[span])
+
+    map_blocks(block, len(codes), size=_BLOCK)
+    return together, seen, codes, len(clusters), weights
+
+
+@kernel
+def _gather(labels, offsets, codes, weights, T, N, together, seen):
+    for p in range(labels.shape[0]):
+        j = codes[p]
+        if j < 0:
+            continue
+        itself = min(1.0, weights[p])  # one of w equal objects; the other w - 1 are company
+        for i in range(labels.shape[1]):
+            if labels[p, i] >= 0:
+                together[p] += T[offsets[i] + labels[p, i], j] - itself
+                seen[p] += N[i, j] - itself
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    # Sums of fractional weights leave a rounding error where nothing is left.
+    some = below > 1e-12
+    return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)

@@ -1,0 +1,302 @@
+"""One contingency table from two label vectors: every rule about what labels may be compared lives here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._intake import MISSING_WORDS
+from ..errors import InputError
+from ..kernels.contingency import Cells, count_pairs, factorise
+from ..kernels.memory import ensure_fits
+from ..validation import Choice, check
+
+MISSING = Choice("error", "ignore", "cluster")
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """How often each cluster of ``labels`` meets each class of ``truth``: the non-zero cells and both margins.
+
+    Attributes
+    ----------
+    row_labels, column_labels : arrays
+        The distinct labels, sorted: clusters of ``labels`` are rows, classes of ``truth`` are columns.
+    rows, columns, counts : arrays of shape (n_cells,)
+        The cells that are not zero, by row and then column. Counts are int64, or float64 where the sample
+        weights are not whole numbers.
+    row_sums, column_sums : arrays
+        The margins.
+    total : int or float
+        Objects counted, or the sum of their weights.
+    """
+
+    row_labels: np.ndarray
+    column_labels: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.row_labels), len(self.column_labels)
+
+    @cached_property
+    def row_sums(self) -> np.ndarray:
+        return _sums(self.rows, self.counts, self.shape[0])
+
+    @cached_property
+    def column_sums(self) -> np.ndarray:
+        return _sums(self.columns, self.counts, self.shape[1])
+
+    @cached_property
+    def total(self) -> int | float:
+        return self.counts.sum().item()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the counts are whole numbers, so that chance can be computed by counting."""
+        return self.counts.dtype.kind == "i"
+
+    @property
+    def is_bijection(self) -> bool:
+        """Whether both sides are the same partition under other names."""
+        return len(self.counts) == self.shape[0] == self.shape[1]
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.rows, self.columns, self.counts, self.row_labels, self.column_labels)
+
+    def toarray(self) -> np.ndarray:
+        """Dense table of shape (clusters, classes)."""
+        ensure_fits(
+            self.counts.itemsize * self.shape[0] * self.shape[1],
+            what=f"A dense table of shape {self.shape}",
+            remedy="use tocsr()",
+        )
+        table = np.zeros(self.shape, self.counts.dtype)
+        table[self.rows, self.columns] = self.counts
+        return table
+
+    def tocsr(self):
+        """The table as a scipy CSR array."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.counts, (self.rows, self.columns)), shape=self.shape)
+
+    def __repr__(self) -> str:
+        return f"Contingency({self.shape[0]} clusters x {self.shape[1]} classes, total {self.total:,})"
+
+
+def contingency_table(
+    labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error"
+) -> Contingency:
+    """Count how often each cluster of ``labels`` meets each class of ``truth``.
+
+    Every measure of this package is read off such a table. Ten million integer labels are counted in one pass
+    over memory, on all cores; text is turned into codes by hashing first.
+
+    Parameters
+    ----------
+    labels, truth : array-like of shape (n_samples,)
+        Labels of the same objects in the same order: lists, arrays, or series of integers, text, floats or
+        anything that can be a dictionary key. Values are only names.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each object counts; an object of weight 3 equals three equal objects, one of weight 0 none.
+    missing : {"error", "ignore", "cluster"}, default="error"
+        What to do with objects whose label is -1, NaN, None or (in text) one of the usual words for it, on
+        either side. Refuse them; leave them out of the comparison; or take them for one cluster of their
+        own, which is what scikit-learn does with -1.
+
+    Returns
+    -------
+    Contingency
+
+    Examples
+    --------
+    >>> from consilience.metrics import contingency_table
+    >>> contingency_table([0, 0, 1, 1], ["a", "a", "a", "b"]).toarray()
+    array([[2, 0],
+           [1, 1]])
+    """
+    check("missing", missing, MISSING)
+    a, b = _vector(labels, "labels"), _vector(truth, "truth")
+    check_lengths(a, b, "truth")
+    weights = check_weights(sample_weight, len(a))
+    a, names_a = _codes(a, "labels")
+    b, names_b = _codes(b, "truth")
+    return table_of_codes(a, b, weights, missing=missing, names=(names_a, names_b))
+
+
+def table_of_codes(a, b, weights, *, missing: str, names=(None, None)) -> Contingency:
+    """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted table."""
+    cells = count_pairs(a, b, weights)
+    whole = weights is None or bool((weights == np.rint(weights)).all())
+    return _finish(cells, names[0], names[1], missing, whole)
+
+
+def table_of_dense(counts: np.ndarray, row_labels: np.ndarray, column_labels: np.ndarray, whole: bool):
+    """The table of dense counts without its empty rows and columns; None if it is empty altogether."""
+    rows, columns = np.nonzero(counts)
+    if rows.size == 0:
+        return None
+    cells = Cells(rows, columns, counts[rows, columns], np.asarray(row_labels), np.asarray(column_labels))
+    cells = _subset(cells, np.ones(rows.size, bool))
+    found = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
+    return Contingency(cells.row_values, cells.column_values, cells.rows, cells.columns, found)
+
+
+def encode(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Codes 0..k-1 of the labels, -1 missing, and the sorted labels they stand for."""
+    array = _vector(values, name)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int8)
+    return _factorise(array, name)
+
+
+def check_lengths(labels: np.ndarray, other: np.ndarray, name: str) -> None:
+    if len(labels) != len(other):
+        raise InputError(
+            f"labels has {len(labels)} objects but {name} has {len(other)}; "
+            "both must label the same objects in the same order."
+        )
+    if len(labels) == 0:
+        raise InputError(f"labels and {name} are empty: there is nothing to compare.")
+
+
+def _finish(cells: Cells, names_a, names_b, missing: str, whole: bool) -> Contingency:
+    gone_rows, gone_columns = cells.row_values == -1, cells.column_values == -1
+    if (gone_rows.any() or gone_columns.any()) and missing != "cluster":
+        gone = gone_rows[cells.rows], gone_columns[cells.columns]
+        if missing == "error":
+            in_labels, in_truth = (int(cells.counts[g].sum()) for g in gone)
+            refuse_missing({"labels": in_labels, "truth": in_truth}, int(cells.counts.sum()))
+        keep = ~(gone[0] | gone[1])
+        cells = _subset(cells, keep)
+    if cells.counts.size == 0:
+        raise InputError(
+            "No object is left to compare: every one lacks a label in labels or in truth, or has weight zero."
+        )
+    counts = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
+    return Contingency(
+        _named(cells.row_values, names_a),
+        _named(cells.column_values, names_b),
+        cells.rows,
+        cells.columns,
+        counts,
+    )
+
+
+def refuse_missing(
+    counts: dict[str, int], total: int, remedies: tuple[str, ...] = ("ignore", "cluster")
+) -> None:
+    """Raise, saying how many labels are missing where and what can be done."""
+    where = " and ".join(f"{count} in {name}" for name, count in counts.items() if count)
+    ways = {
+        "ignore": "missing='ignore' to compare only objects labelled on both sides",
+        "cluster": "missing='cluster' to take the missing for a cluster of their own",
+    }
+    raise InputError(
+        f"Missing labels (-1, NaN or None): {where}, of {total} objects. "
+        f"Pass {', or '.join(ways[remedy] for remedy in remedies)}."
+    )
+
+
+def _subset(cells: Cells, keep: np.ndarray) -> Cells:
+    used_rows, rows = np.unique(cells.rows[keep], return_inverse=True)
+    used_columns, columns = np.unique(cells.columns[keep], return_inverse=True)
+    return Cells(
+        rows, columns, cells.counts[keep], cells.row_values[used_rows], cells.column_values[used_columns]
+    )
+
+
+def _vector(values: Any, name: str) -> np.ndarray:
+    """The labels as a one-dimensional array, of objects where numpy would change what was given."""
+    if isinstance(values, np.ma.MaskedArray):
+        array: np.ndarray = values
+    elif isinstance(values, (list, tuple)):
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            raise InputError(
+                f"{name} holds lists of different lengths; expected one label per object."
+            ) from None
+        if (
+            array.ndim == 1
+            and array.dtype.kind in "US"
+            and not all(isinstance(v, (str, bytes)) for v in values)
+        ):
+            # numpy spells numbers out in a mixed list, and None becomes a class called 'None'.
+            array = np.empty(len(values), object)
+            array[:] = values
+    else:
+        array = np.asarray(values)
+    if array.ndim == 0:
+        raise InputError(f"{name}={values!r} is not a vector of labels; expected one label per object.")
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} has shape {array.shape}; expected one label per object, shape (n_samples,). "
+            "For one column of a table pass it alone, such as table[:, 0]."
+        )
+    return array
+
+
+def _codes(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Integers to count, with -1 missing, and the labels they stand for (None: themselves)."""
+    if values.dtype.kind in "iu" and not isinstance(values, np.ma.MaskedArray):
+        return values, None
+    if values.dtype.kind == "b" and not isinstance(values, np.ma.MaskedArray):
+        return values.view(np.int8), np.array([False, True])
+    return _factorise(values, name)
+
+
+def _factorise(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    if values.dtype.kind not in "iubfUSTOmM":
+        raise InputError(f"{name} has labels of type {values.dtype}, which cannot be categories.")
+    try:
+        return factorise(values, missing_words=MISSING_WORDS)
+    except TypeError as error:
+        raise InputError(
+            f"{name} holds values that cannot be labels ({error}); use numbers or text."
+        ) from None
+
+
+def _named(values: np.ndarray, names: np.ndarray | None) -> np.ndarray:
+    if names is None:
+        return values
+    if values.size and values[0] == -1:  # missing="cluster": the code has no name of its own
+        out = np.empty(len(values), object)
+        out[0] = None
+        out[1:] = names[values[1:]]
+        return out
+    return names[values]
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("sample_weight holds values that are not numbers.") from None
+    if weights.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}; expected one weight per object, shape ({n},)."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InputError(
+            f"sample_weight[{bad[0]}]={weights[bad[0]]:g} is not a weight: expected finite numbers of at least 0."
+        )
+    if not weights.any():
+        raise InputError("sample_weight is zero for every object: there is nothing to compare.")
+    return weights
+
+
+def _sums(index: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
+    sums = np.zeros(size, counts.dtype)
+    np.add.at(sums, index, counts)  # stays int64: bincount would go through float64
+    return sums
