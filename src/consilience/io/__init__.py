@@ -1,0 +1,22 @@
+"""Files in, files out: label ensembles and feature tables as CSV/TSV, NPY/NPZ, Parquet and MATLAB files.
+
+Readers say what they decided about headers and row names (``report=print`` shows it), never unpickle, and refuse
+a file that promises more than it holds before allocating anything. Writers are atomic: the file appears whole or
+not at all.
+"""
+
+from ._atomic import atomic_write, check_writable
+from ._read import Table, read_features, read_labels
+from ._write import write_ensemble, write_features, write_labels, write_table
+
+__all__ = [
+    "Table",
+    "atomic_write",
+    "check_writable",
+    "read_features",
+    "read_labels",
+    "write_ensemble",
+    "write_features",
+    "write_labels",
+    "write_table",
+]

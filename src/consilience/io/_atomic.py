@@ -1,0 +1,120 @@
+"""Whole files or none: write beside the target, flush to disk, then rename over it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from ..errors import FileError
+from ._formats import format_of, reason, require_packages
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options: Any) -> Iterator[IO[Any]]:
+    """Open a temporary file in the folder of ``path``; on success it replaces ``path``, on any failure it is removed.
+
+    ``KeyboardInterrupt`` counts as failure, so Ctrl-C leaves the old file, or none. A device or pipe
+    (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed.
+
+    Parameters
+    ----------
+    path : path
+        Where the file is to appear.
+    mode : {"wb", "w"}, default="wb"
+        As for :func:`open`; ``open_options`` (``encoding``, ``newline``) too.
+    """
+    if mode not in ("w", "wb"):
+        raise ValueError(f"mode={mode!r}: an atomic write starts a new file, 'w' or 'wb'.")
+    target = os.path.realpath(path)
+    try:
+        before = os.stat(target)
+    except OSError:
+        before = None
+    if before is not None and stat.S_ISDIR(before.st_mode):
+        raise FileError(f"Cannot write {os.fspath(path)}: it is a folder; give the name of a file.")
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        with _named(path), open(target, mode, **open_options) as handle:
+            yield handle
+        return
+    # The name is short and our own, so that a target near the limit of name lengths still works.
+    temporary = os.path.join(os.path.dirname(target), f".consilience-{secrets.token_hex(8)}.tmp")
+    permissions = 0o666 if before is None else stat.S_IMODE(before.st_mode)
+    try:
+        with _named(path):
+            handle = os.fdopen(
+                os.open(
+                    temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), permissions
+                ),
+                mode,
+                **open_options,
+            )
+            with handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            if before is not None:
+                os.chmod(
+                    temporary, permissions
+                )  # the umask applied at creation; the old file's mode is kept whole
+            os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(os.path.dirname(target))
+
+
+def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> None:
+    """Raise :class:`FileError` now if writing ``path`` would fail later.
+
+    Checks the ending of the name and the package it needs (unless ``formats=False``), the folder, and, by creating and
+    removing an empty file, that the folder takes new files.
+    """
+    name = os.fspath(path)
+    if formats:
+        kind, _ = format_of(path)
+        require_packages(kind)
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise FileError(f"Cannot write {name}: it is a folder; give the name of a file.")
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise FileError(f"Cannot write {name}: the file is read-only.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        return  # a device or pipe: written to directly
+    if not os.path.isdir(folder):
+        what = "is not a folder" if os.path.exists(folder) else "does not exist"
+        raise FileError(f"Cannot write {name}: the folder {folder} {what}.")
+    probe = os.path.join(folder, f".consilience-{secrets.token_hex(8)}.tmp")
+    try:
+        with _named(path):
+            os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(probe)
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system become ours, with the name of the file the user asked for."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"Cannot write {os.fspath(path)}: {reason(error)}.") from error
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename itself durable, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,104 @@
+"""Which format a path means, and the common ways in which a file cannot be opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import FileError, need
+
+SUFFIXES = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".tab": "text",
+    ".txt": "text",
+    ".dat": "text",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".mat": "mat",
+}
+SUPPORTED = ".csv, .tsv, .txt (each also with .gz), .npy, .npz, .parquet or .mat"
+
+# A file's first bytes, and what they betray; HDF5 is what MATLAB writes as v7.3.
+_MAGIC = (
+    (b"\x1f\x8b", "gzip data"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"MATLAB 5.0", "a MATLAB file"),
+    (b"MATLAB 7.3", "a MATLAB file"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+
+
+def is_stream(target: Any) -> bool:
+    """Whether this is an open binary file rather than a path."""
+    return hasattr(target, "read") or hasattr(target, "write")
+
+
+def shown(target: Any) -> str:
+    """The name of a file in messages."""
+    return str(getattr(target, "name", "<stream>")) if is_stream(target) else os.fspath(target)
+
+
+def format_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """(format, gzipped) of a path, judged by its name."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    gzipped = bool(suffixes) and suffixes[-1] == ".gz"
+    if gzipped:
+        suffixes.pop()
+    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if kind is None or (gzipped and kind != "text"):
+        raise FileError(f"{os.fspath(path)}: unknown kind of file; the name must end in {SUPPORTED}.")
+    return kind, gzipped
+
+
+def require_packages(kind: str) -> None:
+    """Ask for the optional package of a format before any work is done."""
+    if kind == "parquet":
+        need("pyarrow", "io", "Parquet")
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """The file, open for reading; every reason why not becomes a :class:`FileError` that names it."""
+    name = os.fspath(path)
+    try:
+        if os.path.isdir(path):
+            raise FileError(f"{name} is a folder; give one file ({SUPPORTED}).")
+        handle = open(path, "rb")  # noqa: SIM115 - closed below, outside the reach of the except clauses
+    except FileNotFoundError:
+        folder = Path(path).parent
+        hint = "" if folder.is_dir() else f" (there is no folder {folder} either)"
+        raise FileError(f"{name}: no such file{hint}.") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path itself
+        raise FileError(f"{name} cannot be read: {reason(error)}.") from None
+    with handle:
+        if os.fstat(handle.fileno()).st_size == 0 and Path(path).is_file():
+            raise FileError(f"{name} is empty (0 bytes).")
+        yield handle
+
+
+def reason(error: BaseException) -> str:
+    """The cause of an OSError in the system's words, without its number and path; one line for anything else."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(text.split()).rstrip(".")
+
+
+def betrayed_by(start: bytes) -> str | None:
+    """What a file really is, if its first bytes say so."""
+    return next((what for magic, what in _MAGIC if start.startswith(magic)), None)
+
+
+def damaged(name: str, error: BaseException, what: str) -> FileError:
+    """The message for a file cut short or otherwise broken."""
+    return FileError(
+        f"{name} is truncated or damaged, or not {what}: {reason(error)}. Fetch or write it again."
+    )

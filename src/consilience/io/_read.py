@@ -1,0 +1,496 @@
+"""Reading ensembles and feature tables: one door for every format."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ..errors import FileError, InputError
+from ..kernels.memory import ensure_fits
+from ..validation import listed
+from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
+from ._formats import format_of, is_stream, opened, shown
+from ._parquet import read_parquet
+from ._text import Report, TextTable, check_unique
+
+if TYPE_CHECKING:
+    from ..ensemble import Ensemble
+
+#: Names under which archives keep label matrices, true classes and features, in order of preference.
+LABEL_KEYS = (
+    "labels",
+    "L",
+    "E",
+    "members",
+    "baseCls",
+    "base",
+    "ensemble",
+    "clusterings",
+    "label",
+    "y",
+    "gnd",
+)
+TRUTH_KEYS = ("y", "Y", "truth", "gnd", "gt", "target", "classes", "class", "label", "labels")
+FEATURE_KEYS = ("X", "x", "fea", "features", "data", "values")
+ROW_KEYS = ("sample_names", "row_names", "names")
+COLUMN_KEYS = ("clustering_names", "column_names", "feature_names")
+
+_SPARSE_PIECES = ("data", "indices", "indptr", "shape")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of numbers, as :func:`read_features` returns it.
+
+    Attributes
+    ----------
+    values : array or CSR array (n_samples, n_features)
+        Finite numbers, float32 where that holds them without loss, else float64.
+    row_names, column_names : list of str, or None
+        As found in the file.
+    decisions : list of str
+        What the reader decided about separators, header and row names, one sentence each.
+    """
+
+    values: Any
+    row_names: list[str] | None = None
+    column_names: list[str] | None = None
+    decisions: list[str] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return tuple(self.values.shape)
+
+
+@dataclass
+class _Raw:
+    """Labels as a format hands them over."""
+
+    columns: list[np.ndarray]
+    names: list[str] | None = None
+    row_names: list[str] | None = None
+    decisions: list[str] = field(default_factory=list)
+    recipes: list[dict] | None = None
+    weights: np.ndarray | None = None
+    matrix: np.ndarray | None = None  # instead of columns, where the format has one
+
+
+def read_labels(
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    columns: Sequence[str | int] | None = None,
+    key: str | None = None,
+    header: bool | None = None,
+    index: bool | None = None,
+    truth: bool = False,
+    report: Report | None = None,
+) -> Ensemble:
+    """Read label vectors: rows are objects, columns are clusterings.
+
+    Parameters
+    ----------
+    path : path or binary file
+        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; an open binary file is
+        read as text.
+    columns : list of str or int, optional
+        Which clusterings to keep, by name or by position from 0; all by default. A file with the columns ``label`` and
+        ``confidence``, as ``consilience consensus`` writes it, gives ``label`` alone.
+    key : str, optional
+        Which array of an ``.npz`` or ``.mat`` file; by default ``labels`` and some usual other names.
+    header, index : bool, optional
+        Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+    truth : bool, default=False
+        Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
+    report : callable, optional
+        Called with each sentence about what was decided, for instance ``print``.
+
+    Returns
+    -------
+    Ensemble
+        Text cells that are empty, -1, NA, NaN, None or null are missing. Columns of whole numbers are integer labels,
+        of other numbers floats, and anything else is text; a number written with leading zeros is text.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> cs.io.read_labels(io.BytesIO(b"name,first,second\\nanna,1,a\\nbob,1,NA\\ncleo,2,b\\n"))
+    Ensemble: 3 objects, 2 clusterings (2 to 2 clusters, 4 in all), 16.7% of labels missing
+    """
+    from ..ensemble import Ensemble
+
+    name = shown(path)
+    with ExitStack() as stack:
+        raw = _raw_labels(path, name, stack, key=key, header=header, index=index, truth=truth)
+    _tidy_rows(raw, name)
+    check_unique(raw.names, "the column name", name, "rename the columns")
+    _select(raw, columns, name)
+    if raw.matrix is None and all(column.dtype.kind in "iu" for column in raw.columns) and raw.columns:
+        raw.matrix = np.column_stack(raw.columns)
+    try:
+        ensemble = Ensemble(
+            raw.columns if raw.matrix is None else raw.matrix,
+            clustering_names=raw.names,
+            sample_names=raw.row_names,
+            sample_weight=raw.weights,
+            recipes=raw.recipes,
+        )
+    except InputError as error:
+        raise FileError(f"{name}: {error}") from None
+    if ensemble.n_samples == 1:
+        raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
+    if report is not None:
+        for sentence in raw.decisions:
+            report(f"{name}: {sentence}")
+    return ensemble
+
+
+def read_features(
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    key: str | None = None,
+    header: bool | None = None,
+    index: bool | None = None,
+    report: Report | None = None,
+) -> Table:
+    """Read a table of numbers: rows are objects, columns are features.
+
+    Parameters
+    ----------
+    path : path or binary file
+        As for :func:`read_labels`. An ``.npz`` file may hold ``X``, or a sparse matrix as :func:`scipy.sparse.save_npz`
+        writes it.
+    key : str, optional
+        Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
+    header, index : bool, optional
+        Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+    report : callable, optional
+        Called with each sentence about what was decided, for instance ``print``.
+
+    Returns
+    -------
+    Table
+        Its ``values`` are finite: a missing or infinite number is an error that says how many there are and where.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> table = cs.io.read_features(io.BytesIO(b"name,width,height\\na,1.5,2\\nb,3,4.5\\n"))
+    >>> table.row_names, table.column_names, table.values.tolist()
+    (['a', 'b'], ['width', 'height'], [[1.5, 2.0], [3.0, 4.5]])
+    """
+    name = shown(path)
+    with ExitStack() as stack:
+        table = _raw_features(path, name, stack, key=key, header=header, index=index)
+    check_unique(
+        table.row_names,
+        "the row name",
+        name,
+        "make the names in column 1 unique, or drop it (or read with index=False)",
+    )
+    check_unique(table.column_names, "the column name", name, "rename the columns")
+    n, p = table.values.shape
+    if p == 0:
+        raise FileError(f"{name} has no columns of features.")
+    if n == 0:
+        raise FileError(f"{name} has no rows.")
+    if n == 1:
+        raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
+    _check_finite(table, name)
+    if report is not None:
+        for sentence in table.decisions:
+            report(f"{name}: {sentence}")
+    return table
+
+
+# Labels --------------------------------------------------------------------------------------------------------
+
+
+def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, truth) -> _Raw:
+    kind, handle, gzipped, size = _open(path, stack)
+    if kind == "text":
+        text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
+        columns, row_names = text.categories()
+        return _Raw(columns, text.layout.column_names, row_names, text.layout.decisions)
+    if kind == "parquet":
+        names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
+        if not columns:
+            raise FileError(f"{name} has no columns of labels.")
+        return _Raw(columns, names, row_names, decisions)
+    archive = open_archive(kind, handle, name, stack)
+    usable = {
+        k: e
+        for k, e in archive.entries.items()
+        if len(e.shape) in (1, 2) and e.kind in "biufUSO" and not e.sparse
+    }
+    chosen = _choose(archive, usable, TRUTH_KEYS if truth else LABEL_KEYS, key, "labels")
+    return _labels_from(archive, chosen)
+
+
+def _labels_from(archive: Archive, key: str) -> _Raw:
+    matrix = np.asarray(archive.load(key))
+    decisions = (
+        [] if isinstance(archive, NpyFile) or len(archive.entries) == 1 else [f"Took the array {key!r}."]
+    )
+    if (
+        matrix.ndim == 2
+        and matrix.shape[0] == 1 < matrix.shape[1]
+        and not isinstance(archive, (NpyFile, NpzFile))
+    ):
+        matrix = matrix.T  # MATLAB has no vectors, only rows and columns
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+        decisions.append(f"A vector of {matrix.shape[0]} labels is read as one clustering.")
+    raw = _Raw([], matrix=matrix, decisions=decisions)
+    if matrix.dtype.kind == "O":
+        raw.columns, raw.matrix = [matrix[:, j] for j in range(matrix.shape[1])], None
+    if key != "labels":
+        return raw
+    raw.row_names = _first_of(archive, ROW_KEYS, matrix.shape[0])
+    raw.names = _first_of(archive, COLUMN_KEYS, matrix.shape[1])
+    if "sample_weight" in archive.entries:
+        raw.weights = np.asarray(archive.load("sample_weight"), float).ravel()
+    if recipes := archive.texts("recipes"):
+        try:
+            raw.recipes = json.loads(recipes[0])
+        except (ValueError, TypeError) as error:
+            raise FileError(f"{archive.name}: the entry 'recipes' is not JSON: {error}.") from None
+    listed_categories = [f"categories_{i}" in archive.entries for i in range(matrix.shape[1])]
+    if any(listed_categories):
+        raw.columns = [
+            _decode(archive, i, matrix[:, i]) if there else matrix[:, i]
+            for i, there in enumerate(listed_categories)
+        ]
+        raw.matrix = None
+    return raw
+
+
+def _decode(archive: Archive, position: int, codes: np.ndarray) -> np.ndarray:
+    """Labels from codes and the categories stored beside them."""
+    categories = np.asarray(archive.load(f"categories_{position}")).ravel()
+    codes = codes.astype(np.int64)
+    if codes.size and (codes.max() >= len(categories) or codes.min() < -1):
+        raise FileError(
+            f"{archive.name}: column {position} of 'labels' has codes from {codes.min()} to {codes.max()}, "
+            f"but 'categories_{position}' has {len(categories)} values."
+        )
+    table = np.empty(len(categories) + 1, object)
+    table[:-1] = categories.tolist()
+    return table[codes]  # code -1 picks the last place, None
+
+
+def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
+    """Keep the columns asked for; of a file written by ``consensus`` the labels."""
+    m = len(raw.columns) if raw.matrix is None else raw.matrix.shape[1]
+    names = raw.names or [f"clustering {i}" for i in range(m)]
+    if columns is None:
+        if not {"label", "confidence"} <= set(names):
+            return
+        columns = [n for n in names if n != "confidence"]
+        raw.decisions.append("Left out the column 'confidence'.")
+    chosen = []
+    for column in columns:
+        if column in names:
+            chosen.append(names.index(column))
+        elif str(column).isdigit() and int(column) < m:
+            chosen.append(int(column))
+        else:
+            raise FileError(f"{name} has no column {column!r}; it has {listed(map(repr, names), 8)}.")
+    if raw.matrix is None:
+        raw.columns = [raw.columns[i] for i in chosen]
+    else:
+        raw.matrix = raw.matrix[:, chosen]
+    raw.names = [names[i] for i in chosen]
+    if raw.recipes is not None:
+        raw.recipes = [raw.recipes[i] for i in chosen]
+
+
+def _tidy_rows(raw: _Raw, name: str) -> None:
+    """Row names must be unique; names that only count the rows are none."""
+    check_unique(
+        raw.row_names,
+        "the row name",
+        name,
+        "make the names in column 1 unique, or drop it (or read with index=False)",
+    )
+    if raw.row_names is not None and raw.row_names == [str(i) for i in range(len(raw.row_names))]:
+        raw.row_names = None
+        raw.decisions.append("The row names only count the rows from 0 and are not kept.")
+
+
+# Features ------------------------------------------------------------------------------------------------------
+
+
+def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index) -> Table:
+    kind, handle, gzipped, size = _open(path, stack)
+    if kind == "text":
+        text = TextTable(handle, name, labels=False, gzipped=gzipped, header=header, index=index, size=size)
+        values, row_names = text.numbers()
+        return _without_counting(Table(values, row_names, text.layout.column_names, text.layout.decisions))
+    if kind == "parquet":
+        names, columns, row_names, decisions = read_parquet(handle, name, labels=False, index=index)
+        for heading, column in zip(names, columns):
+            if column.dtype == object:
+                row = next((i for i, value in enumerate(column) if value is not None), 0)
+                raise FileError(
+                    f"{name}, column {heading!r}, row {row + 1}: {column[row]!r} is not a number; drop the column or encode it."
+                )
+        values = np.column_stack([as_floats(c) for c in columns]) if columns else np.empty((0, 0), np.float64)
+        return _without_counting(Table(values, row_names, names, decisions))
+    archive = open_archive(kind, handle, name, stack)
+    sparse = key is None and all(piece in archive.entries for piece in _SPARSE_PIECES[:3])
+    if sparse:
+        values = _sparse_from(archive)
+        decisions = ["Read a sparse matrix."]
+    else:
+        usable = {k: e for k, e in archive.entries.items() if len(e.shape) in (1, 2) and e.kind in "biuf"}
+        chosen = _choose(archive, usable, FEATURE_KEYS, key, "features")
+        values = archive.load(chosen)
+        decisions = [] if len(archive.entries) == 1 else [f"Took the array {chosen!r}."]
+        if hasattr(values, "tocsr"):
+            import scipy.sparse as sp
+
+            values = sp.csr_array(values)
+            values.data = as_floats(values.data)
+        else:
+            if values.ndim == 1:
+                values = values[:, None]
+                decisions.append(f"A vector of {values.shape[0]} numbers is read as one feature.")
+            if values.dtype.itemsize < 4 and values.dtype.kind in "biu":
+                ensure_fits(
+                    4 * values.size, what=f"{name} as float32", remedy="use fewer objects or features"
+                )
+            values = as_floats(values)
+    n, p = values.shape
+    return Table(values, _first_of(archive, ROW_KEYS, n), _first_of(archive, COLUMN_KEYS, p), decisions)
+
+
+def as_floats(array: np.ndarray) -> np.ndarray:
+    """float32 for what it holds exactly (small integers, half precision), else float64."""
+    if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+
+
+def _without_counting(table: Table) -> Table:
+    names = table.row_names
+    if names is None or names != [str(i) for i in range(len(names))]:
+        return table
+    said = [*table.decisions, "The row names only count the rows from 0 and are not kept."]
+    return Table(table.values, None, table.column_names, said)
+
+
+def _sparse_from(archive: Archive) -> Any:
+    """The matrix stored as its pieces, with every index checked: SciPy's kernels trust them."""
+    import scipy.sparse as sp
+
+    stored = archive.texts("format")
+    layout = "csr" if not stored else stored[0].strip("b'")
+    if layout not in ("csr", "csc"):
+        raise FileError(
+            f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, X.tocsr())."
+        )
+    data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
+    try:
+        if "shape" in archive.entries:
+            shape = tuple(int(s) for s in np.asarray(archive.load("shape")).ravel())
+        else:
+            other = int(indices.max()) + 1 if indices.size else 0
+            shape = (len(indptr) - 1, other) if layout == "csr" else (other, len(indptr) - 1)
+        make = sp.csr_array if layout == "csr" else sp.csc_array
+        matrix = make((as_floats(data), indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
+        raise FileError(
+            f"{archive.name}: the pieces of the sparse matrix do not fit together: {error}."
+        ) from None
+    matrix = matrix.tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _check_finite(table: Table, name: str) -> None:
+    """NaN and infinity have no place in a distance: say how many and where."""
+    values = table.values.data if hasattr(table.values, "tocsr") else table.values
+    with np.errstate(all="ignore"):
+        if np.isfinite(
+            np.sum(values, dtype=np.float64)
+        ):  # one pass without a mask; a sum may overflow, hence the rest
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if hasattr(table.values, "tocsr"):
+        positions = np.flatnonzero(bad)
+        rows = np.searchsorted(table.values.indptr, positions, side="right") - 1
+        columns = table.values.indices[positions]
+    else:
+        rows, columns = np.nonzero(bad)
+    n_missing = int(np.isnan(values).sum())
+    what = "missing values (NaN)" if n_missing == len(rows) else "missing or infinite values"
+    if len(rows) == 1:
+        what = what.replace("values", "value")
+    row, column = int(rows[0]), int(columns[0])
+    at_row = f"row {row + 1}" + (f" ({table.row_names[row]!r})" if table.row_names else "")
+    at_column = f"column {table.column_names[column]!r}" if table.column_names else f"column {column + 1}"
+    n_rows, n_columns = len(np.unique(rows)), len(np.unique(columns))
+    raise FileError(
+        f"{name} has {len(rows)} {what} in {n_rows} of {table.shape[0]} rows and {n_columns} of {table.shape[1]} columns, "
+        f"the first at {at_row}, {at_column}. Drop those rows or columns, or fill them in (scikit-learn's SimpleImputer)."
+    )
+
+
+# Common --------------------------------------------------------------------------------------------------------
+
+
+def _open(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]:
+    """(format, handle, gzipped, size in bytes)."""
+    if is_stream(path):
+        return "text", path, False, None
+    handle = stack.enter_context(opened(path))
+    kind, gzipped = format_of(path)
+    return kind, handle, gzipped, os.fstat(handle.fileno()).st_size
+
+
+def _choose(
+    archive: Archive, usable: dict[str, Entry], preferred: tuple[str, ...], key: str | None, what: str
+) -> str:
+    """The array meant: the key asked for, a usual name, or the only one there is."""
+    there = listed((f"{k!r} {entry.shape}" for k, entry in archive.entries.items()), 10)
+    refusal = archive.refusal((key,) if key else preferred) if isinstance(archive, NpzFile) else None
+    if key is not None:
+        if key in usable:
+            return key
+        if refusal is not None:
+            raise refusal
+        if key in archive.entries:
+            raise FileError(
+                f"{archive.name}: {key!r} {archive.entries[key].shape} cannot be {what}; the file holds {there}."
+            )
+        raise FileError(f"{archive.name} has no array {key!r}; it holds {there}.")
+    for candidate in preferred:
+        if candidate in usable:
+            return candidate
+    if refusal is not None:
+        raise refusal
+    if len(usable) == 1:
+        return next(iter(usable))
+    raise FileError(
+        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, so it is not "
+        f"clear which are the {what}. Name one (key=..., or --key)."
+    )
+
+
+def _first_of(archive: Archive, keys: tuple[str, ...], length: int) -> list[str] | None:
+    """Names stored beside an array, if there are as many as needed."""
+    for key in keys:
+        entry = archive.entries.get(key)
+        if entry is not None and entry.kind in "USO" and len(texts := archive.texts(key) or []) == length:
+            return texts
+    return None

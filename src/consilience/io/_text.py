@@ -1,0 +1,579 @@
+"""Delimited text: what the cells are separated by, which line and column hold names, and a reader by blocks.
+
+A file is decoded and parsed in blocks of a few megabytes that end at a line end outside quotes, so neither a large
+file nor a decompressed one is ever held as text. Numbers go through NumPy's C reader; a block it refuses (quotes,
+missing cells, an error) goes through the csv module, which also finds the line to name in the message.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..errors import FileError
+from ..progress import progress
+from ..validation import listed
+from ._formats import betrayed_by, damaged
+
+#: Text cells that mean "no value"; Ensemble has the same list for label vectors of text.
+MISSING = frozenset(
+    {"", "-1", "nan", "NaN", "NAN", "NA", "N/A", "<NA>", "None", "none", "null", "NULL", "NaT"}
+)
+
+#: Headings (lower case) under which row names are looked for in the first column.
+INDEX_HEADINGS = frozenset(
+    {"", "unnamed: 0", "__index_level_0__"}
+    | {"name", "names", "id", "ids", "index", "row", "rows", "rowname", "rownames", "row_name", "row_names"}
+    | {"sample", "samples", "sample_name", "sample_names", "sample_id", "object", "objects", "object_id"}
+)
+
+_BLOCK = 1 << 22
+_LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
+_HEAD = 2000  # lines looked at to decide the layout
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_SPACES = " "
+_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars", _SPACES: "spaces"}
+
+
+@dataclass
+class Layout:
+    """What was decided about a text file."""
+
+    delimiter: str
+    skip_space: bool
+    header: list[str] | None
+    has_index: bool
+    n_columns: int  # cells per line, row names included
+    decisions: list[str] = field(default_factory=list)
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the columns that hold data."""
+        if self.header is None:
+            return None
+        return self.header[1:] if self.has_index and len(self.header) == self.n_columns else self.header
+
+
+class TextTable:
+    """One delimited text file: its layout, then its body as numbers or as categories."""
+
+    def __init__(
+        self,
+        handle: BinaryIO,
+        name: str,
+        *,
+        labels: bool,
+        gzipped: bool = False,
+        header: bool | None = None,
+        index: bool | None = None,
+        size: int | None = None,
+    ):
+        self.name = name
+        self._blocks = _blocks(handle, name, gzipped, size)
+        self._first = next(self._blocks, None)
+        if self._first is None or not self._first[0].strip():
+            raise FileError(f"{name} is empty: it holds no cells.")
+        delimiter, skip_space = _sniff(self._first[0], prefer_tab=_is_tsv(name))
+        self._delimiter, self._skip_space = delimiter, skip_space
+        head = [row for row in itertools.islice(self._rows(self._first[0]), _HEAD) if not _is_blank(row)]
+        self.layout = _decide(
+            head, delimiter, skip_space, labels=labels, header=header, index=index, name=name
+        )
+        self._n_blank = 0
+
+    # Bodies -------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> tuple[np.ndarray, list[str] | None]:
+        """(values, row names) of a table of numbers; missing cells are NaN."""
+        parts: list[np.ndarray] = []
+        names: list[str] = []
+        for block, first_line in self._body():
+            fast = self._fast_numbers(block)
+            values, block_names = self._slow_numbers(block, first_line) if fast is None else fast
+            parts.append(values)
+            names.extend(block_names)
+        self._done(bool(parts))
+        return np.concatenate(parts), names if self.layout.has_index else None
+
+    def categories(self) -> tuple[list[np.ndarray], list[str] | None]:
+        """(columns, row names) of a table of labels: integers, floats (missing NaN) or objects (missing None)."""
+        start = int(self.layout.has_index)
+        books: list[_Codes] = [_Codes() for _ in range(self.layout.n_columns - start)]
+        parts: list[np.ndarray] = []
+        names: list[str] = []
+        for block, first_line in self._body():
+            rows = self._checked_rows(block, first_line)
+            if not rows:
+                continue
+            columns = list(zip(*rows))
+            codes = np.empty((len(rows), len(books)), np.int32)
+            for j, book in enumerate(books):
+                codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(rows))
+            parts.append(codes)
+            if start:
+                names.extend(columns[0])
+        self._done(bool(parts))
+        codes = np.concatenate(parts)
+        return [book.decode(codes[:, j]) for j, book in enumerate(books)], names if start else None
+
+    # Blocks -------------------------------------------------------------------------------------------------
+
+    def _body(self) -> Iterator[tuple[str, int]]:
+        """Blocks after the header, each with the number of its first line."""
+        assert self._first is not None
+        block, line = self._first
+        if self.layout.header is not None:
+            reader = self._reader(io.StringIO(block, newline=""))
+            for row in reader:
+                if not _is_blank(row):
+                    break
+            used = reader.line_num
+            stream = io.StringIO(block, newline="")
+            for _ in range(used):
+                stream.readline()
+            block, line = stream.read(), line + used
+        self._first = None
+        if block:
+            yield block, line
+        yield from self._blocks
+
+    def _reader(self, lines: Any) -> Any:
+        if self._delimiter == _SPACES:
+            return _SpaceReader(lines)
+        return csv.reader(lines, delimiter=self._delimiter, skipinitialspace=self._skip_space)
+
+    def _rows(self, block: str) -> Iterator[list[str]]:
+        reader = self._reader(io.StringIO(block, newline=""))
+        try:
+            yield from reader
+        except csv.Error as error:
+            raise FileError(f"{self.name}, line {reader.line_num}: {error}; is a quote left open?") from None
+
+    def _checked_rows(self, block: str, first_line: int) -> list[list[str]]:
+        """The rows of a block, blank lines left out, each with the right number of cells."""
+        rows = list(self._rows(block))
+        width = self.layout.n_columns
+        if set(map(len, rows)) == {width} and width > 1:
+            return rows
+        blank = [i for i, row in enumerate(rows) if _is_blank(row)]
+        if blank and width == 1 and blank[0] < len(rows) - len(blank):
+            line = self._line_of(block, blank[0], first_line)
+            raise FileError(
+                f"{self.name}, line {line} is blank: in a table of one column it may be a missing value or no row at all. "
+                "Write NA for a missing value, or remove the line."
+            )
+        self._n_blank += len(blank)
+        if blank:
+            kept = [(i, row) for i, row in enumerate(rows) if not _is_blank(row)]
+        else:
+            kept = list(enumerate(rows))
+        for i, row in kept:
+            if len(row) != width:
+                line = self._line_of(block, i, first_line)
+                raise FileError(
+                    f"{self.name}, line {line} has {_count(len(row), 'cell')} where the table has {width} "
+                    f"(separated by {_NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
+                    "a cell that needs quotes."
+                )
+        return [row for _, row in kept]
+
+    def _line_of(self, block: str, row: int, first_line: int) -> int:
+        """The line of the file on which row ``row`` of a block starts."""
+        reader = self._reader(io.StringIO(block, newline=""))
+        for _ in range(row):
+            next(reader)
+        return first_line + reader.line_num
+
+    def _fast_numbers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
+        """A block through NumPy's reader; None if that is not sure to mean the same."""
+        if '"' in block:
+            return None
+        if "\r" in block:
+            block = block.replace("\r\n", "\n")
+            if "\r" in block:
+                return None
+        lines = block.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        if not lines:
+            return None
+        delimiter, width = self._delimiter, self.layout.n_columns
+        start = int(self.layout.has_index)
+        if delimiter == _SPACES:
+            if start:
+                return None
+        elif {line.count(delimiter) for line in lines} != {width - 1}:  # with usecols NumPy would let it pass
+            return None
+        try:
+            values = np.loadtxt(
+                lines,
+                delimiter=None if delimiter == _SPACES else delimiter,
+                comments=None,
+                usecols=range(start, width) if start else None,
+                ndmin=2,
+            )
+        except ValueError:
+            return None
+        if values.shape != (len(lines), width - start):
+            return None
+        return values, [line.partition(delimiter)[0] for line in lines] if start else []
+
+    def _slow_numbers(self, block: str, first_line: int) -> tuple[np.ndarray, list[str]]:
+        rows = self._checked_rows(block, first_line)
+        start = int(self.layout.has_index)
+        width = self.layout.n_columns - start
+        cells = list(itertools.chain.from_iterable(row[start:] for row in rows))
+        values = np.empty(len(cells))
+        for i, cell in enumerate(cells):
+            number = as_number(cell)
+            if number is None:
+                raise self._not_a_number(block, first_line, i // width, i % width, cell)
+            values[i] = number
+        return values.reshape(-1, width), [row[0] for row in rows] if start else []
+
+    def _not_a_number(self, block: str, first_line: int, row: int, column: int, cell: str) -> FileError:
+        blanks_before = [i for i, r in enumerate(self._rows(block)) if not _is_blank(r)]
+        line = self._line_of(block, blanks_before[row], first_line)
+        position = column + int(self.layout.has_index)
+        names = self.layout.column_names
+        where = f"column {position + 1}" + (f" ({names[column]!r})" if names else "")
+        if re.fullmatch(r"\s*-?\d+,\d+\s*", cell):
+            remedy = "Write decimals with a point."
+        elif self.layout.header is None and line == 1:
+            remedy = "If line 1 is a header, say so (header=True, or --header)."
+        else:
+            remedy = (
+                "Every cell but the header and the row names must be a number; drop the column or encode it."
+            )
+        return FileError(f"{self.name}, line {line}, {where}: {_short(cell)} is not a number. {remedy}")
+
+    def _done(self, any_rows: bool) -> None:
+        if not any_rows:
+            raise FileError(f"{self.name} holds a header but no data below it.")
+        if self._n_blank:
+            self.layout.decisions.append(f"Skipped {_count(self._n_blank, 'blank line')}.")
+
+
+class _Codes(dict):
+    """Numbers for the spellings of one column, in order of appearance."""
+
+    def __missing__(self, spelling: str) -> int:
+        code = self[spelling] = len(self)
+        return code
+
+    def decode(self, codes: np.ndarray) -> np.ndarray:
+        """The labels themselves: integers if all are, else floats if all are, else text; missing -1, NaN or None."""
+        spellings = list(self)
+        present = [None if cell.strip() in MISSING else cell for cell in spellings]
+        numeric = [None if cell is None else cell.strip() for cell in present]
+        if all(cell is None or _NUMBER.fullmatch(cell) for cell in numeric):
+            if all(cell is None or (cell.lstrip("-").isdigit() and len(cell) < 19) for cell in numeric):
+                return np.array([-1 if cell is None else int(cell) for cell in numeric], np.int64)[codes]
+            numbers = np.array([np.nan if cell is None else float(cell) for cell in numeric])
+            if not np.isinf(numbers).any():
+                return numbers[codes]
+        table = np.empty(len(present), object)
+        table[:] = present
+        return table[codes]
+
+
+class _SpaceReader:
+    """Rows of cells separated by runs of blanks; quotes may enclose a cell."""
+
+    def __init__(self, lines: Any):
+        self.line_num = 0
+        self._lines = iter(lines)
+
+    def __iter__(self) -> _SpaceReader:
+        return self
+
+    def __next__(self) -> list[str]:
+        line = next(self._lines)
+        self.line_num += 1
+        if '"' not in line:
+            return line.split()
+        return next(csv.reader([line.strip().replace("\t", " ")], delimiter=" ", skipinitialspace=True), [])
+
+
+def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Iterator[tuple[str, int]]:
+    """(text, number of its first line): decoded blocks that end at a line end outside quotes."""
+    source: Any = gzip.GzipFile(fileobj=handle) if gzipped else handle
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    held, line, first = "", 1, True
+    with progress(total=None if size is None else size >> 20, what=f"reading {name}", unit="MB") as bar:
+        while True:
+            try:
+                data = source.read(_BLOCK)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise damaged(name, error, "gzip data") from None
+            if first and data:
+                first = False
+                what = betrayed_by(data)
+                if what is not None:
+                    raise FileError(f"{name} is named as text but is {what}. {_remedy_for(what)}")
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                at = line + held.count("\n") + error.object[: error.start].count(b"\n")
+                raise FileError(
+                    f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is probably in "
+                    "Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
+                ) from None
+            if "\0" in text:
+                at = line + held.count("\n") + text[: text.index("\0")].count("\n")
+                raise FileError(
+                    f"{name}, line {at} holds a NUL byte: it is binary data or UTF-16, not UTF-8 text. Convert it first."
+                )
+            if size is not None:
+                bar.update(max(0, (handle.tell() >> 20) - bar.n))
+            held += text
+            if not data:
+                if held:
+                    yield held, line
+                return
+            cut = held.rfind("\n") + 1
+            if cut == 0:  # lines may end in a bare CR; one at the very end may be half of a CR LF
+                cut = held.rfind("\r", 0, len(held) - 1) + 1
+            block = held[:cut]
+            if block and block.count('"') % 2 == 0:
+                yield block, line
+                line += block.count("\n") or block.count("\r")
+                held = held[cut:]
+            elif len(held) > _LONGEST_LINE:
+                raise FileError(
+                    f"{name}, line {line}: no line ends within {_LONGEST_LINE} characters; is it text, with every quote closed?"
+                )
+
+
+def _sniff(text: str, *, prefer_tab: bool) -> tuple[str, bool]:
+    """(delimiter, whether blanks follow it) judged by the first lines, text in quotes left out."""
+    lines = [line for line in re.split(r"\r\n|\n|\r", _QUOTED.sub("Q", text[: 1 << 18])) if line.strip()][
+        :200
+    ]
+    if len(text) > 1 << 18 and len(lines) > 1:
+        lines.pop()  # may be cut short
+    best, best_share = ",", 0.0
+    for delimiter in "\t;|,":
+        counts = Counter(line.count(delimiter) for line in lines)
+        count, lines_with_it = max(
+            ((c, k) for c, k in counts.items() if c > 0), key=lambda pair: pair[1], default=(0, 0)
+        )
+        share = lines_with_it / len(lines)
+        if count and prefer_tab and delimiter == "\t":
+            return delimiter, False
+        if share > best_share:
+            best, best_share = delimiter, share
+    if best_share:
+        at = [line for line in lines if best in line]
+        skip = best != "\t" and all(line.count(best) == line.count(best + " ") for line in at)
+        return best, skip
+    widths = {len(line.split()) for line in lines[1:]} or {len(lines[0].split())}
+    tokens = [token for line in lines[1:] or lines for token in line.split()[1:]]
+    if len(widths) == 1 and max(widths) > 1 and all(as_number(token) is not None for token in tokens):
+        return _SPACES, False
+    return ",", False
+
+
+def _decide(
+    rows: list[list[str]],
+    delimiter: str,
+    skip_space: bool,
+    *,
+    labels: bool,
+    header: bool | None,
+    index: bool | None,
+    name: str,
+) -> Layout:
+    """Header and row names, with the reason for each."""
+    first, body = rows[0], rows[1:]
+    width = Counter(map(len, body)).most_common(1)[0][0] if body else len(first)
+    even = [row for row in body if len(row) == width]
+    said = [f"Cells are separated by {_NAMES[delimiter]}."] if width > 1 else []
+    short = (
+        header is not False
+        and index is not False
+        and width > 1
+        and len(first) == width - 1
+        and len(body) == len(even)
+    )
+
+    has_header, why = (header, "as asked") if header is not None else _find_header(first, even, short, labels)
+    if has_header:
+        said.append(f"Line 1 is a header ({why}).")
+    elif width == len(first):
+        said.append(f"There is no header ({why}).")
+
+    has_index, why = (
+        (index, "as asked")
+        if index is not None
+        else _find_index(first, even, short, labels, bool(has_header))
+    )
+    if has_index and width == 1:
+        raise FileError(
+            f"{name} has a single column, so none is left beside row names; read it with index=False."
+        )
+    heading = f" ({first[0]!r})" if has_header and not short and first and first[0] else ""
+    if has_index:
+        said.append(f"Column 1{heading} holds row names ({why}).")
+    elif why:
+        said.append(why)
+
+    names = [cell.strip() if delimiter == _SPACES else cell for cell in first] if has_header else None
+    if names is not None and len(names) not in ({width, width - 1} if has_index else {width}):
+        raise FileError(
+            f"{name}: the header has {_count(len(names), 'cell')}, the lines below have {width} "
+            f"(separated by {_NAMES[delimiter]})."
+        )
+    return Layout(delimiter, skip_space, names, bool(has_index), width, said)
+
+
+def _find_header(first: list[str], body: list[list[str]], short: bool, labels: bool) -> tuple[bool, str]:
+    if short:
+        return True, "it has one cell fewer than the lines below"
+    if len(first) != len(body[0]) if body else False:
+        return False, "line 1 has another number of cells than the lines below"
+    heading = first[0].strip().lower()
+    if len(first) > 1 and body and heading in INDEX_HEADINGS and first[0] not in {row[0] for row in body}:
+        return True, f"its first cell is {first[0]!r}" if first[0].strip() else "its first cell is empty"
+    cells = first[1:] or first
+    text = [as_number(cell) is None for cell in cells]
+    # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5 is.
+    if body and len(first) >= (6 if labels else 3) and first == [str(i) for i in range(len(first))]:
+        return True, "it counts the columns"
+    if not labels:
+        return (
+            (True, "its cells are not numbers")
+            if 2 * sum(text) > len(text)
+            else (False, "line 1 holds numbers")
+        )
+    if not body:
+        return (
+            (True, "its cells are not numbers")
+            if all(text) and len(text) > 1
+            else (False, "there is only one line")
+        )
+    start = 1 if len(first) > 1 else 0
+    columns = list(zip(*body))[start:]
+    if any(t and all(as_number(cell) is not None for cell in column) for t, column in zip(text, columns)):
+        return True, "it holds text above numbers"
+    if not all(text):
+        return False, "line 1 holds numbers"
+    # All text: names do not come back further down, labels do.
+    fresh = all(cell not in set(column) for cell, column in zip(cells, columns)) and len(set(cells)) == len(
+        cells
+    )
+    repeated = any(len(set(column)) < len(column) for column in columns)
+    if fresh and repeated:
+        return True, "none of its cells occurs again below it"
+    return False, "cells of line 1 occur again below it"
+
+
+def _find_index(
+    first: list[str], body: list[list[str]], short: bool, labels: bool, has_header: bool
+) -> tuple[bool, str]:
+    if short:
+        return True, "the header has no cell for it"
+    if len(first) < 2:
+        return False, ""
+    rows = body if has_header or len(first) != (len(body[0]) if body else len(first)) else [first, *body]
+    if not rows:
+        return False, ""
+    column = [row[0] for row in rows]
+    unique = len(set(column)) == len(column)
+    if has_header and not first[0].strip():
+        return True, "its heading is empty"
+    if has_header and first[0].strip().lower() in INDEX_HEADINGS and unique:
+        return True, "by its heading, and no value occurs twice"
+    text = [as_number(cell) is None for cell in column]
+    if not labels and 2 * sum(text) > len(text):
+        return True, "it holds text"
+    counts = [str(i) for i in range(len(column))] == column or [
+        str(i + 1) for i in range(len(column))
+    ] == column
+    others = list(zip(*(row[1:] for row in rows)))
+    if labels and len(rows) > 2 and unique and any(len(set(other)) < len(other) for other in others):
+        if all(text):
+            return True, "it holds text that never occurs twice"
+        if counts and len(rows) > 3:
+            return True, "it counts the rows"
+    if not labels and counts and len(rows) > 3:
+        return (
+            False,
+            "Column 1 counts the rows but is kept as a feature; say so if it holds row names (index=True, or --index).",
+        )
+    return False, ""
+
+
+def as_number(cell: str) -> float | None:
+    """The number in a cell, NaN for a missing one, None for text."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return float("nan") if cell.strip() in MISSING else None
+    # float() also takes 1_000 and the digits of other scripts, which are names here.
+    return value if "_" not in cell and cell.isascii() else None
+
+
+def quote(cell: str) -> str:
+    """A cell as it is written: in quotes where it could be misread."""
+    if cell and cell.isalnum():
+        return cell
+    if _PLAIN.fullmatch(cell):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
+
+
+_PLAIN = re.compile(r"[^\s,;|\"](?:[^\t\r\n\v\f,;|\"]*[^\s,;|\"])?")
+
+
+def _is_blank(row: list[str]) -> bool:
+    return not row or (len(row) == 1 and not row[0].strip() and row[0] != "")
+
+
+def _is_tsv(name: str) -> bool:
+    return name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+
+
+def _remedy_for(what: str) -> str:
+    if what == "UTF-16 text":
+        return "Save it as UTF-8 (CSV UTF-8 in a spreadsheet), or convert it: iconv -f utf-16 -t utf-8 OLD > NEW."
+    endings = {
+        "gzip data": ".csv.gz",
+        "a zip archive": ".npz (or unpack it first)",
+        "a Parquet file": ".parquet",
+        "a NumPy array": ".npy",
+    }
+    return f"Let its name end in {endings.get(what, '.mat')}."
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def check_unique(names: list[str] | None, what: str, file: str, remedy: str) -> None:
+    """Refuse names that occur twice, and name them."""
+    if names is not None and len(set(names)) < len(names):
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        raise FileError(
+            f"{file}: {what} {listed(map(repr, repeated))} {'occurs' if len(repeated) == 1 else 'occur'} "
+            f"more than once; {remedy}."
+        )
+
+
+Report = Callable[[str], None]

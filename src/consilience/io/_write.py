@@ -1,0 +1,382 @@
+"""Writing tables, labels, features and ensembles: atomic, in the format of the ending."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ..errors import FileError, InputError, warn
+from ..progress import progress
+from ._atomic import atomic_write
+from ._formats import format_of, is_stream, require_packages, shown
+from ._parquet import write_parquet
+from ._text import INDEX_HEADINGS, check_unique, quote
+
+if TYPE_CHECKING:
+    from ..ensemble import Ensemble
+
+Target = str | os.PathLike[str] | BinaryIO
+
+_ROWS = 1 << 14  # of text written at a time
+
+
+def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence[Any] | None = None) -> None:
+    """Write columns of equal length, the first of them row names.
+
+    Parameters
+    ----------
+    path : path or binary file
+        The ending says the format; an open binary file gets CSV.
+    columns : mapping
+        Heading to values: numbers or text; None, NaN and masked values are written as missing.
+    row_names : sequence, optional
+        Names of the rows; by default they are counted from 0. In text and Parquet they are the column ``name``.
+
+    Examples
+    --------
+    >>> import sys, consilience as cs
+    >>> cs.io.write_table(sys.stdout.buffer, {"label": [0, 1]}, row_names=["a", "b"])  # doctest: +SKIP
+    name,label
+    a,0
+    b,1
+    """
+    data = {str(heading): _column(values) for heading, values in columns.items()}
+    lengths = {len(values) for values in data.values()}
+    if len(lengths) != 1:
+        raise InputError(f"Columns of a table must be of one length; these have {sorted(lengths)}.")
+    n = lengths.pop()
+    names = _row_names(row_names, n, shown(path))
+    kind, gzipped = _format(path)
+    heading = _index_heading(list(data))
+    with _opened(path, gzipped) as handle:
+        if kind == "text":
+            cells = [names or _counted(n), *map(_cells, data.values())]
+            _write_text(handle, _separator(path), [heading, *data], cells)
+        elif kind == "parquet":
+            write_parquet(handle, {heading: names or _counted(n), **data}, heading)
+        elif kind == "npy":
+            raise FileError(
+                f"{shown(path)}: .npy holds one array without headings; write the table as .npz, .csv or .parquet."
+            )
+        else:
+            arrays = {key: _plain(values, shown(path)) for key, values in data.items()}
+            _write_archive(handle, kind, {**arrays, **_named("row_names", names)})
+
+
+def write_labels(
+    path: Target,
+    labels: Any,
+    *,
+    row_names: Sequence[Any] | None = None,
+    confidence: Any = None,
+) -> None:
+    """Write one clustering: columns ``name`` (or the row number from 0), ``label`` and, if given, ``confidence``.
+
+    Parameters
+    ----------
+    path : path or binary file
+        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and ``row_names``;
+        ``.npy`` holds the labels alone.
+    labels : array (n_samples,)
+        The clustering.
+    row_names, confidence : sequence, optional
+        Names of the objects, and how sure each label is.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise InputError(
+            f"labels has shape {labels.shape}; expected one label per object. Use write_ensemble for several."
+        )
+    if not is_stream(path) and format_of(_path(path))[0] == "npy":
+        with atomic_write(_path(path)) as handle:
+            np.save(handle, _plain(labels, shown(path)), allow_pickle=False)
+        return
+    columns = (
+        {"label": labels}
+        if confidence is None
+        else {"label": labels, "confidence": np.asarray(confidence, float)}
+    )
+    write_table(path, columns, row_names=row_names)
+
+
+def write_features(
+    path: Target,
+    values: Any,
+    *,
+    row_names: Sequence[Any] | None = None,
+    column_names: Sequence[str] | None = None,
+) -> None:
+    """Write a table of numbers, exactly: what :func:`read_features` reads back is equal bit by bit.
+
+    Parameters
+    ----------
+    path : path or binary file
+        The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or ``.mat``.
+    values : array or sparse matrix (n_samples, n_features)
+        The numbers.
+    row_names, column_names : sequence, optional
+        Names; columns are called ``x0``, ``x1``, ... where a format needs headings.
+    """
+    import scipy.sparse as sp
+
+    name = shown(path)
+    kind, gzipped = _format(path)
+    sparse = sp.issparse(values)
+    values = sp.csr_array(values) if sparse else np.asarray(values)
+    if len(values.shape) != 2 or values.dtype.kind not in "biuf":
+        raise InputError(
+            f"values has shape {values.shape} and type {values.dtype}; expected a matrix of numbers."
+        )
+    n, p = values.shape
+    names = _row_names(row_names, n, name)
+    headings = None if column_names is None else [str(heading) for heading in column_names]
+    if headings is not None and len(headings) != p:
+        raise InputError(f"column_names has {len(headings)} names for {p} columns.")
+    check_unique(headings, "the column name", name, "rename the columns")
+    if sparse and kind not in ("npz", "mat"):
+        raise FileError(
+            f"{name}: a sparse matrix cannot be written in this format; write .npz or .mat, or pass values.toarray()."
+        )
+    if kind in ("text", "parquet"):
+        headings = headings or [f"x{j}" for j in range(p)]
+        columns = {heading: values[:, j] for j, heading in enumerate(headings)}
+        write_table(path, columns, row_names=names)
+        return
+    with _opened(path, gzipped) as handle:
+        if kind == "npy":
+            np.save(handle, values, allow_pickle=False)
+            return
+        extra = {**_named("row_names", names), **_named("column_names", headings)}
+        if sparse and kind == "npz":
+            pieces = {"data": values.data, "indices": values.indices, "indptr": values.indptr}
+            _write_archive(
+                handle, kind, {**pieces, "shape": np.array(values.shape), "format": np.array(b"csr"), **extra}
+            )
+        else:
+            _write_archive(handle, kind, {"X": values, **extra})
+
+
+def write_ensemble(path: Target, ensemble: Ensemble) -> None:
+    """Write an ensemble with its names, missing labels and categories.
+
+    Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB files hold the
+    matrix ``labels`` (missing: -1), ``clustering_names``, ``sample_names``, ``sample_weight`` and ``recipes``; where labels
+    are not whole numbers, ``labels`` are codes and ``categories_0``, ... what they stand for. Weights and recipes are
+    kept by these two only, and text cannot tell the label ``1`` from the label ``"1"``.
+
+    Parameters
+    ----------
+    path : path or binary file
+        The ending says the format; an open binary file gets CSV.
+    ensemble : Ensemble
+        What to write.
+    """
+    name = shown(path)
+    kind, gzipped = _format(path)
+    clusterings = ensemble.clustering_names
+    check_unique(clusterings, "the clustering name", name, "rename the clusterings")
+    names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
+    labels, categories = ensemble.labels, ensemble.categories
+    if kind in ("text", "parquet"):
+        if not np.all(ensemble.weights == 1):
+            warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
+        heading = _index_heading(clusterings)
+        with _opened(path, gzipped) as handle:
+            if kind == "text":
+                cells = [_codes_to_cells(labels[:, i], categories[i]) for i in range(ensemble.n_clusterings)]
+                _write_text(
+                    handle,
+                    _separator(path),
+                    [heading, *clusterings],
+                    [names or _counted(len(labels)), *cells],
+                )
+            else:
+                columns = {
+                    c: _codes_to_values(labels[:, i], categories[i]) for i, c in enumerate(clusterings)
+                }
+                write_parquet(handle, {heading: names or _counted(len(labels)), **columns}, heading)
+        return
+    whole = all(c.dtype.kind in "iu" and (c.size == 0 or c.min() >= 0) for c in categories)
+    if kind == "npy" and not whole:
+        raise FileError(
+            f"{name}: .npy can hold whole-number labels only; write text labels as .npz, .csv or .parquet."
+        )
+    arrays: dict[str, Any] = {"labels": labels}
+    if whole:
+        arrays["labels"] = _original_integers(labels, categories)
+    else:
+        arrays |= {f"categories_{i}": _plain(c, name) for i, c in enumerate(categories)}
+    with _opened(path, gzipped) as handle:
+        if kind == "npy":
+            np.save(handle, arrays["labels"], allow_pickle=False)
+            return
+        arrays |= _named("clustering_names", clusterings) | _named("sample_names", names)
+        if not np.all(ensemble.weights == 1):
+            arrays["sample_weight"] = ensemble.weights
+        if ensemble.recipes is not None:
+            arrays["recipes"] = np.array(json.dumps(ensemble.recipes, default=_jsonable))
+        _write_archive(handle, kind, arrays)
+
+
+# Columns -------------------------------------------------------------------------------------------------------
+
+
+def _column(values: Any) -> Any:
+    """A vector; masked entries become missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        missing, values = np.ma.getmaskarray(values), values.data.astype(object)
+        values[missing] = None
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"A column of a table has shape {array.shape}; expected one value per row.")
+    return array
+
+
+def _cells(values: np.ndarray) -> list[str]:
+    """Text of a column, numbers in full precision."""
+    kind = values.dtype.kind
+    if kind == "f":
+        # float32 has its own shortest text; reading that as float64 would not give the same float64 again.
+        return ["" if v != v else repr(v) for v in values.astype(float).tolist()]
+    if kind in "biu":
+        return list(map(str, values.tolist()))
+    return ["" if v is None or v != v else quote(str(v)) for v in values.tolist()]
+
+
+def _codes_to_cells(codes: np.ndarray, categories: np.ndarray) -> list[str]:
+    table = np.empty(len(categories) + 1, object)
+    table[:-1] = [quote(str(value)) for value in categories.tolist()]
+    table[-1] = ""  # code -1 picks the last place
+    return table[codes].tolist()
+
+
+def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
+    if categories.dtype.kind == "f":
+        return np.append(categories, np.nan)[codes]
+    table = np.empty(len(categories) + 1, object)
+    whole = categories.dtype.kind in "biu"
+    table[:-1] = categories.tolist() if whole else [str(value) for value in categories.tolist()]
+    table[-1] = None  # code -1 picks the last place
+    return table[codes]
+
+
+def _original_integers(labels: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:
+    highest = max((int(c.max()) for c in categories if c.size), default=0)
+    out = np.empty(labels.shape, np.min_scalar_type(-max(highest, 1) - 1))
+    for i, values in enumerate(categories):
+        out[:, i] = np.append(values.astype(out.dtype), -1)[labels[:, i]]
+    return out
+
+
+def _plain(values: np.ndarray, name: str) -> np.ndarray:
+    """An array that needs no pickle: objects become text, or numbers if they all are."""
+    if values.dtype.kind in "biuf":
+        return values
+    texts = ["" if v is None else str(v) for v in values.tolist()]
+    _refuse_nul(texts, name)
+    return np.array(texts, dtype=str) if texts else np.array([], "U1")
+
+
+def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | None:
+    if names is None:
+        return None
+    texts = [str(name) for name in names]
+    if len(texts) != n:
+        raise InputError(f"row_names has {len(texts)} names for {n} rows.")
+    check_unique(texts, "the row name", file, "make the names unique")
+    _refuse_nul(texts, file)
+    return texts
+
+
+def _refuse_nul(texts: list[str], file: str) -> None:
+    for text in texts:
+        if "\0" in text:
+            raise FileError(f"{file}: {text!r} holds a NUL character, which no format keeps; rename it.")
+
+
+def _counted(n: int) -> list[str]:
+    return list(map(str, range(n)))
+
+
+def _index_heading(headings: list[str]) -> str:
+    taken = {heading.lower() for heading in headings}
+    return next(h for h in ("name", "row_name", "sample", *sorted(INDEX_HEADINGS - {""})) if h not in taken)
+
+
+def _named(key: str, names: Sequence[str] | None) -> dict[str, Any]:
+    return {} if names is None else {key: np.array(names, dtype=str)}
+
+
+def _jsonable(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+# Files ---------------------------------------------------------------------------------------------------------
+
+
+def _path(target: Target) -> str | os.PathLike[str]:
+    assert not is_stream(target)
+    return target  # type: ignore[return-value]
+
+
+def _format(path: Target) -> tuple[str, bool]:
+    if is_stream(path):
+        return "text", False
+    kind, gzipped = format_of(_path(path))
+    require_packages(kind)
+    return kind, gzipped
+
+
+def _separator(path: Target) -> str:
+    name = shown(path).lower().removesuffix(".gz")
+    return "\t" if not is_stream(path) and name.endswith((".tsv", ".tab")) else ","
+
+
+@contextmanager
+def _opened(path: Target, gzipped: bool) -> Iterator[Any]:
+    if is_stream(path):
+        yield path
+        path.flush()  # type: ignore[union-attr]
+        return
+    with atomic_write(_path(path)) as handle:
+        if not gzipped:
+            yield handle
+            return
+        # No name and no time in the header: the same table gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=handle, compresslevel=6, mtime=0) as packed:
+            yield packed
+
+
+def _write_text(handle: Any, separator: str, headings: list[str], cells: list[list[str]]) -> None:
+    n = len(cells[0])
+    names = [quote(name) for name in cells[0]]
+    handle.write((separator.join(map(quote, headings)) + "\n").encode())
+    with progress(total=n, what="writing", unit="rows") as bar:
+        for start in range(0, n, _ROWS):
+            stop = min(start + _ROWS, n)
+            rows = zip(names[start:stop], *(column[start:stop] for column in cells[1:]))
+            handle.write(("\n".join(map(separator.join, rows)) + "\n").encode())
+            bar.update(stop - start)
+
+
+def _write_archive(handle: Any, kind: str, arrays: dict[str, Any]) -> None:
+    if kind == "npz":
+        np.savez_compressed(handle, **arrays)
+        return
+    from scipy.io import savemat
+
+    packed = {}
+    for key, array in arrays.items():
+        if getattr(array, "dtype", np.dtype(float)).kind == "U" and array.ndim:
+            array = array.astype(object)[:, None]  # a cell array, as MATLAB keeps lists of texts
+        packed[key] = array
+    buffer = io.BytesIO()  # SciPy's writer seeks back and forth
+    savemat(buffer, packed, do_compression=True, oned_as="column", long_field_names=True)
+    handle.write(buffer.getbuffer())
