@@ -39,6 +39,7 @@ INDEX_HEADINGS = frozenset(
 )
 
 _BLOCK = 1 << 22
+_BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
 _HEAD = 2000  # lines looked at to decide the layout
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -91,7 +92,7 @@ class TextTable:
         self.layout = _decide(
             head, delimiter, skip_space, labels=labels, header=header, index=index, name=name
         )
-        self._n_blank = 0
+        self._n_blank, self._first_blank = 0, 0
 
     # Bodies -------------------------------------------------------------------------------------------------
 
@@ -104,26 +105,30 @@ class TextTable:
             values, block_names = self._slow_numbers(block, first_line) if fast is None else fast
             parts.append(values)
             names.extend(block_names)
-        self._done(bool(parts))
+        self._done(any(map(len, parts)))
         return np.concatenate(parts), names if self.layout.has_index else None
 
     def categories(self) -> tuple[list[np.ndarray], list[str] | None]:
         """(columns, row names) of a table of labels: integers, floats (missing NaN) or objects (missing None)."""
         start = int(self.layout.has_index)
-        books: list[_Codes] = [_Codes() for _ in range(self.layout.n_columns - start)]
+        books = [_Codes() for _ in range(self.layout.n_columns - start)]
         parts: list[np.ndarray] = []
         names: list[str] = []
         for block, first_line in self._body():
-            rows = self._checked_rows(block, first_line)
-            if not rows:
+            fast = self._fast_integers(block)
+            if fast is not None:
+                codes = np.column_stack([book.encode(fast[0][:, j]) for j, book in enumerate(books)])
+                parts.append(codes)
+                names.extend(fast[1])
                 continue
-            columns = list(zip(*rows))
-            codes = np.empty((len(rows), len(books)), np.int32)
-            for j, book in enumerate(books):
-                codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(rows))
-            parts.append(codes)
-            if start:
-                names.extend(columns[0])
+            for rows in self._checked_rows(block, first_line):
+                columns = list(zip(*rows))
+                codes = np.empty((len(rows), len(books)), np.int32)
+                for j, book in enumerate(books):
+                    codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(rows))
+                parts.append(codes)
+                if start:
+                    names.extend(columns[0])
         self._done(bool(parts))
         codes = np.concatenate(parts)
         return [book.decode(codes[:, j]) for j, book in enumerate(books)], names if start else None
@@ -161,33 +166,42 @@ class TextTable:
         except csv.Error as error:
             raise FileError(f"{self.name}, line {reader.line_num}: {error}; is a quote left open?") from None
 
-    def _checked_rows(self, block: str, first_line: int) -> list[list[str]]:
-        """The rows of a block, blank lines left out, each with the right number of cells."""
-        rows = list(self._rows(block))
+    def _checked_rows(self, block: str, first_line: int) -> Iterator[list[list[str]]]:
+        """The rows of a block in batches, blank lines left out, each row with the right number of cells."""
         width = self.layout.n_columns
-        if set(map(len, rows)) == {width} and width > 1:
-            return rows
-        blank = [i for i, row in enumerate(rows) if _is_blank(row)]
-        if blank and width == 1 and blank[0] < len(rows) - len(blank):
-            line = self._line_of(block, blank[0], first_line)
-            raise FileError(
-                f"{self.name}, line {line} is blank: in a table of one column it may be a missing value or no row at all. "
-                "Write NA for a missing value, or remove the line."
-            )
-        self._n_blank += len(blank)
-        if blank:
-            kept = [(i, row) for i, row in enumerate(rows) if not _is_blank(row)]
-        else:
-            kept = list(enumerate(rows))
-        for i, row in kept:
-            if len(row) != width:
-                line = self._line_of(block, i, first_line)
+        source = self._rows(block)
+        for before in itertools.count(0, _BATCH):
+            rows = list(itertools.islice(source, _BATCH))
+            if not rows:
+                return
+            if width == 1 or set(map(len, rows)) != {width}:
+                rows = self._kept(rows, block, before, first_line)
+            if rows:
+                yield rows
+
+    def _kept(self, rows: list[list[str]], block: str, before: int, first_line: int) -> list[list[str]]:
+        kept = []
+        for i, row in enumerate(rows, before):
+            if _is_blank(row):
+                self._first_blank = self._first_blank or self._line_of(block, i, first_line)
+                self._n_blank += 1
+            elif len(row) != self.layout.n_columns:
+                raise self._ragged(self._line_of(block, i, first_line), len(row))
+            elif self._n_blank and len(row) == 1:
                 raise FileError(
-                    f"{self.name}, line {line} has {_count(len(row), 'cell')} where the table has {width} "
-                    f"(separated by {_NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
-                    "a cell that needs quotes."
+                    f"{self.name}, line {self._first_blank} is blank: in a table of one column it may be a missing value or "
+                    "no row at all. Write NA for a missing value, or remove the line."
                 )
-        return [row for _, row in kept]
+            else:
+                kept.append(row)
+        return kept
+
+    def _ragged(self, line: int, n_cells: int) -> FileError:
+        return FileError(
+            f"{self.name}, line {line} has {_count(n_cells, 'cell')} where the table has {self.layout.n_columns} "
+            f"(separated by {_NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
+            "a cell that needs quotes."
+        )
 
     def _line_of(self, block: str, row: int, first_line: int) -> int:
         """The line of the file on which row ``row`` of a block starts."""
@@ -196,9 +210,9 @@ class TextTable:
             next(reader)
         return first_line + reader.line_num
 
-    def _fast_numbers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
-        """A block through NumPy's reader; None if that is not sure to mean the same."""
-        if '"' in block:
+    def _plain_lines(self, block: str) -> list[str] | None:
+        """The lines of a block without quotes, all with the right number of separators; None otherwise."""
+        if '"' in block or (self._n_blank and self.layout.n_columns == 1):
             return None
         if "\r" in block:
             block = block.replace("\r\n", "\n")
@@ -207,45 +221,67 @@ class TextTable:
         lines = block.split("\n")
         if not lines[-1]:
             lines.pop()
+        if self._delimiter == _SPACES:
+            return None if self.layout.has_index else lines  # NumPy counts the cells itself
+        n_separators = self.layout.n_columns - 1
+        return lines if {line.count(self._delimiter) for line in lines} == {n_separators} else None
+
+    def _fast_numbers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
+        """A block through NumPy's reader; None if that is not sure to mean the same."""
+        lines = self._plain_lines(block)
         if not lines:
             return None
-        delimiter, width = self._delimiter, self.layout.n_columns
-        start = int(self.layout.has_index)
-        if delimiter == _SPACES:
-            if start:
-                return None
-        elif {line.count(delimiter) for line in lines} != {width - 1}:  # with usecols NumPy would let it pass
+        names = []
+        if self.layout.has_index:
+            parts = [line.partition(self._delimiter) for line in lines]
+            names, lines = [part[0] for part in parts], [part[2] for part in parts]
+        return self._load(lines, np.float64, names)
+
+    def _fast_integers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
+        """A block of whole numbers in their usual spelling; None if there is anything else in it."""
+        lines = self._plain_lines(block)
+        if not lines:
             return None
+        names = []
+        if self.layout.has_index:
+            parts = [line.partition(self._delimiter) for line in lines]
+            names, lines = [part[0] for part in parts], [part[2] for part in parts]
+            block = "\n".join(lines)
+        return self._load(lines, np.int64, names) if _usual_integers(block, self._delimiter) else None
+
+    def _load(self, lines: list[str], dtype: type, names: list[str]) -> tuple[np.ndarray, list[str]] | None:
+        delimiter = None if self._delimiter == _SPACES else self._delimiter
         try:
-            values = np.loadtxt(
-                lines,
-                delimiter=None if delimiter == _SPACES else delimiter,
-                comments=None,
-                usecols=range(start, width) if start else None,
-                ndmin=2,
-            )
+            values: np.ndarray = np.loadtxt(lines, dtype, delimiter=delimiter, comments=None, ndmin=2)
         except ValueError:
             return None
-        if values.shape != (len(lines), width - start):
-            return None
-        return values, [line.partition(delimiter)[0] for line in lines] if start else []
+        # NumPy skips blank lines, which may mean something here.
+        expected = (len(lines), self.layout.n_columns - int(self.layout.has_index))
+        return (values, names) if values.shape == expected else None
 
     def _slow_numbers(self, block: str, first_line: int) -> tuple[np.ndarray, list[str]]:
-        rows = self._checked_rows(block, first_line)
         start = int(self.layout.has_index)
         width = self.layout.n_columns - start
-        cells = list(itertools.chain.from_iterable(row[start:] for row in rows))
-        values = np.empty(len(cells))
-        for i, cell in enumerate(cells):
-            number = as_number(cell)
-            if number is None:
-                raise self._not_a_number(block, first_line, i // width, i % width, cell)
-            values[i] = number
-        return values.reshape(-1, width), [row[0] for row in rows] if start else []
+        parts = [np.empty((0, width))]
+        names: list[str] = []
+        n_rows = 0
+        for rows in self._checked_rows(block, first_line):
+            values = np.empty((len(rows), width))
+            for i, row in enumerate(rows):
+                for j, cell in enumerate(row[start:]):
+                    number = as_number(cell)
+                    if number is None:
+                        raise self._not_a_number(block, first_line, n_rows + i, j, cell)
+                    values[i, j] = number
+            parts.append(values)
+            n_rows += len(rows)
+            if start:
+                names.extend(row[0] for row in rows)
+        return np.concatenate(parts), names
 
     def _not_a_number(self, block: str, first_line: int, row: int, column: int, cell: str) -> FileError:
-        blanks_before = [i for i, r in enumerate(self._rows(block)) if not _is_blank(r)]
-        line = self._line_of(block, blanks_before[row], first_line)
+        filled = [i for i, cells in enumerate(self._rows(block)) if not _is_blank(cells)]
+        line = self._line_of(block, filled[row], first_line)
         position = column + int(self.layout.has_index)
         names = self.layout.column_names
         where = f"column {position + 1}" + (f" ({names[column]!r})" if names else "")
@@ -272,6 +308,13 @@ class _Codes(dict):
     def __missing__(self, spelling: str) -> int:
         code = self[spelling] = len(self)
         return code
+
+    def encode(self, column: np.ndarray) -> np.ndarray:
+        """Codes of whole numbers, as if each had been met in its usual spelling."""
+        values, inverse = np.unique(column, return_inverse=True)
+        return np.fromiter(map(self.__getitem__, map(str, values.tolist())), np.int32, len(values))[
+            inverse.ravel()
+        ]
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """The labels themselves: integers if all are, else floats if all are, else text; missing -1, NaN or None."""
@@ -514,6 +557,23 @@ def _find_index(
             "Column 1 counts the rows but is kept as a feature; say so if it holds row names (index=True, or --index).",
         )
     return False, ""
+
+
+def _usual_integers(text: str, delimiter: str) -> bool:
+    """Whether every cell is a whole number as str() writes it: another spelling (007, +1, 1.0) is a label of its own."""
+    if not text.isascii():
+        return False
+    characters = np.frombuffer(text.encode(), np.uint8)
+    found = set(np.flatnonzero(np.bincount(characters, minlength=128)).tolist())
+    if not found <= set(b"0123456789-\r\n" + delimiter.encode()):
+        return False
+    digit = characters >= ord("0")
+    digit &= characters <= ord("9")
+    zero = characters == ord("0")
+    if zero.size and zero[0] and digit[1:2].any():
+        return False
+    leading = zero[1:-1] & ~digit[:-2] & digit[2:]
+    return not leading.any() and b"-0" not in characters.tobytes()
 
 
 def as_number(cell: str) -> float | None:
