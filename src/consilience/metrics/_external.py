@@ -28,6 +28,7 @@ from ._table import Contingency, check_lengths, check_weights, contingency_table
 
 NORMALISATION = Choice("max", "geometric", "arithmetic")
 
+_WHOLE_MATCHING = 1 << 16  # cells; below, looking for separate parts costs more than it saves
 _LARGEST_DENSE_MATCHING = 1 << 22  # cells; 2000 x 2000 takes about a second at worst
 
 
@@ -84,32 +85,32 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     from scipy.sparse.csgraph import connected_components
 
     k, c = table.shape
-    if k * c <= 1 << 16:
+    if k * c <= _WHOLE_MATCHING:
         return _match_part(table.rows, table.columns, table.counts)
     from scipy.sparse import coo_array
 
     graph = coo_array((np.ones(len(table.rows)), (table.rows, k + table.columns)), shape=(k + c, k + c))
-    n_parts, part = connected_components(graph, directed=False)
-    part = part[table.rows]
-    order = np.argsort(part, kind="stable")
+    n_parts, part_of = connected_components(graph, directed=False)
+    part = part_of[table.rows]
+    n_rows = np.bincount(part_of[:k], minlength=n_parts)
+    n_columns = np.bincount(part_of[k:], minlength=n_parts)
+    order = np.lexsort((table.counts, part))
     bounds = np.searchsorted(part[order], np.arange(n_parts + 1))
-    alone = np.diff(bounds)[part] == 1  # a cluster that is a class: nothing to choose
-    found = [(table.rows[alone], table.columns[alone])]
-    for p in np.flatnonzero(np.diff(bounds) > 1):
+    star = np.minimum(n_rows, n_columns) == 1
+    best = order[bounds[1:][star] - 1]  # the largest cell of each
+    found = [(table.rows[best], table.columns[best])]
+    for p in np.flatnonzero(~star):
         here = order[bounds[p] : bounds[p + 1]]
         found.append(_match_part(table.rows[here], table.columns[here], table.counts[here]))
     rows, columns = (np.concatenate(side) for side in zip(*found))
-    order = np.argsort(rows, kind="stable")
-    return rows[order], columns[order]
+    by_row = np.argsort(rows, kind="stable")
+    return rows[by_row], columns[by_row]
 
 
 def _match_part(rows: np.ndarray, columns: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     used_rows, r = np.unique(rows, return_inverse=True)
     used_columns, c = np.unique(columns, return_inverse=True)
     shape = len(used_rows), len(used_columns)
-    if min(shape) == 1:
-        best = int(np.argmax(counts))
-        return rows[best : best + 1], columns[best : best + 1]
     if shape[0] * shape[1] <= _LARGEST_DENSE_MATCHING:
         from scipy.optimize import linear_sum_assignment
 
