@@ -109,7 +109,7 @@ def read_labels(
     truth : bool, default=False
         Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
     report : callable, optional
-        Called with each sentence about what was decided, for instance ``print``.
+        Called once with what was decided, for instance ``print``.
 
     Returns
     -------
@@ -145,9 +145,7 @@ def read_labels(
         raise FileError(f"{name}: {error}") from None
     if ensemble.n_samples == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
-    if report is not None:
-        for sentence in raw.decisions:
-            report(f"{name}: {sentence}")
+    _say(report, name, raw.decisions)
     return ensemble
 
 
@@ -171,7 +169,7 @@ def read_features(
     header, index : bool, optional
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
     report : callable, optional
-        Called with each sentence about what was decided, for instance ``print``.
+        Called once with what was decided, for instance ``print``.
 
     Returns
     -------
@@ -203,9 +201,7 @@ def read_features(
     if n == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
     _check_finite(table, name)
-    if report is not None:
-        for sentence in table.decisions:
-            report(f"{name}: {sentence}")
+    _say(report, name, table.decisions)
     return table
 
 
@@ -485,6 +481,11 @@ def _choose(
         f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, so it is not "
         f"clear which are the {what}. Name one (key=..., or --key)."
     )
+
+
+def _say(report: Report | None, name: str, decisions: list[str]) -> None:
+    if report is not None and decisions:
+        report(f"{name}: {' '.join(decisions)}")
 
 
 def _first_of(archive: Archive, keys: tuple[str, ...], length: int) -> list[str] | None:

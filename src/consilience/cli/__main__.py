@@ -1,0 +1,5 @@
+"""``python -m consilience.cli``."""
+
+from . import main
+
+main()

@@ -1,0 +1,155 @@
+"""The program around the subcommands: lazy loading, messages, and the exit codes.
+
+0 good; 2 bad usage or input, with our own text; 1 our fault; 130 interrupted; 141 nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import ConsilienceError
+from ._session import Session, one_line
+
+#: Subcommand -> (module in this package, the one line of the overview). A module is imported when its command is used.
+COMMANDS = {
+    "cluster": ("cluster", "Cluster a table of features by consensus."),
+    "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
+    "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
+    "score": ("score", "Compare clusterings with the truth."),
+    "methods": ("methods", "List the consensus methods and generators."),
+}
+
+
+class Program(click.Group):
+    """A group that knows its commands by name and imports them on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return importlib.import_module(f".{COMMANDS[name][0]}", __package__).command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command {args[0]!r}; {hint}", ctx=error.ctx) from None
+
+    def main(  # type: ignore[override]  # click's two overloads only say when it returns
+        self,
+        args: Any = None,
+        prog_name: str | None = "consilience",
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """As in click, with our exit codes."""
+        args = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        session = Session()
+        code = 1
+        try:
+            with _shown_warnings(session):
+                result = super().main(
+                    args, "consilience", complete_var, standalone_mode=False, obj=session, **extra
+                )
+                sys.stdout.flush()
+                code = result if isinstance(result, int) else 0
+        except click.ClickException as error:
+            error.show()
+            code = error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            _complain("interrupted.")
+            code = 130
+        except BrokenPipeError:
+            # Whoever read our output has had enough. Python would complain once more at exit, unless the pipe is gone.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 141
+        except ConsilienceError as error:
+            if "--debug" in args:
+                traceback.print_exc()
+            _complain(f"error: {one_line(error)}")
+            code = 2
+        except MemoryError:
+            _complain(
+                "error: out of memory; use fewer objects, features or clusterings, or a method without pairwise matrices."
+            )
+            code = 2
+        except Exception as error:
+            if "--debug" in args:
+                traceback.print_exc()
+            _complain(
+                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it with "
+                f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
+            )
+        sys.exit(code)
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"consilience: {text}", err=True)
+
+
+@contextlib.contextmanager
+def _shown_warnings(session: Session) -> Iterator[None]:
+    """Warnings meant for users, as one line each; those meant for programmers not at all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: session.warning(message)
+        yield
+
+
+@click.command(
+    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(__version__, prog_name="consilience", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+def cli() -> None:
+    """Consensus clustering: many imperfect clusterings in, one better clustering out.
+
+    \b
+    Examples:
+      consilience cluster features.csv -k 3 -o labels.csv
+      consilience generate features.csv -n 20 -o ensemble.npz
+      consilience consensus ensemble.npz -k 3 -o labels.csv
+      consilience score labels.csv truth.csv
+
+    "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ, Parquet or
+    MATLAB, by their ending; "-" is standard input or output, as CSV.
+    """
+
+
+def _terminated(number: int, frame: Any) -> None:
+    """A polite request to end unwinds like Ctrl-C, so that no temporary file stays behind."""
+    raise SystemExit(128 + number)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point of the command ``consilience``."""
+    with contextlib.suppress(ValueError, AttributeError):  # not in the main thread, or no such signal
+        signal.signal(signal.SIGTERM, _terminated)
+    cli.main(args)

@@ -1,0 +1,107 @@
+"""``consilience score``: clusterings against the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..errors import InputError
+from ._options import common, source
+from ._session import Session
+
+
+@click.command("score", short_help="Compare clusterings with the truth.")
+@click.argument("labels")
+@click.argument("truth")
+@click.option(
+    "-c",
+    "--column",
+    "columns",
+    multiple=True,
+    help="Score only this column of LABELS, by name or position; repeatable.",
+)
+@click.option("-t", "--truth-column", help="The column of TRUTH to compare with; needed if it has several.")
+@click.option("--key", help="Which array of LABELS, if it is an .npz or .mat file.")
+@click.option("--truth-key", help="Which array of TRUTH, if it is an .npz or .mat file. [default: y]")
+@click.option("--drop-missing", is_flag=True, help="Compare on the objects that both sides label.")
+@common
+@click.pass_obj
+def command(
+    session: Session,
+    labels: str,
+    truth: str,
+    columns: tuple[str, ...],
+    truth_column: str | None,
+    key: str | None,
+    truth_key: str | None,
+    drop_missing: bool,
+    as_json: bool,
+) -> None:
+    """Compare every clustering in LABELS with the classes in TRUTH, by all measures.
+
+    Rows are matched by name where both files have names, and by position otherwise.
+
+    \b
+    Examples:
+      consilience score labels.csv truth.csv
+      consilience score labels.csv truth.csv --truth-column class --json
+    """
+    from ..io import read_labels
+    from ..metrics import scores
+
+    if labels == truth == "-":
+        raise InputError("Standard input can be read once only: give a file for LABELS or TRUTH.")
+    ours = read_labels(source(labels), key=key, columns=columns or None, report=session.note)
+    wanted = None if truth_column is None else [truth_column]
+    theirs = read_labels(source(truth), key=truth_key, columns=wanted, truth=True, report=session.note)
+    if theirs.n_clusterings > 1:
+        names = ", ".join(map(repr, theirs.clustering_names[:8]))
+        raise InputError(
+            f"{truth} has {theirs.n_clusterings} columns ({names}); say which holds the truth with --truth-column."
+        )
+    rows = _matching_rows(ours, theirs, labels, truth, session)
+    reference = theirs.labels[rows, 0]
+    missing = "ignore" if drop_missing else "error"
+    result: dict[str, dict[str, float]] = {}
+    for i, name in enumerate(ours.clustering_names):
+        try:
+            result[name] = scores(ours.labels[:, i], reference, missing=missing)
+        except InputError as error:
+            remedy = "" if drop_missing else " On the command line: --drop-missing."
+            raise InputError(f"{labels}, column {name!r}: {error}{remedy}") from None
+    if as_json:
+        session.print_json({"command": "score", "n_samples": ours.n_samples, "scores": result})
+    else:
+        _print_table(result)
+
+
+def _matching_rows(ours: Any, theirs: Any, labels: str, truth: str, session: Session) -> Any:
+    """The rows of the truth in the order of the labels."""
+    import numpy as np
+
+    if ours.n_samples != theirs.n_samples:
+        raise InputError(
+            f"{labels} has {ours.n_samples} objects, {truth} has {theirs.n_samples}; they must be of the same objects."
+        )
+    a, b = ours.sample_names, theirs.sample_names
+    if a is None or b is None or a == b:
+        return np.arange(ours.n_samples)
+    where = {name: row for row, name in enumerate(b)}
+    strangers = [name for name in a if name not in where]
+    if strangers:
+        from ..validation import listed
+
+        raise InputError(
+            f"{labels} names {listed(map(repr, strangers))}, which {truth} does not; the rows cannot be matched."
+        )
+    session.note(f"Matched the rows of {truth} to those of {labels} by name.")
+    return np.array([where[name] for name in a])
+
+
+def _print_table(result: dict[str, dict[str, float]]) -> None:
+    measures = list(next(iter(result.values())))
+    width = max(10, *map(len, result))
+    click.echo(" ".join(["clustering".ljust(width), *(f"{m:>{max(6, len(m))}}" for m in measures)]))
+    for name, values in result.items():
+        click.echo(" ".join([name.ljust(width), *(f"{values[m]:{max(6, len(m))}.4f}" for m in measures)]))
