@@ -56,7 +56,7 @@ class Program(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(COMMANDS)}."
             raise click.UsageError(f"There is no command {args[0]!r}; {hint}", ctx=error.ctx) from None
 
-    def main(  # type: ignore[override]  # click's two overloads only say when it returns
+    def main(
         self,
         args: Any = None,
         prog_name: str | None = "consilience",

@@ -52,7 +52,10 @@ class Archive(ABC):
         """A vector of text, or None if there is no such entry."""
         if key not in self.entries:
             return None
-        return [str(value) for value in np.asarray(self.load(key)).ravel()]
+        values = np.asarray(self.load(key)).ravel().tolist()
+        return [
+            value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in values
+        ]
 
 
 def open_archive(kind: str, handle: BinaryIO, name: str, stack: ExitStack) -> Archive:

@@ -340,8 +340,8 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
         values = np.column_stack([as_floats(c) for c in columns]) if columns else np.empty((0, 0), np.float64)
         return _without_counting(Table(values, row_names, names, decisions))
     archive = open_archive(kind, handle, name, stack)
-    sparse = key is None and all(piece in archive.entries for piece in _SPARSE_PIECES[:3])
-    if sparse:
+    pieces = all(piece in archive.entries for piece in _SPARSE_PIECES[:3])
+    if key is None and (pieces or {"data", "format"} <= set(archive.entries)):
         values = _sparse_from(archive)
         decisions = ["Read a sparse matrix."]
     else:
@@ -387,7 +387,7 @@ def _sparse_from(archive: Archive) -> Any:
     import scipy.sparse as sp
 
     stored = archive.texts("format")
-    layout = "csr" if not stored else stored[0].strip("b'")
+    layout = stored[0] if stored else "csr"
     if layout not in ("csr", "csc"):
         raise FileError(
             f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, X.tocsr())."

@@ -183,7 +183,7 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     clusterings = ensemble.clustering_names
     check_unique(clusterings, "the clustering name", name, "rename the clusterings")
     names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
-    labels, categories = ensemble.labels, ensemble.categories
+    labels, categories = ensemble.labels, [_natural(values) for values in ensemble.categories]
     if kind in ("text", "parquet"):
         if not np.all(ensemble.weights == 1):
             warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
@@ -265,6 +265,17 @@ def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
     table[:-1] = categories.tolist() if whole else [str(value) for value in categories.tolist()]
     table[-1] = None  # code -1 picks the last place
     return table[codes]
+
+
+def _natural(categories: np.ndarray) -> np.ndarray:
+    """Numbers that came as objects, as an array of numbers; anything else as it is."""
+    if categories.dtype.kind == "O" and categories.size:
+        kinds = {type(value) for value in categories.tolist()}
+        if kinds == {float} or (
+            kinds == {int} and all(-(2**63) <= value < 2**63 for value in categories.tolist())
+        ):
+            return np.array(categories.tolist())
+    return categories
 
 
 def _original_integers(labels: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:

@@ -1,0 +1,248 @@
+"""What is written comes back: names, missing labels, categories and numbers, in every format."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import consilience as cs
+from consilience.io._text import MISSING
+
+TEXT = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"]
+TYPED = [".npz", ".parquet", ".mat"]
+
+in_tmp = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+# No NUL (no format keeps it) and no lone surrogates (no encoding does).
+names = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=8)
+# A text label that spells a number or a missing word would be read as one; and MATLAB trims blanks at the end.
+words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Po", "Zs")), min_size=1, max_size=5).filter(
+    lambda word: word.strip() and word.strip() not in MISSING and cs.io._text.as_number(word) is None
+)
+
+
+@st.composite
+def ensembles(draw, unique_rows=names, columns=None):
+    n = draw(st.integers(2, 9))
+    m = draw(st.integers(1, 4))
+    labels = []
+    for _ in range(m):
+        value = draw(
+            st.sampled_from(
+                [
+                    st.integers(0, 5),
+                    st.integers(-(2**40), 2**40).filter(lambda v: v != -1),
+                    st.floats(-1e9, 1e9, allow_nan=False).filter(lambda v: v != int(v)),
+                    words,
+                ]
+            )
+        )
+        first = draw(value)  # a column with no label at all is refused
+        rest = draw(st.lists(st.none() | value, min_size=n - 1, max_size=n - 1))
+        column = np.empty(n, object)
+        column[:] = [first, *rest]
+        labels.append(column)
+    headings = draw(st.lists(names.filter(bool), min_size=m, max_size=m, unique=True))
+    rows = draw(st.none() | st.lists(unique_rows, min_size=n, max_size=n, unique=True))
+    return cs.Ensemble(labels, clustering_names=headings, sample_names=rows)
+
+
+def assert_same(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
+    assert got.clustering_names == wanted.clustering_names
+    counted = [str(i) for i in range(wanted.n_samples)]
+    assert got.sample_names == (None if wanted.sample_names == counted else wanted.sample_names)
+    np.testing.assert_array_equal(got.labels, wanted.labels)
+    for a, b in zip(got.categories, wanted.categories):
+        assert a.tolist() == b.tolist()
+        assert [type(x) for x in a.tolist()] == [type(x) for x in b.tolist()]
+
+
+@pytest.mark.parametrize("ending", [*TEXT, *TYPED])
+@in_tmp
+@given(ensemble=ensembles())
+def test_ensemble(tmp_path, ending, ensemble):
+    path = tmp_path / f"ensemble{ending}"
+    cs.io.write_ensemble(path, ensemble)
+    assert_same(cs.io.read_labels(path), ensemble)
+
+
+@pytest.mark.parametrize("ending", [*TEXT, *TYPED])
+@in_tmp
+@given(data=st.data())
+def test_features(tmp_path, ending, data):
+    n, p = data.draw(st.integers(2, 8)), data.draw(st.integers(1, 5))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    values = np.array(data.draw(st.lists(finite, min_size=n * p, max_size=n * p))).reshape(n, p)
+    rows = data.draw(st.none() | st.lists(names, min_size=n, max_size=n, unique=True))
+    # A heading that is itself a number would make line 1 look like data, were it not for the column of row names.
+    headings = data.draw(st.none() | st.lists(names.filter(bool), min_size=p, max_size=p, unique=True))
+    path = tmp_path / f"features{ending}"
+    cs.io.write_features(path, values, row_names=rows, column_names=headings)
+    table = cs.io.read_features(path)
+    assert table.values.tobytes() == values.tobytes()  # bit by bit, the sign of zero too
+    named = ending in TEXT or ending == ".parquet"
+    assert table.column_names == (headings or ([f"x{j}" for j in range(p)] if named else None))
+    assert table.row_names == (None if named and rows == [str(i) for i in range(n)] else rows)
+
+
+@pytest.mark.parametrize("ending", [*TEXT, *TYPED])
+def test_result_table(tmp_path, ending):
+    path = tmp_path / f"labels{ending}"
+    labels, sure = np.array([1, 0, 0]), np.array([0.1, 1 / 3, 1.0])
+    cs.io.write_labels(path, labels, row_names=["x", "y", "z"], confidence=sure)
+    said = []
+    back = cs.io.read_labels(path, report=said.append)
+    assert back.n_clusterings == 1
+    assert back.categories[0][back.labels[:, 0]].tolist() == [1, 0, 0]
+    if ending not in (".npz", ".mat"):
+        assert back.sample_names == ["x", "y", "z"]
+        assert "Left out the column 'confidence'." in said[0]
+
+
+def test_result_table_text(tmp_path):
+    path = tmp_path / "labels.csv"
+    cs.io.write_labels(path, [1, 0], confidence=[0.5, 1])
+    assert path.read_text() == "name,label,confidence\n0,1,0.5\n1,0,1.0\n"
+    stream = io.BytesIO()
+    cs.io.write_labels(stream, [1, 0], row_names=["a,b", 'say "hi"'])
+    assert stream.getvalue() == b'name,label\n"a,b",1\n"say ""hi""",0\n'
+
+
+@pytest.mark.parametrize("ending", [".npz", ".mat"])
+def test_archives_keep_weights_and_recipes(tmp_path, ending):
+    ensemble = cs.Ensemble(
+        [[0, 1, 1], ["a", "b", None]],
+        sample_weight=[1, 2.5, 3],
+        recipes=[{"k": np.int64(2), "maker": "kmeans"}, {"features": np.arange(3)}],
+    )
+    path = tmp_path / f"e{ending}"
+    cs.io.write_ensemble(path, ensemble)
+    back = cs.io.read_labels(path)
+    assert back.weights.tolist() == [1, 2.5, 3]
+    assert back.recipes == [{"k": 2, "maker": "kmeans"}, {"features": [0, 1, 2]}]
+
+
+def test_text_says_that_weights_are_lost(tmp_path):
+    ensemble = cs.Ensemble([[0, 1]], sample_weight=[1, 2])
+    with pytest.warns(UserWarning, match=r"does not keep sample weights; write \.npz or \.mat"):
+        cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+
+
+def test_npy(tmp_path):
+    path = tmp_path / "labels.npy"
+    cs.io.write_ensemble(path, cs.Ensemble([[5, 7, -1], [0, 0, 1]]))
+    assert np.load(path).tolist() == [[5, 0], [7, 0], [-1, 1]]
+    assert cs.io.read_labels(path).labels.tolist() == [[0, 0], [1, 0], [-1, 1]]
+    cs.io.write_labels(path, [0, 1, 1])
+    assert cs.io.read_labels(path).labels.tolist() == [[0], [1], [1]]
+    cs.io.write_features(path, [[1, 2], [3, 4]])
+    assert cs.io.read_features(path).values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(
+        cs.errors.FileError, match=r"\.npy can hold whole-number labels only; write text labels as \.npz"
+    ):
+        cs.io.write_ensemble(path, cs.Ensemble([["a", "b"]]))
+    with pytest.raises(cs.errors.FileError, match=r"\.npy holds one array without headings"):
+        cs.io.write_table(path, {"a": [1]})
+
+
+@pytest.mark.parametrize("ending", [".npz", ".mat"])
+def test_sparse_features(tmp_path, ending):
+    matrix = sp.random_array((6, 5), density=0.4, rng=np.random.default_rng(0), format="csr")
+    path = tmp_path / f"x{ending}"
+    cs.io.write_features(path, matrix, row_names=list("abcdef"), column_names=list("vwxyz"))
+    table = cs.io.read_features(path)
+    assert sp.issparse(table.values)
+    assert table.values.format == "csr"
+    np.testing.assert_array_equal(table.values.toarray(), matrix.toarray())
+    assert table.row_names == list("abcdef")
+    assert table.column_names == list("vwxyz")
+    if ending == ".npz":
+        np.testing.assert_array_equal(sp.load_npz(path).toarray(), matrix.toarray())
+
+
+def test_scipy_writes_what_we_read(tmp_path):
+    matrix = sp.random_array((6, 5), density=0.4, rng=np.random.default_rng(0))
+    for layout in ("csr", "csc"):
+        sp.save_npz(tmp_path / "x.npz", matrix.asformat(layout))
+        np.testing.assert_array_equal(
+            cs.io.read_features(tmp_path / "x.npz").values.toarray(), matrix.toarray()
+        )
+    sp.save_npz(tmp_path / "x.npz", matrix.tocoo())
+    with pytest.raises(
+        cs.errors.FileError, match=r"x\.npz holds a sparse matrix in 'coo' format; save it as CSR"
+    ):
+        cs.io.read_features(tmp_path / "x.npz")
+
+
+def test_sparse_needs_a_format_that_can(tmp_path):
+    with pytest.raises(
+        cs.errors.FileError, match=r"x\.csv: a sparse matrix cannot be written .* pass values\.toarray\(\)"
+    ):
+        cs.io.write_features(tmp_path / "x.csv", sp.eye_array(3))
+
+
+def test_data_frames_write_what_we_read(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1, 2, 2], "b": ["u", None, "v"]}, index=["r", "s", "t"])
+    frame.to_csv(tmp_path / "f.csv")
+    frame.to_parquet(tmp_path / "f.parquet")
+    for ending in ("csv", "parquet"):
+        ensemble = cs.io.read_labels(tmp_path / f"f.{ending}")
+        assert ensemble.sample_names == ["r", "s", "t"]
+        assert ensemble.clustering_names == ["a", "b"]
+        assert ensemble.labels.tolist() == [[0, 0], [1, -1], [1, 1]]
+    pd.DataFrame(np.arange(12).reshape(4, 3) ** 2).to_csv(tmp_path / "x.csv")  # header ",0,1,2"
+    table = cs.io.read_features(tmp_path / "x.csv")
+    assert table.column_names == ["0", "1", "2"]
+    assert table.row_names is None
+    assert table.values[1].tolist() == [9, 16, 25]
+
+
+def test_small_integers_become_float32(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.array([[0, 255], [3, 4]], np.uint8))
+    table = cs.io.read_features(tmp_path / "x.npz")
+    assert table.values.dtype == np.float32
+    assert table.values.tolist() == [[0, 255], [3, 4]]
+    np.savez(tmp_path / "x.npz", X=np.array([[0, 2**31], [3, 4]]))
+    assert cs.io.read_features(tmp_path / "x.npz").values.dtype == np.float64
+
+
+def test_writer_refuses(tmp_path):
+    with pytest.raises(
+        cs.errors.InputError, match=r"Columns of a table must be of one length; these have \[1, 2\]"
+    ):
+        cs.io.write_table(tmp_path / "t.csv", {"a": [1], "b": [1, 2]})
+    with pytest.raises(cs.errors.InputError, match="row_names has 1 names for 2 rows"):
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a"])
+    with pytest.raises(
+        cs.errors.FileError, match="the row name 'a' occurs more than once; make the names unique"
+    ):
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a", "a"])
+    with pytest.raises(cs.errors.FileError, match="holds a NUL character"):
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a", "b\0"])
+    with pytest.raises(
+        cs.errors.InputError, match=r"labels has shape \(1, 2\); expected one label per object"
+    ):
+        cs.io.write_labels(tmp_path / "t.csv", [[0, 1]])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["iris", "basehock", "comp_vs_sci", "golub_1999_v1"])
+def test_reference_features(shared_dir, name):
+    path = shared_dir / "data" / f"{name}.npz"
+    table = cs.io.read_features(path)
+    truth = cs.io.read_labels(path, truth=True)
+    assert table.shape[0] == truth.n_samples
+    assert truth.n_clusterings == 1
+
+
+def test_reference_pool(shared_dir):
+    path = shared_dir / "data" / "pool_yale165.npz"
+    ensemble = cs.io.read_labels(path)
+    np.testing.assert_array_equal(ensemble.labels, np.load(path)["labels"])
