@@ -56,11 +56,10 @@ def _index_column(table: Any, pyarrow: Any, labels: bool, index: bool | None) ->
     first = table.column_names[0]
     if index:
         return 0, [f"Column 1 ({first!r}) holds row names (as asked)."]
-    text = pyarrow.types.is_string(table.schema.types[0]) or pyarrow.types.is_large_string(
-        table.schema.types[0]
-    )
-    unique = len(table.column(0).unique()) == table.num_rows
-    if table.num_columns > 1 and unique and (first.lower() in INDEX_HEADINGS or (text and not labels)):
+    kind, types = table.schema.types[0], pyarrow.types
+    text = types.is_string(kind) or types.is_large_string(kind)
+    likely = (first.lower() in INDEX_HEADINGS and (text or types.is_integer(kind))) or (text and not labels)
+    if table.num_columns > 1 and likely and len(table.column(0).unique()) == table.num_rows:
         return 0, [
             f"Column 1 ({first!r}) holds row names (by its heading or type, and no value occurs twice)."
         ]
