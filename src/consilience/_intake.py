@@ -84,7 +84,7 @@ def _from_frame(native: Any, frame: Any) -> Intake:
         raise InputError(
             f"Column names are not unique: {listed(repeated)} appear more than once; rename them."
         )
-    intake = _from_vectors([frame[name].to_numpy() for name in frame.columns])
+    intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()])
     intake.clustering_names = [str(name) for name in frame.columns]
     index = getattr(native, "index", None)
     if index is not None and type(index).__name__ != "RangeIndex":

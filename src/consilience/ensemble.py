@@ -488,6 +488,14 @@ class Ensemble:
         n = self.n_samples
         codes, a, b, any_missing = self._pair_arguments(clustering_weights, cluster_weights)
         first, members = self._members()
+        remedy = "use compress() first, or coassociation_blocks()"
+        # All pairs of the largest cluster are stored: if they alone do not fit, counting the rest is wasted.
+        at_least = float(np.diff(first).max()) ** 2
+        ensure_fits(
+            12.0 * at_least,
+            what=f"A sparse co-association of {n} objects with {at_least:.0f} pairs or more",
+            remedy=remedy,
+        )
         lengths = np.empty(n, np.int64)
         size = self._block_rows()
         map_blocks(
@@ -501,7 +509,7 @@ class Ensemble:
         ensure_fits(
             12.0 * pairs,
             what=f"A sparse co-association of {n} objects with {pairs} pairs",
-            remedy="use compress() first, or coassociation_blocks()",
+            remedy=remedy,
         )
         indices = np.empty(pairs, np.int32)
         data = np.empty(pairs)

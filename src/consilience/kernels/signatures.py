@@ -112,7 +112,7 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.nd
     """
     matrix = np.ascontiguousarray(matrix)
     n = matrix.shape[0]
-    if matrix.shape[1] == 0:
+    if matrix.size == 0:
         return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64)
     words = _as_words(matrix)
     hashes = np.empty(n, np.uint64)

@@ -69,7 +69,7 @@ class CoassociationKMeans(BaseConsensus):
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
     >>> cs.CoassociationKMeans(n_clusters=2, random_state=0).fit_predict(base).tolist()
-    [0, 0, 1, 1, 1]
+    [1, 1, 0, 0, 0]
     """
 
     constraints = {"n_init": Integer(1)}

@@ -1,0 +1,241 @@
+"""Checks that every registered method passes: it joins by being registered."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import consilience as cs
+from consilience.consensus import methods
+from consilience.errors import InputError
+
+from ..zoo import planted, same_partition
+
+CASES = [
+    pytest.param(cls, params, id=f"{name}-{i}")
+    for name, cls in methods().items()
+    for i, params in enumerate(cls._test_params)
+]
+pytestmark = [
+    pytest.mark.parametrize(("cls", "params"), CASES),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::consilience.errors.OrientationWarning"),
+]
+few_examples = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def build(cls, params, n_clusters=3, **more):
+    params = {"n_clusters": n_clusters, **params, **more}
+    if "random_state" in cls().get_params() and "random_state" not in params:
+        params["random_state"] = 0
+    return cls(**params)
+
+
+# The contract ----------------------------------------------------------------------------------------------
+
+
+def test_scikit_learn_contract(cls, params):
+    labels, _ = planted()
+    model = build(cls, params)
+    before = model.get_params()
+    assert model.fit(labels) is model
+    assert model.get_params() == before
+    copy = clone(model)
+    assert not hasattr(copy, "labels_")
+    assert np.array_equal(copy.fit_predict(labels, None), model.labels_)
+
+
+def test_learned_attributes(cls, params):
+    labels, _ = planted()
+    model = build(cls, params).fit(labels)
+    assert model.labels_.shape == (60,)
+    assert model.confidence_.shape == (60,)
+    assert np.isfinite(model.confidence_).all()
+    assert (model.confidence_ >= 0).all()
+    assert (model.confidence_ <= 1 + 1e-12).all()
+    assert isinstance(model.history_, list)
+    assert isinstance(model.converged_, bool)
+    assert model.n_iter_ >= 0
+    if hasattr(model, "membership_"):
+        assert np.allclose(model.membership_.sum(axis=1), 1)
+
+
+def test_exactly_the_clusters_asked_for_numbered_by_size(cls, params):
+    labels, _ = planted(noise=0.4)
+    for c in (1, 2, 3, 7):
+        found = build(cls, params, n_clusters=c).fit_predict(labels)
+        sizes = np.bincount(found)
+        assert sizes.size == c
+        assert (sizes > 0).all()
+        assert (np.diff(sizes) <= 0).all()
+
+
+def test_recovers_what_all_agree_on(cls, params, seed):
+    _, truth = planted(seed)
+    base = np.stack([truth, (truth + 1) % 3, 10 * truth], axis=1)
+    assert same_partition(build(cls, params).fit_predict(base), truth)
+
+
+def test_recovers_planted_clusters_through_noise(cls, params, seed):
+    labels, truth = planted(seed, n=120, m=15, noise=0.15)
+    found = build(cls, params).fit_predict(labels)
+    assert cs.metrics.scores(found, truth)["ari"] > 0.8
+
+
+def test_pickles(cls, params):
+    labels, _ = planted()
+    model = build(cls, params).fit(labels)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(again.confidence_, model.confidence_)
+
+
+# Same input in other clothes -------------------------------------------------------------------------------
+
+
+@few_examples
+@given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.2]))
+def test_order_of_objects(cls, params, seed, missing):
+    labels, _ = planted(seed, n=40, m=6, missing=missing)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    a = build(cls, params).fit(labels)
+    b = build(cls, params).fit(labels[order])
+    assert same_partition(a.labels_[order], b.labels_)
+    assert np.allclose(a.confidence_[order], b.confidence_)
+
+
+@few_examples
+@given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.2]))
+def test_order_of_clusterings_and_names_of_labels(cls, params, seed, missing):
+    labels, _ = planted(seed, n=40, m=6, missing=missing)
+    rng = np.random.default_rng(seed)
+    renamed = np.where(labels < 0, -1, (labels * 7919 + 13) % 10007)[:, rng.permutation(6)]
+    a = build(cls, params).fit_predict(labels)
+    b = build(cls, params).fit_predict(renamed)
+    assert np.array_equal(a, b)
+
+
+@few_examples
+@given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.2]))
+def test_weights_equal_repeated_objects(cls, params, seed, missing):
+    labels, _ = planted(seed, n=30, m=6, missing=missing)
+    weights = np.random.default_rng(seed).integers(1, 4, len(labels))
+    rows = np.repeat(np.arange(len(labels)), weights)
+    weighted = build(cls, params).fit(labels, sample_weight=weights)
+    repeated = build(cls, params).fit(labels[rows])
+    assert same_partition(weighted.labels_[rows], repeated.labels_)
+    assert np.allclose(weighted.confidence_[rows], repeated.confidence_)
+
+
+def test_any_container(cls, params):
+    labels, _ = planted()
+    expected = build(cls, params).fit_predict(labels)
+    frame = pd.DataFrame(labels.astype(str), columns=[f"run {j}" for j in range(labels.shape[1])])
+    for form in (list(labels.T), cs.Ensemble(labels), frame, np.asfortranarray(labels), labels.astype(float)):
+        assert np.array_equal(build(cls, params).fit_predict(form), expected)
+
+
+def test_named_rows_come_back(cls, params):
+    labels, _ = planted(n=30)
+    frame = pd.DataFrame(labels, index=[f"cell {i}" for i in range(30)])
+    table = build(cls, params).fit(frame).to_frame()
+    assert list(table.index) == list(frame.index)
+    assert list(table.columns) == ["label", "confidence"]
+
+
+def test_input_is_neither_needed_writeable_nor_written(cls, params):
+    labels, _ = planted()
+    labels.setflags(write=False)
+    before = labels.copy()
+    build(cls, params).fit(labels)
+    assert np.array_equal(labels, before)
+
+
+def test_same_seed_same_answer_for_any_n_jobs(cls, params):
+    labels, _ = planted(noise=0.4)
+    first = build(cls, params).fit(labels)
+    again = build(cls, params).fit(labels)
+    assert np.array_equal(first.labels_, again.labels_)
+    assert np.array_equal(first.confidence_, again.confidence_)
+    if "n_jobs" in first.get_params():
+        for n_jobs in (1, 2):
+            assert np.array_equal(build(cls, params, n_jobs=n_jobs).fit_predict(labels), first.labels_)
+
+
+# Edges -----------------------------------------------------------------------------------------------------
+
+
+def test_missing_labels(cls, params, seed):
+    labels, truth = planted(seed, n=120, m=20, noise=0.05, missing=0.3)
+    found = build(cls, params).fit_predict(labels)
+    assert cs.metrics.scores(found, truth)["ari"] > 0.5  # complete linkage is the weakest here
+
+
+def test_every_distinct_object_its_own_cluster(cls, params):
+    labels, _ = planted(n=25, m=6, noise=0.5)
+    distinct, inverse = np.unique(labels, axis=0, return_inverse=True)
+    found = build(cls, params, n_clusters=len(distinct)).fit_predict(labels)
+    assert same_partition(found, inverse.reshape(-1))
+
+
+def test_one_clustering(cls, params):
+    base = np.array([[0], [0], [1], [1], [2], [2], [2]])
+    assert same_partition(build(cls, params).fit_predict(base), base[:, 0])
+    assert np.unique(build(cls, params, n_clusters=2).fit_predict(base)).size == 2
+
+
+def test_two_objects(cls, params):
+    base = np.array([[0, 0, 0], [0, 1, 1]])
+    assert build(cls, params, n_clusters=1).fit_predict(base).tolist() == [0, 0]
+    assert sorted(build(cls, params, n_clusters=2).fit_predict(base).tolist()) == [0, 1]
+
+
+def test_singletons_and_constant_clusterings(cls, params):
+    labels, _ = planted(n=40)
+    labels = np.column_stack([labels, np.arange(40), np.zeros(40, int)])
+    assert np.unique(build(cls, params).fit_predict(labels)).size == 3
+
+
+def test_evidence_that_falls_apart(cls, params):
+    """Two groups of objects that no clustering saw together."""
+    left, _ = planted(0, n=30, m=4)
+    right, _ = planted(1, n=30, m=4)
+    labels = np.full((60, 8), -1)
+    labels[:30, :4], labels[30:, 4:] = left, right
+    for c in (1, 2, 5):
+        assert np.unique(build(cls, params, n_clusters=c).fit_predict(labels)).size == c
+
+
+# Refusals --------------------------------------------------------------------------------------------------
+
+
+def test_refuses_bad_numbers_of_clusters(cls, params):
+    labels, _ = planted(n=30)
+    with pytest.raises(InputError, match="n_clusters=0 is not valid: expected a whole number of at least 1"):
+        build(cls, params, n_clusters=0).fit(labels)
+    with pytest.raises(InputError, match="n_clusters=2.5 is not valid"):
+        build(cls, params, n_clusters=2.5).fit(labels)
+    with pytest.raises(InputError, match="n_clusters=31 exceeds the 30 objects in the ensemble; choose"):
+        build(cls, params, n_clusters=31).fit(labels)
+    coarse = np.repeat([[0, 0], [1, 1]], 5, axis=0)
+    with pytest.raises(InputError, match="n_clusters=3 exceeds the 2 distinct objects"):
+        build(cls, params).fit(coarse)
+
+
+def test_refuses_objects_nobody_saw(cls, params):
+    labels, _ = planted(n=30)
+    labels[[3, 17]] = -1
+    with pytest.raises(InputError, match=r"Objects 3 and 17 are missing from every clustering.*drop_unseen"):
+        build(cls, params).fit(labels)
+    build(cls, params).fit(cs.Ensemble(labels).drop_unseen())
+
+
+def test_refuses_a_single_object(cls, params):
+    with pytest.raises(InputError, match="single object"):
+        build(cls, params, n_clusters=1).fit([[0], [0]])

@@ -1,0 +1,65 @@
+"""Every example in a docstring runs, and the conventions that can be checked are."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import consilience
+
+PACKAGE = Path(consilience.__file__).parent
+MODULES = [
+    name for _, name, _ in pkgutil.walk_packages([str(PACKAGE)], "consilience.") if "__main__" not in name
+]
+
+
+@pytest.mark.parametrize("name", ["consilience", *MODULES])
+def test_docstring_examples(name):
+    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failures == 0
+
+
+@pytest.mark.parametrize("name", consilience.__all__)
+def test_public_names_exist_and_are_documented(name):
+    value = getattr(consilience, name)
+    assert name == "__version__" or value.__doc__
+
+
+def test_public_classes_have_an_example():
+    for name in consilience.__all__:
+        value = getattr(consilience, name)
+        if isinstance(value, type):
+            assert ">>>" in value.__doc__, name
+
+
+def test_import_is_light():
+    heavy = ("numpy", "scipy", "sklearn", "numba", "narwhals", "tqdm")
+    code = f"import consilience, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_methods_do_not_import_methods():
+    """What two methods share moves to kernels (style: imports flow one way)."""
+    for path in (PACKAGE / "consensus").rglob("*.py"):
+        if path.name.startswith("_"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                assert (node.module or "").startswith("_"), f"{path.name} imports the sibling {node.module}"
+
+
+def test_kernels_know_nothing_above_them():
+    for path in (PACKAGE / "kernels").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level >= 2:
+                assert node.module in ("errors", "validation", "progress"), (
+                    f"{path.name} imports {node.module}"
+                )

@@ -1,0 +1,37 @@
+"""Small ensembles with known structure, shared by the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def planted(seed: int = 0, n: int = 60, m: int = 8, c: int = 3, noise: float = 0.2, missing: float = 0.0):
+    """(labels (n, m), truth): c unequal planted clusters, a share of labels scrambled, some missing.
+
+    Base clusterings have c to c + 2 clusters and scrambled label names.
+    """
+    rng = np.random.default_rng(seed)
+    truth = np.sort(rng.choice(c, n, p=np.arange(1, c + 1) / np.arange(1, c + 1).sum()))
+    truth[:c] = np.arange(c)
+    labels = np.empty((n, m), int)
+    for j in range(m):
+        k = c + int(rng.integers(0, 3))
+        column = truth.copy()
+        for extra in range(c, k):  # split a planted cluster
+            inside = np.flatnonzero(column == rng.integers(0, c))
+            column[inside[rng.random(inside.size) < 0.5]] = extra
+        flipped = rng.random(n) < noise
+        column[flipped] = rng.integers(0, k, flipped.sum())
+        labels[:, j] = rng.permutation(k + 3)[column]
+    if missing:
+        gone = rng.random((n, m)) < missing
+        gone[gone.all(axis=1), 0] = False
+        labels[gone] = -1
+    return labels, truth
+
+
+def same_partition(a, b) -> bool:
+    """Equal up to the names of clusters."""
+    a, b = np.asarray(a), np.asarray(b)
+    pairs = len(set(zip(a.tolist(), b.tolist())))
+    return a.shape == b.shape and pairs == len(set(a.tolist())) == len(set(b.tolist()))
