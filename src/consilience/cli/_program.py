@@ -28,6 +28,7 @@ COMMANDS = {
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "score": ("score", "Compare clusterings with the truth."),
     "methods": ("methods", "List the consensus methods and generators."),
+    "bench": ("bench", "Rerun published comparisons."),
 }
 
 
