@@ -82,12 +82,11 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     Clusters and classes that meet in nothing separate the table into parts that are matched alone: a part with a
     single row or column takes its largest cell, any other goes to the Hungarian method, dense or sparse by size.
     """
-    from scipy.sparse.csgraph import connected_components
-
     k, c = table.shape
-    if k * c <= _WHOLE_MATCHING:
-        return _match_part(table.rows, table.columns, table.counts)
+    if k * c <= max(_WHOLE_MATCHING, 4 * len(table.counts)):  # small, or too full to fall into parts
+        return _match_whole(table.rows, table.columns, table.counts, table.shape)
     from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(table.rows)), (table.rows, k + table.columns)), shape=(k + c, k + c))
     n_parts, part_of = connected_components(graph, directed=False)
@@ -101,29 +100,27 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     found = [(table.rows[best], table.columns[best])]
     for p in np.flatnonzero(~star):
         here = order[bounds[p] : bounds[p + 1]]
-        found.append(_match_part(table.rows[here], table.columns[here], table.counts[here]))
+        used_rows, r = np.unique(table.rows[here], return_inverse=True)
+        used_columns, s = np.unique(table.columns[here], return_inverse=True)
+        i, j = _match_whole(r, s, table.counts[here], (len(used_rows), len(used_columns)))
+        found.append((used_rows[i], used_columns[j]))
     rows, columns = (np.concatenate(side) for side in zip(*found))
     by_row = np.argsort(rows, kind="stable")
     return rows[by_row], columns[by_row]
 
 
-def _match_part(rows: np.ndarray, columns: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    used_rows, r = np.unique(rows, return_inverse=True)
-    used_columns, c = np.unique(columns, return_inverse=True)
-    shape = len(used_rows), len(used_columns)
-    if shape[0] * shape[1] <= _LARGEST_DENSE_MATCHING:
-        from scipy.optimize import linear_sum_assignment
+def _match_whole(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple[int, int]):
+    if shape[0] * shape[1] > _LARGEST_DENSE_MATCHING:
+        if shape[0] <= shape[1]:
+            return _match_sparse(r, c, counts, shape)
+        return _match_sparse(c, r, counts, shape[::-1])[::-1]
+    from scipy.optimize import linear_sum_assignment
 
-        dense = np.zeros(shape)
-        dense[r, c] = counts
-        i, j = linear_sum_assignment(dense, maximize=True)
-        met = dense[i, j] > 0
-        return used_rows[i[met]], used_columns[j[met]]
-    if shape[0] > shape[1]:
-        j, i = _match_sparse(c, r, counts, shape[::-1])
-    else:
-        i, j = _match_sparse(r, c, counts, shape)
-    return used_rows[i], used_columns[j]
+    dense = np.zeros(shape)
+    dense[r, c] = counts
+    i, j = linear_sum_assignment(dense, maximize=True)
+    met = dense[i, j] > 0
+    return i[met], j[met]
 
 
 def _match_sparse(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple[int, int]):
