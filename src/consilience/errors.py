@@ -13,6 +13,10 @@ class InputError(ConsilienceError, ValueError):
     """Data or a parameter the user passed cannot be used; the message names the value and the remedy."""
 
 
+class InputTypeError(InputError, TypeError):
+    """A value of a kind that cannot be meant, such as a dictionary where a number belongs."""
+
+
 class FileError(InputError):
     """A file could not be read or written; the message names the file."""
 
