@@ -80,6 +80,7 @@ class _Raw:
     recipes: list[dict] | None = None
     weights: np.ndarray | None = None
     matrix: np.ndarray | None = None  # instead of columns, where the format has one
+    categories: list[np.ndarray] | None = None  # if columns are codes already
 
 
 def read_labels(
@@ -143,6 +144,9 @@ def read_labels(
         )
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
+    if raw.categories is not None:
+        # The codes follow the rules of Ensemble, so it has kept them; only what they stand for is put back.
+        ensemble = Ensemble._from_codes(ensemble.labels, raw.categories, raw.names, raw.row_names)
     if ensemble.n_samples == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
     _say(report, name, raw.decisions)
@@ -212,8 +216,10 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     kind, handle, gzipped, size = _open(path, stack)
     if kind == "text":
         text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
-        columns, row_names = text.categories()
-        return _Raw(columns, text.layout.column_names, row_names, text.layout.decisions)
+        columns, categories, row_names = text.categories()
+        return _Raw(
+            columns, text.layout.column_names, row_names, text.layout.decisions, categories=categories
+        )
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
         if not columns:
@@ -300,6 +306,7 @@ def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
             raise FileError(f"{name} has no column {column!r}; it has {listed(map(repr, names), 8)}.")
     if raw.matrix is None:
         raw.columns = [raw.columns[i] for i in chosen]
+        raw.categories = raw.categories and [raw.categories[i] for i in chosen]
     else:
         raw.matrix = raw.matrix[:, chosen]
     raw.names = [names[i] for i in chosen]

@@ -38,7 +38,7 @@ INDEX_HEADINGS = frozenset(
     | {"sample", "samples", "sample_name", "sample_names", "sample_id", "object", "objects", "object_id"}
 )
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 21
 _BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
 _HEAD = 2000  # lines looked at to decide the layout
@@ -108,8 +108,8 @@ class TextTable:
         self._done(any(map(len, parts)))
         return np.concatenate(parts), names if self.layout.has_index else None
 
-    def categories(self) -> tuple[list[np.ndarray], list[str] | None]:
-        """(columns, row names) of a table of labels: integers, floats (missing NaN) or objects (missing None)."""
+    def categories(self) -> tuple[list[np.ndarray], list[np.ndarray], list[str] | None]:
+        """(codes, category values, row names) of a table of labels, as Ensemble numbers them; missing is -1."""
         start = int(self.layout.has_index)
         books = [_Codes() for _ in range(self.layout.n_columns - start)]
         parts: list[np.ndarray] = []
@@ -117,21 +117,20 @@ class TextTable:
         for block, first_line in self._body():
             fast = self._fast_integers(block)
             if fast is not None:
-                codes = np.column_stack([book.encode(fast[0][:, j]) for j, book in enumerate(books)])
-                parts.append(codes)
+                parts.append(np.column_stack([book.encode(fast[0][:, j]) for j, book in enumerate(books)]))
                 names.extend(fast[1])
                 continue
-            for rows in self._checked_rows(block, first_line):
-                columns = list(zip(*rows))
-                codes = np.empty((len(rows), len(books)), np.int32)
+            for columns in self._columns(block, first_line):
+                codes = np.empty((len(columns[0]), len(books)), np.int32)
                 for j, book in enumerate(books):
-                    codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(rows))
+                    codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(codes))
                 parts.append(codes)
                 if start:
                     names.extend(columns[0])
         self._done(bool(parts))
         codes = np.concatenate(parts)
-        return [book.decode(codes[:, j]) for j, book in enumerate(books)], names if start else None
+        finished = [book.finish(codes[:, j]) for j, book in enumerate(books)]
+        return [pair[0] for pair in finished], [pair[1] for pair in finished], names if start else None
 
     # Blocks -------------------------------------------------------------------------------------------------
 
@@ -226,15 +225,19 @@ class TextTable:
         n_separators = self.layout.n_columns - 1
         return lines if {line.count(self._delimiter) for line in lines} == {n_separators} else None
 
+    def _split_names(self, lines: list[str]) -> tuple[list[str], list[str]]:
+        """(row names, the lines without them)."""
+        if not self.layout.has_index:
+            return [], lines
+        names = [line.partition(self._delimiter)[0] for line in lines]
+        return names, [line[len(name) + 1 :] for line, name in zip(lines, names)]
+
     def _fast_numbers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
         """A block through NumPy's reader; None if that is not sure to mean the same."""
         lines = self._plain_lines(block)
         if not lines:
             return None
-        names = []
-        if self.layout.has_index:
-            parts = [line.partition(self._delimiter) for line in lines]
-            names, lines = [part[0] for part in parts], [part[2] for part in parts]
+        names, lines = self._split_names(lines)
         return self._load(lines, np.float64, names)
 
     def _fast_integers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
@@ -242,12 +245,21 @@ class TextTable:
         lines = self._plain_lines(block)
         if not lines:
             return None
-        names = []
-        if self.layout.has_index:
-            parts = [line.partition(self._delimiter) for line in lines]
-            names, lines = [part[0] for part in parts], [part[2] for part in parts]
-            block = "\n".join(lines)
-        return self._load(lines, np.int64, names) if _usual_integers(block, self._delimiter) else None
+        names, lines = self._split_names(lines)
+        if not _usual_integers("\n".join(lines), self._delimiter):
+            return None
+        return self._load(lines, np.int64, names)
+
+    def _columns(self, block: str, first_line: int) -> Iterator[list[Any]]:
+        """The cells of a block by column, all at once where nothing is quoted, else in batches of rows."""
+        width = self.layout.n_columns
+        lines = None if self._delimiter == _SPACES or self._skip_space else self._plain_lines(block)
+        if lines and (width > 1 or all(map(str.strip, lines))):
+            cells = self._delimiter.join(lines).split(self._delimiter)
+            yield [cells[j::width] for j in range(width)]
+        else:
+            for rows in self._checked_rows(block, first_line):
+                yield list(zip(*rows))
 
     def _load(self, lines: list[str], dtype: type, names: list[str]) -> tuple[np.ndarray, list[str]] | None:
         delimiter = None if self._delimiter == _SPACES else self._delimiter
@@ -316,20 +328,25 @@ class _Codes(dict):
             inverse.ravel()
         ]
 
-    def decode(self, codes: np.ndarray) -> np.ndarray:
-        """The labels themselves: integers if all are, else floats if all are, else text; missing -1, NaN or None."""
-        spellings = list(self)
-        present = [None if cell.strip() in MISSING else cell for cell in spellings]
-        numeric = [None if cell is None else cell.strip() for cell in present]
-        if all(cell is None or _NUMBER.fullmatch(cell) for cell in numeric):
-            if all(cell is None or (cell.lstrip("-").isdigit() and len(cell) < 19) for cell in numeric):
-                return np.array([-1 if cell is None else int(cell) for cell in numeric], np.int64)[codes]
-            numbers = np.array([np.nan if cell is None else float(cell) for cell in numeric])
-            if not np.isinf(numbers).any():
-                return numbers[codes]
-        table = np.empty(len(present), object)
-        table[:] = present
-        return table[codes]
+    def finish(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(codes, values) with values sorted and codes to match: whole numbers if all are, else floats if all are, else text."""
+        cells = [cell.strip() for cell in self]
+        missing = np.array([cell in MISSING for cell in cells])
+        values: np.ndarray = np.empty(len(cells), object)
+        values[:] = list(self)
+        if all(cell in MISSING or _NUMBER.fullmatch(cell) for cell in cells):
+            numbers = np.array([-1.0 if cell in MISSING else float(cell) for cell in cells])
+            if all(cell in MISSING or (cell.lstrip("-").isdigit() and len(cell) < 19) for cell in cells):
+                values = np.array([-1 if cell in MISSING else int(cell) for cell in cells], np.int64)
+            elif (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
+                values = numbers.astype(np.int64)  # 1.0 and 2.0 are what a missing label makes of 1 and 2
+            elif np.isfinite(numbers).all():
+                values = numbers
+            if values.dtype != object:
+                missing |= values == -1
+        order = np.full(len(cells), -1, np.int32)
+        categories, order[~missing] = np.unique(values[~missing], return_inverse=True)
+        return order[codes], categories
 
 
 class _SpaceReader:
@@ -502,11 +519,8 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
             else (False, "line 1 holds numbers")
         )
     if not body:
-        return (
-            (True, "its cells are not numbers")
-            if all(text) and len(text) > 1
-            else (False, "there is only one line")
-        )
+        named = len(first) > 1 and all(as_number(cell) is None for cell in first)
+        return (True, "its cells are not numbers") if named else (False, "there is only one line")
     start = 1 if len(first) > 1 else 0
     columns = list(zip(*body))[start:]
     if any(t and all(as_number(cell) is not None for cell in column) for t, column in zip(text, columns)):
