@@ -8,8 +8,8 @@ to all centres of all runs still moving (:mod:`.kmeans_rows`), and rows whose bo
 in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster.
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
-where the first centre wins). Hence a run's answer depends on the data, its k and its start alone: not on the
-runs beside it, not on the number of threads, not on the BLAS.
+where the first centre wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
+on the runs beside it, not on the number of threads.
 
 Start, stopping rule and empty clusters follow scikit-learn: greedy k-means++ with 2 + log k candidates a step;
 stop when no label changes, or when the squared moves of the centres sum to at most ``tol`` times the mean
@@ -89,27 +89,36 @@ def many_kmeans(
     n, _ = X.shape
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    rows = as_rows(X, weight, n_jobs)
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
     centers: list[np.ndarray] = []
-    for batch in _batches(ks, rows.n_features):
-        if inits is not None:
-            start = [rows.centre(np.asarray(inits[r], dtype=np.float64)) for r in batch]
-        else:
-            assert seeds is not None
-            chosen = choose_seeds(rows, ks[batch], [np.random.default_rng(seeds[r]) for r in batch], init)
-            start = [rows.rows(index) for index in chosen]
-        with blas_threads(1):
+    with blas_threads(1):  # threads are over blocks, here
+        rows = as_rows(X, weight, n_jobs)
+        for batch in _batches(ks, rows.n_features):
+            if inits is not None:
+                start = [rows.centre(np.asarray(inits[r], dtype=np.float64)) for r in batch]
+            else:
+                assert seeds is not None
+                rngs = [np.random.default_rng(seeds[r]) for r in batch]
+                start = [rows.rows(index) for index in choose_seeds(rows, ks[batch], rngs, init)]
             found, n_iter[batch], converged[batch], ends = lloyd(
                 rows, start, max_iter=max_iter, tol=tol * rows.mean_variance, on_done=on_done
             )
-        labels[:, batch] = found.T
-        for r, own, c in zip(batch, found, ends):
-            inertia[r] = np.dot(rows.own_squares(c, own), weight)
-            centers.append(rows.uncentre(c))
+            labels[:, batch] = found.T
+            for r, own, c in zip(batch, found, ends):
+                inertia[r] = np.dot(rows.own_squares(c, own), weight)
+                centers.append(rows.uncentre(c))
     return ManyKMeans(labels, inertia, n_iter, converged, centers)
+
+
+def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
+    """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
+    X = _usable(X)
+    with blas_threads(1):
+        rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
+        stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
+        return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
 
 
 def _usable(X: Any) -> Any:

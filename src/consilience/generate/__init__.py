@@ -1,0 +1,12 @@
+"""Makers of base clusterings: features in, an :class:`~consilience.Ensemble` out.
+
+Every generator takes X first (array, data frame or sparse matrix), gives each member a seed of its own, and
+records in ``ensemble.recipes`` how each member was made. The same ``random_state`` gives the same ensemble for
+any ``n_jobs``, and asking for more members leaves the first ones as they were.
+"""
+
+from ._estimators import estimators
+from ._kmeans import bagging, kmeans, random_features, random_k
+from ._spectral import spectral
+
+__all__ = ["bagging", "estimators", "kmeans", "random_features", "random_k", "spectral"]

@@ -1,0 +1,180 @@
+"""Any scikit-learn style clusterers as base clusterings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..ensemble import Ensemble
+from ..errors import InputError, warn
+from ..kernels.parallel import blas_threads, map_tasks
+from ..progress import progress
+from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
+from ._features import check_features
+from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
+
+
+def estimators(
+    X: Any,
+    clusterers: Any,
+    *,
+    n_clusterings: int | None = None,
+    ratio: float = 1.0,
+    bootstrap: bool = False,
+    random_state: Any = None,
+    n_jobs: int | None = 1,
+) -> Ensemble:
+    """Any clusterers that have ``fit_predict``, each on all objects or on a random sample of them.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    clusterers : clusterer, list, or dict by name
+        Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get a seed of
+        their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
+    n_clusterings : int or None
+        Number of members; the clusterers are used in turn. None uses each once.
+    ratio : float in (0, 1], default 1
+        Share of the objects each member sees; the others are missing from it.
+    bootstrap : bool, default False
+        Draw the sample with replacement (repeats are then seen once).
+    random_state : int, numpy generator or None
+    n_jobs : int or None, default 1
+        Members fitted at the same time, on threads; None is all cores. One by default, as many clusterers use all
+        cores by themselves.
+
+    Returns
+    -------
+    Ensemble
+        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed`` and ``ratio``.
+
+    Warns
+    -----
+    ConsilienceWarning
+        If a clusterer called everything noise: its member is left out.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.cluster import AgglomerativeClustering, KMeans
+    >>> from sklearn.datasets import load_iris
+    >>> ens = cs.generate.estimators(
+    ...     load_iris().data, [KMeans(3), AgglomerativeClustering(4)], random_state=0
+    ... )
+    >>> ens.clustering_names, ens.n_clusters.tolist()
+    (['KMeans', 'AgglomerativeClustering'], [3, 4])
+    """
+    check("n_clusterings", n_clusterings, Nothing() | Integer(1))
+    check("ratio", ratio, Real(0, 1, open_low=True))
+    check("bootstrap", bootstrap, Flag())
+    check("n_jobs", n_jobs, N_JOBS)
+    features = check_features(X)
+    models = _check_clusterers(clusterers)
+    m = len(models) if n_clusterings is None else int(n_clusterings)
+    seeds = member_seeds(random_state, m)
+    n = features.n_samples
+    drawn = max(1, round(ratio * n))
+    whole = drawn == n and not bootstrap
+    with progress(total=m, what="clusterers", unit="run") as bar, blas_threads(n_jobs):
+
+        def run(i: int) -> tuple[np.ndarray, dict]:
+            name, model = models[i % len(models)]
+            seed = seeds[i] % 2**32  # scikit-learn takes no more
+            own = _seeded(model, seed)
+            rows = np.arange(n)
+            if not whole:
+                rows = np.unique(stream(seeds[i], CHOOSE_ROWS).choice(n, drawn, replace=bool(bootstrap)))
+            found = _labels_of(own, name, features.X if whole else features.X[rows], len(rows))
+            labels = (
+                np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
+            )
+            labels[rows] = found
+            recipe = {
+                "algorithm": type(model).__name__,
+                "parameters": _changed_parameters(model),
+                "seed": seed,
+                "ratio": float(ratio),
+                "bootstrap": bool(bootstrap),
+            }
+            bar.update(1)
+            return labels, recipe
+
+        results = map_tasks(run, list(range(m)), n_jobs=n_jobs)
+    names = _member_names([models[i % len(models)][0] for i in range(m)])
+    empty = [i for i, (labels, _) in enumerate(results) if labels.dtype.kind in "iu" and (labels < 0).all()]
+    if empty:
+        shown = listed(names[i] for i in empty)
+        if len(empty) == m:
+            raise InputError(
+                f"{shown} found no clusters at all: every object is noise. Change the parameters."
+            )
+        warn(f"{shown} called every object noise and made no member; change the parameters.")
+    kept = [i for i in range(m) if i not in set(empty)]
+    return assemble(
+        features, [results[i][0] for i in kept], [results[i][1] for i in kept], names=[names[i] for i in kept]
+    )
+
+
+def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:
+    if isinstance(clusterers, Mapping):
+        models = [(str(name), model) for name, model in clusterers.items()]
+    else:
+        items = [clusterers] if hasattr(clusterers, "get_params") else list(clusterers)
+        models = [(type(model).__name__, model) for model in items]
+    if not models:
+        raise InputError("clusterers is empty: give at least one, for instance [KMeans(5), DBSCAN()].")
+    for i, (_, model) in enumerate(models):
+        if isinstance(model, type):
+            raise InputError(
+                f"clusterers[{i}] is the class {model.__name__}; pass an instance, {model.__name__}()."
+            )
+        if not hasattr(model, "fit_predict") or not hasattr(model, "get_params"):
+            raise InputError(
+                f"clusterers[{i}]={model!r} is not a scikit-learn style clusterer: it needs fit_predict and get_params."
+            )
+    return models
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    """A clone whose random states, nested ones too, are set."""
+    own = clone(model)
+    states = [name for name in own.get_params() if name.split("__")[-1] == "random_state"]
+    return own.set_params(**dict.fromkeys(states, seed))
+
+
+def _labels_of(model: Any, name: str, X: Any, n: int) -> np.ndarray:
+    try:
+        found = np.asarray(model.fit_predict(X))
+    except Exception as error:
+        raise InputError(f"{name} failed on X of shape {X.shape}: {type(error).__name__}: {error}") from error
+    if found.shape != (n,):
+        raise InputError(f"{name} gave labels of shape {found.shape} for {n} objects.")
+    return found
+
+
+def _changed_parameters(model: Any) -> dict[str, Any]:
+    try:
+        usual = type(model)().get_params(deep=False)
+    except TypeError:  # has required parameters
+        usual = {}
+    given = model.get_params(deep=False)
+    return {
+        name: value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+        for name, value in given.items()
+        if name != "random_state" and (name not in usual or repr(usual[name]) != repr(value))
+    }
+
+
+def _member_names(names: list[str]) -> list[str]:
+    """'KMeans' once, 'KMeans 1', 'KMeans 2' where it comes again."""
+    if len(set(names)) == len(names):
+        return names
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
+    return out

@@ -1,0 +1,377 @@
+"""Generators around the many-run k-means kernel: fixed k, random k, random features, resampled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from ..ensemble import Ensemble
+from ..errors import InputError
+from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
+from ..kernels.parallel import blas_threads, map_tasks
+from ..progress import progress
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
+from ._features import Features, check_features
+from ._members import (
+    CHOOSE_FEATURES,
+    CHOOSE_ROWS,
+    assemble,
+    check_n_clusterings,
+    choose_ks,
+    draw_ks,
+    member_seeds,
+    stream,
+)
+
+_RULES = {
+    "init": Choice("k-means++", "random"),
+    "max_iter": Integer(1),
+    "tol": Real(0),
+    "n_jobs": N_JOBS,
+}
+
+
+def kmeans(
+    X: Any,
+    n_clusterings: int = 20,
+    k: int | tuple[int, int] | None = None,
+    *,
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """k-means from different random starts.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+        Number of members.
+    k : int, pair or None
+        Clusters of each member. A pair draws k anew for each member, uniformly between the two; None is the
+        square root of n_samples (at most the number of distinct rows).
+    init : "k-means++" (greedy, as in scikit-learn) or "random" rows
+    max_iter, tol : stopping rule of scikit-learn's KMeans
+    sample_weight : array (n_samples,), optional
+        Positive weights, used for the clusterings and kept in the ensemble.
+    random_state : int, numpy generator or None
+    n_jobs : int or None
+        Threads; None is all cores. The answer does not depend on it.
+
+    Returns
+    -------
+    Ensemble
+        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged``.
+
+    Notes
+    -----
+    All runs share each pass over X; see :func:`consilience.kernels.kmeans.many_kmeans` for cost and guarantees.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_iris
+    >>> ens = cs.generate.kmeans(load_iris().data, n_clusterings=5, k=3, random_state=0)
+    >>> ens.n_clusters.tolist()
+    [3, 3, 3, 3, 3]
+    >>> ens.recipes[0]["algorithm"], ens.recipes[0]["k"]
+    ('kmeans', 3)
+    """
+    features = check_features(X)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    ks = choose_ks(k, features, seeds)
+    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+
+
+def random_k(
+    X: Any,
+    n_clusterings: int = 20,
+    k_min: int = 2,
+    k_max: int | None = None,
+    *,
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """k-means with a random number of clusters in each member.
+
+    Known as random parameter selection (RPS). k is uniform in [k_min, k_max].
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+    k_min : int, default 2
+    k_max : int or None
+        None is the square root of n_samples (at least k_min, at most the number of distinct rows).
+    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_iris
+    >>> ens = cs.generate.random_k(load_iris().data, n_clusterings=30, k_min=2, random_state=0)
+    >>> int(ens.n_clusters.min()), int(ens.n_clusters.max())
+    (2, 12)
+    """
+    features = check_features(X)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    if k_max is None:
+        check("k_min", k_min, Integer(1))
+        top = max(isqrt(features.n_samples), k_min)
+        k_max = max(min(top, features.distinct_rows(top)), k_min)
+    ks = draw_ks(k_min, k_max, features, seeds)
+    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+
+
+def random_features(
+    X: Any,
+    n_clusterings: int = 20,
+    k: int | tuple[int, int] | None = None,
+    *,
+    ratio: float = 0.1,
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """k-means on a random subset of the features in each member.
+
+    Known as random feature selection (RFS).
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+    k : int, pair or None
+        As in :func:`kmeans`.
+    ratio : float in (0, 1], default 0.1
+        Share of the features each member sees, drawn without replacement; at least one feature.
+    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+
+    Returns
+    -------
+    Ensemble
+        Recipes also hold ``ratio`` and ``features``, the column numbers used.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_digits
+    >>> ens = cs.generate.random_features(load_digits().data, n_clusterings=3, k=10, random_state=0)
+    >>> [len(recipe["features"]) for recipe in ens.recipes]
+    [6, 6, 6]
+    """
+    check("ratio", ratio, Real(0, 1, open_low=True))
+    features = check_features(X)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    ks = choose_ks(k, features, seeds)
+    _check_runs(init, max_iter, tol, n_jobs)
+    weight = _check_weight(sample_weight, features)
+    d = features.n_features
+    kept = max(1, round(ratio * d))
+    by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
+
+    def run(i: int) -> tuple[np.ndarray, dict]:
+        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+        found = many_kmeans(
+            by_column[:, columns],
+            [ks[i]],
+            seeds=[seeds[i]],
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            sample_weight=weight,
+            n_jobs=1,
+        )
+        recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
+        return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
+
+    columns, recipes = _each(run, len(seeds), "random features", n_jobs)
+    return assemble(features, columns, recipes, sample_weight=weight)
+
+
+def bagging(
+    X: Any,
+    n_clusterings: int = 20,
+    k: int | tuple[int, int] | None = None,
+    *,
+    ratio: float = 0.8,
+    bootstrap: bool = False,
+    unseen: str = "missing",
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """k-means on a random sample of the objects in each member.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+    k : int, pair or None
+        As in :func:`kmeans`.
+    ratio : float in (0, 1], default 0.8
+        Size of the sample as a share of the objects.
+    bootstrap : bool, default False
+        Draw with replacement; repeated objects count as often as they were drawn.
+    unseen : "missing" or "nearest"
+        Objects outside the sample get no label, or that of the nearest centre.
+    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+
+    Returns
+    -------
+    Ensemble
+        Recipes also hold ``ratio, bootstrap, unseen`` and ``n_seen``, the number of different objects drawn.
+
+    Notes
+    -----
+    With few members and a small ratio an object can stay unseen by all of them: ``ensemble.unseen`` lists those.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_iris
+    >>> ens = cs.generate.bagging(load_iris().data, n_clusterings=4, k=3, random_state=0)
+    >>> (ens.labels < 0).sum(axis=0).tolist()
+    [30, 30, 30, 30]
+    """
+    rules = {"ratio": Real(0, 1, open_low=True), "bootstrap": Flag(), "unseen": Choice("missing", "nearest")}
+    check_all({"ratio": ratio, "bootstrap": bootstrap, "unseen": unseen}, rules)
+    features = check_features(X)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    ks = choose_ks(k, features, seeds)
+    _check_runs(init, max_iter, tol, n_jobs)
+    weight = _check_weight(sample_weight, features)
+    n = features.n_samples
+    drawn = max(1, round(ratio * n))
+    if max(ks) > drawn:
+        raise InputError(
+            f"ratio={ratio} leaves {drawn} of {n} objects, too few for k={max(ks)} clusters; raise ratio or lower k."
+        )
+
+    def run(i: int) -> tuple[np.ndarray, dict]:
+        rng = stream(seeds[i], CHOOSE_ROWS)
+        chosen = rng.choice(n, drawn, replace=bool(bootstrap))
+        rows, times = np.unique(chosen, return_counts=True)
+        counts = times.astype(np.float64) if weight is None else times * weight[rows]
+        found = many_kmeans(
+            features.X[rows],
+            [min(ks[i], len(rows))],
+            seeds=[seeds[i]],
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            sample_weight=counts,
+            n_jobs=1,
+        )
+        labels = np.full(n, -1, dtype=np.int32)
+        labels[rows] = found.labels[:, 0]
+        recipe = _recipe("bagging", ks[i], seeds[i], init, max_iter, tol, found, 0)
+        recipe |= {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen, "n_seen": len(rows)}
+        rest = np.flatnonzero(labels < 0)
+        if unseen == "nearest" and len(rest):
+            # A centre that lost all its rows in the end must not attract others.
+            filled = np.unique(labels[rows])
+            nearest = nearest_centers(features.X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
+            labels[rest] = filled[nearest]
+        return labels, recipe
+
+    columns, recipes = _each(run, len(seeds), "bagging", n_jobs)
+    return assemble(features, columns, recipes, sample_weight=weight)
+
+
+def _runs(
+    features: Features,
+    ks: list[int],
+    seeds: list[int],
+    init: str,
+    max_iter: int,
+    tol: float,
+    sample_weight: Any,
+    n_jobs: int | None,
+) -> Ensemble:
+    """Members that differ in start and k only: one call of the kernel."""
+    _check_runs(init, max_iter, tol, n_jobs)
+    weight = _check_weight(sample_weight, features)
+    with progress(total=len(ks), what="k-means", unit="run") as bar:
+        found = many_kmeans(
+            features.X,
+            ks,
+            seeds=seeds,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            sample_weight=weight,
+            n_jobs=n_jobs,
+            on_done=bar.update,
+        )
+    recipes = [
+        _recipe("kmeans", k, seed, init, max_iter, tol, found, r)
+        for r, (k, seed) in enumerate(zip(ks, seeds))
+    ]
+    return assemble(features, list(found.labels.T), recipes, sample_weight=weight)
+
+
+def _each(run: Callable[[int], tuple], n_members: int, what: str, n_jobs: int | None) -> tuple[list, list]:
+    """Members that see different data: one task each, on threads."""
+    with progress(total=n_members, what=what, unit="run") as bar, blas_threads(1):
+
+        def task(i: int) -> tuple:
+            result = run(i)
+            bar.update(1)
+            return result
+
+        results = map_tasks(task, list(range(n_members)), n_jobs=n_jobs)
+    return [labels for labels, _ in results], [recipe for _, recipe in results]
+
+
+def _recipe(
+    algorithm: str, k: int, seed: int, init: str, max_iter: int, tol: float, found: ManyKMeans, r: int
+) -> dict:
+    return {
+        "algorithm": algorithm,
+        "k": k,
+        "seed": seed,
+        "init": init,
+        "max_iter": int(max_iter),
+        "tol": float(tol),
+        "inertia": float(found.inertia[r]),
+        "n_iter": int(found.n_iter[r]),
+        "converged": bool(found.converged[r]),
+    }
+
+
+def _check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None) -> None:
+    check_all({"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}, _RULES)
+
+
+def _check_weight(sample_weight: Any, features: Features) -> np.ndarray | None:
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (features.n_samples,):
+        raise InputError(
+            f"sample_weight has shape {weight.shape}, but X has {features.n_samples} objects: give one weight each."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
+    if wrong.size:
+        raise InputError(
+            f"sample_weight must be positive and finite: {wrong.size} are not, the first is {weight[wrong[0]]} "
+            f"for object {wrong[0]}. Drop objects that should not count."
+        )
+    return weight

@@ -1,0 +1,102 @@
+"""What all generators do with their members: seeds, numbers of clusters, and the final assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from ..ensemble import Ensemble
+from ..errors import InputError, warn
+from ..validation import Integer, RandomState, check, listed
+from ._features import Features
+
+#: What a member's random numbers are for; each use has a stream of its own.
+CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
+
+
+def member_seeds(random_state: Any, n_members: int) -> list[int]:
+    """One seed a member. The i-th does not depend on how many follow, and survives a trip through JSON."""
+    check("random_state", random_state, RandomState())
+    if isinstance(random_state, np.random.Generator):
+        random_state = random_state.integers(2**63, size=2).tolist()
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31, size=4).tolist()
+    elif random_state is not None:
+        random_state = int(random_state)
+    words = np.random.SeedSequence(random_state).generate_state(n_members, np.uint64)
+    return [int(word) >> 11 for word in words]  # 53 bits
+
+
+def stream(seed: int, purpose: int) -> np.random.Generator:
+    """The generator of one member for one purpose."""
+    return np.random.default_rng([seed, purpose])
+
+
+def check_n_clusterings(n_clusterings: Any) -> int:
+    check("n_clusterings", n_clusterings, Integer(1))
+    return int(n_clusterings)
+
+
+def choose_ks(k: Any, features: Features, seeds: Sequence[int]) -> list[int]:
+    """Number of clusters of each member: fixed, drawn uniformly from a range, or about sqrt(n) for None."""
+    if k is None:
+        root = max(2, isqrt(features.n_samples))
+        return [min(root, features.distinct_rows(root))] * len(seeds)
+    if isinstance(k, (tuple, list, np.ndarray)):
+        if len(k) != 2:
+            raise InputError(f"k={k!r} is not valid: expected a whole number or a pair (smallest, largest).")
+        return draw_ks(k[0], k[1], features, seeds, names=("smallest k", "largest k"))
+    check("k", k, Integer(1))
+    features.check_k(int(k))
+    return [int(k)] * len(seeds)
+
+
+def draw_ks(
+    k_min: Any,
+    k_max: Any,
+    features: Features,
+    seeds: Sequence[int],
+    *,
+    names: tuple[str, str] = ("k_min", "k_max"),
+) -> list[int]:
+    """k uniform in [k_min, k_max] for each member."""
+    check(names[0], k_min, Integer(1))
+    check(names[1], k_max, Integer(1))
+    if k_min > k_max:
+        raise InputError(f"{names[0]}={k_min} is above {names[1]}={k_max}; swap them.")
+    features.check_k(int(k_max), names[1])
+    return [int(stream(seed, CHOOSE_K).integers(k_min, k_max, endpoint=True)) for seed in seeds]
+
+
+def assemble(
+    features: Features,
+    columns: Sequence[np.ndarray],
+    recipes: Sequence[dict],
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> Ensemble:
+    """The ensemble; says so if members came out with fewer clusters than asked for."""
+    # A list of vectors, not a matrix: few objects with many members would look transposed.
+    ensemble = Ensemble(
+        list(columns),
+        clustering_names=names,
+        sample_names=features.sample_names,
+        sample_weight=sample_weight,
+        recipes=recipes,
+    )
+    short = [
+        i
+        for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters))
+        if "k" in recipe and found < recipe["k"]
+    ]
+    if short:
+        warn(
+            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (members {listed(short)}): "
+            "the rows they were made from have too few distinct values. Ask for fewer clusters or use more features.",
+            stacklevel=4,
+        )
+    return ensemble

@@ -1,0 +1,276 @@
+"""Spectral clustering over a grid of kernel widths.
+
+    W_pq = exp( -|x_p - x_q|^2 / (2 sigma^2) ),  W_pp = 0,  sigma = bandwidth * mean distance          (1)
+    S = D^-1/2 W D^-1/2,  D = diag(W 1)                                                                (2)
+
+The k leading eigenvectors of S, with rows scaled to length one, go to k-means (Ng, Jordan and Weiss, 2001).
+
+A narrow kernel cuts the graph in pieces. Objects linked to nothing are then missing from the member. More than k
+pieces leave the leading eigenvectors undetermined (their eigenvalues are all 1): the k largest pieces are then
+the clusters, and objects of the others are missing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from sklearn.metrics.pairwise import euclidean_distances
+
+from ..ensemble import Ensemble
+from ..errors import InputError, warn
+from ..kernels.kmeans import many_kmeans
+from ..kernels.memory import available_memory, ensure_fits
+from ..kernels.parallel import blas_threads, map_tasks, resolve_jobs
+from ..progress import progress
+from ..validation import N_JOBS, Integer, Real, check, listed
+from ._features import check_features
+from ._members import assemble, choose_ks, member_seeds
+
+#: Widths relative to the mean distance: the grid of the self-paced consensus papers.
+BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
+_DENSE_BELOW = 800  # objects; a full eigendecomposition is then quicker than an iterative one
+_LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not tell the pieces apart
+
+
+def spectral(
+    X: Any,
+    k: int | tuple[int, int],
+    *,
+    bandwidths: Sequence[float] = BANDWIDTHS,
+    n_repeats: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """Spectral clustering with Gaussian kernels from very narrow to very wide.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    k : int or pair
+        Clusters of each member; a pair draws k anew for each, uniformly between the two.
+    bandwidths : sequence of positive numbers
+        Kernel widths as multiples of the mean distance between objects; one member each (times n_repeats).
+    n_repeats : int, default 1
+        Members for each width; they differ in the start of the final k-means (and in k if it is a pair).
+    random_state : int, numpy generator or None
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Returns
+    -------
+    Ensemble
+        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing``: into how many pieces of more than one
+        object the graph falls at this width, and how many objects got no label for it.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a graph
+        in more than k pieces the k largest are the clusters; and a member with fewer than k linked objects is left out.
+
+    Notes
+    -----
+    Holds two dense n x n arrays (16 n^2 bytes), refused beforehand if they will not fit. Time is a few products of n x n
+    by n x k for each width.
+
+    References
+    ----------
+    A. Ng, M. Jordan and Y. Weiss. On spectral clustering: analysis and an algorithm. NIPS 2001.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_iris
+    >>> ens = cs.generate.spectral(load_iris().data, k=3, bandwidths=[0.5, 1, 5], random_state=0)
+    >>> [recipe["bandwidth"] for recipe in ens.recipes]
+    [0.5, 1.0, 5.0]
+    """
+    check("n_repeats", n_repeats, Integer(1))
+    check("n_jobs", n_jobs, N_JOBS)
+    grid = _check_bandwidths(bandwidths)
+    features = check_features(X)
+    seeds = member_seeds(random_state, len(grid) * n_repeats)
+    ks = choose_ks(k, features, seeds)
+    n = features.n_samples
+    ensure_fits(
+        16.0 * n * n,
+        what=f"Spectral clustering of {n} objects (two dense {n} x {n} arrays)",
+        remedy="use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X",
+    )
+    # BLAS stays on one thread, because eigenvectors are rounded differently by each number; widths run side by side.
+    with blas_threads(1), progress(total=len(grid), what="spectral", unit="width") as bar:
+        squares = euclidean_distances(features.X.astype(np.float64), squared=True)
+        np.fill_diagonal(squares, 0)
+        mean_distance = _sum_of_roots(squares) / (n * (n - 1))
+        if mean_distance == 0:
+            raise InputError("All rows of X are equal: there is no distance to choose a kernel width by.")
+
+        def members(b: int) -> list[tuple[np.ndarray, dict]]:
+            own = range(b * n_repeats, (b + 1) * n_repeats)
+            sigma = grid[b] * mean_distance
+            S, degree = affinity(squares, sigma)
+            piece, sizes = pieces(S)
+            linked = np.flatnonzero(sizes[piece] > 1)
+            made = []
+            if len(linked) >= max(ks[i] for i in own):
+                if len(linked) < n:
+                    S = S[np.ix_(linked, linked)]
+                _, own_piece = np.unique(piece[linked], return_inverse=True)
+                count = int(own_piece.max()) + 1
+                vectors = leading_vectors(S, degree[linked], own_piece, max(ks[i] for i in own))
+                for i in own:
+                    labels = np.full(n, -1, dtype=np.int32)
+                    labels[linked] = (
+                        _largest(own_piece, ks[i]) if count > ks[i] else _cut(vectors[:, : ks[i]], seeds[i])
+                    )
+                    recipe = {
+                        "algorithm": "spectral",
+                        "k": ks[i],
+                        "seed": seeds[i],
+                        "bandwidth": grid[b],
+                        "sigma": sigma,
+                        "pieces": count,
+                        "missing": int((labels < 0).sum()),
+                    }
+                    made.append((labels, recipe))
+            bar.update(1)
+            return made
+
+        workers = min(resolve_jobs(n_jobs), _arrays_that_fit(n))
+        found = map_tasks(members, list(range(len(grid))), n_jobs=workers)
+    _report([width for width, made in zip(grid, found) if not made], found, n, max(ks))
+    columns = [labels for made in found for labels, _ in made]
+    return assemble(features, columns, [recipe for made in found for _, recipe in made])
+
+
+def affinity(squares: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    """S of Eq. (2) and the degrees. A row whose weights all vanish in float64 stays zero."""
+    S = squares / (-2.0 * sigma * sigma)
+    np.exp(S, out=S)
+    np.fill_diagonal(S, 0)
+    degree = S.sum(axis=1)
+    # Divided by one root after the other: the product of two degrees could vanish.
+    root = np.sqrt(np.where(degree > 0, degree, 1))
+    S /= root[:, None]
+    S /= root[None, :]
+    return S, degree
+
+
+def pieces(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Connected piece of every object, and the size of each piece. Reads few rows where the graph is dense."""
+    n = len(S)
+    piece = np.full(n, -1, dtype=np.int64)
+    count = 0
+    left = n
+    for first in range(n):
+        if piece[first] >= 0:
+            continue
+        piece[first] = count
+        left -= 1
+        waiting = [first]
+        while waiting and left:
+            rows, waiting = waiting[:64], waiting[64:]
+            fresh = np.flatnonzero((S[rows] > _LINK).any(axis=0) & (piece < 0))
+            piece[fresh] = count
+            left -= len(fresh)
+            waiting.extend(fresh.tolist())
+        count += 1
+    return piece, np.bincount(piece)
+
+
+def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int) -> np.ndarray:
+    """The k leading eigenvectors of S: one for each piece of the graph, then by eigenvalue.
+
+    Those of the pieces are known, the roots of the degrees. They are moved from eigenvalue 1 to 0 and the others, which
+    are at least -1/min(degree) because a Gaussian kernel is positive, are lifted above them. An iterative solver then
+    sees the others at their own scale, however close to each other a wide kernel puts them.
+    """
+    n, count = len(S), int(piece.max()) + 1
+    known = np.zeros((n, count))
+    known[np.arange(n), piece] = np.sqrt(degree)
+    known /= np.sqrt(np.einsum("ij,ij->j", known, known))
+    wanted = min(k, n) - count
+    if wanted <= 0:
+        return known[:, :k]
+    lift = min(1.0, 1.0 / degree.min())
+    if n > _DENSE_BELOW and wanted < n // 10:
+        start = np.random.default_rng(0).standard_normal(n)
+        shifted = LinearOperator(
+            (n, n), dtype=np.float64, matvec=lambda x: S @ x + lift * x - (1 + lift) * (known @ (known.T @ x))
+        )
+        try:
+            values, rest = eigsh(
+                shifted, wanted, which="LA", v0=start - known @ (known.T @ start), tol=1e-8, maxiter=100
+            )
+            return np.hstack([known, rest[:, np.argsort(-values)]])
+        except ArpackError:  # tight bunches of eigenvalues: the direct way does not mind
+            pass
+    T = S - (1 + lift) * (known @ known.T)
+    T[np.diag_indices(n)] += lift
+    rest = scipy.linalg.eigh(T, subset_by_index=[n - wanted, n - 1], overwrite_a=True)[1]
+    return np.hstack([known, rest[:, ::-1]])
+
+
+def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
+    """k-means on the directions of the rows."""
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    rows = vectors / np.where(length > 0, length, 1)[:, None]
+    return many_kmeans(rows, [vectors.shape[1]], seeds=[seed], n_jobs=1).labels[:, 0]
+
+
+def _largest(piece: np.ndarray, k: int) -> np.ndarray:
+    """The k largest pieces as clusters; -1 elsewhere."""
+    order = np.argsort(-np.bincount(piece), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return np.where(rank[piece] < k, rank[piece], -1)
+
+
+def _sum_of_roots(squares: np.ndarray) -> float:
+    """Without a second n x n array."""
+    return float(np.sum([np.sqrt(squares[a : a + 256]).sum() for a in range(0, len(squares), 256)]))
+
+
+def _check_bandwidths(bandwidths: Any) -> list[float]:
+    grid = [bandwidths] if np.isscalar(bandwidths) else list(bandwidths)
+    if not grid:
+        raise InputError("bandwidths is empty: give at least one positive number.")
+    for value in grid:
+        check("bandwidths", value, Real(0, open_low=True))
+    return [float(value) for value in grid]
+
+
+def _arrays_that_fit(n: int) -> int:
+    """How many widths can be worked on at the same time beside the distances."""
+    free = available_memory()
+    return 1 if free is None else max(1, int(free // (10.0 * n * n)) if n else 1)
+
+
+def _report(left_out: list[float], found: list[list[tuple[np.ndarray, dict]]], n: int, k: int) -> None:
+    """One warning about all widths that were too narrow; an error if none was wide enough."""
+    recipes = [recipe for made in found for _, recipe in made]
+    if not recipes:
+        raise InputError(
+            f"Every bandwidth ({listed(left_out)}) leaves fewer than k={k} of the {n} objects linked to others; "
+            "use wider ones, for instance bandwidths=[0.5, 1, 5]."
+        )
+    thin = {recipe["bandwidth"]: recipe["missing"] for recipe in recipes if recipe["missing"]}
+    broken = list(dict.fromkeys(recipe["bandwidth"] for recipe in recipes if recipe["pieces"] > recipe["k"]))
+    parts = []
+    if left_out:
+        parts.append(
+            f"bandwidth {listed(left_out)} leaves fewer than k={k} objects linked to others and made no member"
+        )
+    if broken:
+        parts.append(
+            f"at bandwidth {listed(broken)} the graph has more than k pieces, of which the largest are the clusters"
+        )
+    if thin:
+        shown = listed(f"{count} of {n} at {width:g}" for width, count in thin.items())
+        parts.append(f"objects outside are missing ({shown})")
+    if parts:
+        warn("Spectral clustering with narrow kernels: " + "; ".join(parts) + ".", stacklevel=4)
