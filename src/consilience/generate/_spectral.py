@@ -241,7 +241,7 @@ def _check_bandwidths(bandwidths: Any) -> list[float]:
         raise InputError("bandwidths is empty: give at least one positive number.")
     for value in grid:
         check("bandwidths", value, Real(0, open_low=True))
-    return [float(value) for value in grid]
+    return np.asarray(grid, dtype=np.float64).tolist()
 
 
 def _arrays_that_fit(n: int) -> int:
