@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
-from consilience.errors import ConsilienceError
+from consilience.errors import InputError
 from consilience.generate._features import check_features
 
 
 def bad(X, pattern):
-    with pytest.raises(ConsilienceError, match=pattern):
+    with pytest.raises(InputError, match=pattern):
         cs.generate.kmeans(X, n_clusterings=2, k=2)
 
 
@@ -116,7 +116,7 @@ def test_k_against_objects_and_distinct_rows():
             InputError, match=r"k=13 exceeds the 12 objects in X; choose a value between 1 and 12"
         ):
             cs.generate.kmeans(form, k=13)
-        with pytest.raises(ConsilienceError, match=r"k=4 exceeds the 3 distinct rows of X \(12 objects"):
+        with pytest.raises(InputError, match=r"k=4 exceeds the 3 distinct rows of X \(12 objects"):
             cs.generate.kmeans(form, k=4)
         assert cs.generate.kmeans(form, 2, k=3, random_state=0).n_clusters.tolist() == [3, 3]
 

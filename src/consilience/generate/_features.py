@@ -185,9 +185,9 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
         if cell is None or type(cell).__name__ == "NAType":
             out[i, j] = np.nan
             continue
-        if isinstance(cell, (str, bytes)):
+        if isinstance(cell, str):
             raise InputError(
-                f"X holds text: {cell!r} {_at(i, j, rows, columns)}. Every feature must be a number: "
+                f"X holds text: {str(cell)!r} {_at(i, j, rows, columns)}. Every feature must be a number: "
                 "drop the column or encode it first (scikit-learn's OneHotEncoder or OrdinalEncoder)."
             )
         try:
