@@ -164,6 +164,15 @@ def test_compare(case):
     assert table["consensus"] == metrics.scores(truth, truth)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_is_unknown_for_all_is_nan_without_a_warning(case):
+    truth, L = case
+    table = metrics.compare(truth, Ensemble(L, sample_weight=np.full(len(truth), 0.5)), truth)
+    assert np.isnan([table[row]["ami"] for row in ("base mean", "base best")]).all()
+    assert 0 < table["base mean"]["acc"] <= table["base best"]["acc"] <= 1
+    assert np.isnan(metrics.anmi([0, 1, -1, -1], [[-1, -1, 0, 1]]))
+
+
 @pytest.mark.parametrize("function", [metrics.anmi, metrics.object_stability, metrics.cluster_stability])
 def test_messages(function):
     with pytest.raises(

@@ -274,7 +274,8 @@ def scores(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
         ``nmi_max``, ``nmi_geometric``, ``nmi_arithmetic``: normalised mutual information by the mean of the two
         entropies that the name says; published tables differ in this (scikit-learn's default is the
         arithmetic), and the values differ much when the numbers of clusters do.
-        ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers.
+        ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
+        (unless the partitions are equal, or one is a single cluster).
         ``ari``: Rand index adjusted for chance.
         ``f1``: harmonic mean of precision and recall over pairs of objects.
         ``purity``: share of objects in the most frequent class of their cluster. It grows with the number of

@@ -18,6 +18,7 @@ labels each pair weighs as often as it was seen together, so that no ratio per p
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> flo
         math.nan if table is None else _nmi(table, _Information.of(table), normalisation)
         for table in _tables(ensemble, codes, clusters)
     ]
-    return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
+    return _over_known(np.mean, np.array(values))
 
 
 def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
@@ -198,8 +199,8 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
     ensemble = _ensemble(ensemble)
     base = base_scores(ensemble, truth, missing=missing)
     return {
-        "base mean": {name: float(np.nanmean(values)) for name, values in base.items()},
-        "base best": {name: float(np.nanmax(values)) for name, values in base.items()},
+        "base mean": {name: _over_known(np.mean, values) for name, values in base.items()},
+        "base best": {name: _over_known(np.max, values) for name, values in base.items()},
         "consensus": scores(labels, truth, sample_weight=ensemble.weights, missing=missing),
     }
 
@@ -209,6 +210,12 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
 
 def _ensemble(ensemble: Any) -> Ensemble:
     return ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
+
+
+def _over_known(function: Callable, values: np.ndarray) -> float:
+    """A mean or maximum over the clusterings that have a value; NaN if none has."""
+    known = values[~np.isnan(values)]
+    return float(function(known)) if known.size else math.nan
 
 
 def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.ndarray]:
