@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Target = str | os.PathLike[str] | BinaryIO
 
-_ROWS = 1 << 14  # of text written at a time
+_ROWS = 1 << 12  # of text written at a time
+
+Cells = Callable[[int, int], list[str]]  # the text of rows a to b of one column
 
 
 def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence[Any] | None = None) -> None:
@@ -57,8 +59,14 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
     heading = _index_heading(list(data))
     with _opened(path, gzipped) as handle:
         if kind == "text":
-            cells = [names or _counted(n), *map(_cells, data.values())]
-            _write_text(handle, _separator(path), [heading, *data], cells)
+            _write_text(
+                handle,
+                _separator(path),
+                [heading, *data],
+                names,
+                [_cells(values) for values in data.values()],
+                n,
+            )
         elif kind == "parquet":
             write_parquet(handle, {heading: names or _counted(n), **data}, heading)
         elif kind == "npy":
@@ -190,12 +198,9 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
         heading = _index_heading(clusterings)
         with _opened(path, gzipped) as handle:
             if kind == "text":
-                cells = [_codes_to_cells(labels[:, i], categories[i]) for i in range(ensemble.n_clusterings)]
+                cells = [_cells_of_codes(labels[:, i], categories[i]) for i in range(ensemble.n_clusterings)]
                 _write_text(
-                    handle,
-                    _separator(path),
-                    [heading, *clusterings],
-                    [names or _counted(len(labels)), *cells],
+                    handle, _separator(path), [heading, *clusterings], names, cells, ensemble.n_samples
                 )
             else:
                 columns = {
@@ -239,22 +244,22 @@ def _column(values: Any) -> Any:
     return array
 
 
-def _cells(values: np.ndarray) -> list[str]:
+def _cells(values: np.ndarray) -> Cells:
     """Text of a column, numbers in full precision."""
     kind = values.dtype.kind
     if kind == "f":
-        # float32 has its own shortest text; reading that as float64 would not give the same float64 again.
-        return ["" if v != v else repr(v) for v in values.astype(float).tolist()]
+        # Reading gives float64, so the shortest text of that is written, for float32 too.
+        return lambda a, b: ["" if v != v else repr(v) for v in values[a:b].astype(float).tolist()]
     if kind in "biu":
-        return list(map(str, values.tolist()))
-    return ["" if v is None or v != v else quote(str(v)) for v in values.tolist()]
+        return lambda a, b: list(map(str, values[a:b].tolist()))
+    return lambda a, b: ["" if v is None or v != v else quote(str(v)) for v in values[a:b].tolist()]
 
 
-def _codes_to_cells(codes: np.ndarray, categories: np.ndarray) -> list[str]:
+def _cells_of_codes(codes: np.ndarray, categories: np.ndarray) -> Cells:
     table = np.empty(len(categories) + 1, object)
     table[:-1] = [quote(str(value)) for value in categories.tolist()]
     table[-1] = ""  # code -1 picks the last place
-    return table[codes].tolist()
+    return lambda a, b: table[codes[a:b]].tolist()
 
 
 def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
@@ -365,14 +370,15 @@ def _opened(path: Target, gzipped: bool) -> Iterator[Any]:
             yield packed
 
 
-def _write_text(handle: Any, separator: str, headings: list[str], cells: list[list[str]]) -> None:
-    n = len(cells[0])
-    names = [quote(name) for name in cells[0]]
+def _write_text(
+    handle: Any, separator: str, headings: list[str], names: list[str] | None, columns: list[Cells], n: int
+) -> None:
     handle.write((separator.join(map(quote, headings)) + "\n").encode())
     with progress(total=n, what="writing", unit="rows") as bar:
         for start in range(0, n, _ROWS):
             stop = min(start + _ROWS, n)
-            rows = zip(names[start:stop], *(column[start:stop] for column in cells[1:]))
+            first = map(str, range(start, stop)) if names is None else map(quote, names[start:stop])
+            rows = zip(first, *(cells(start, stop) for cells in columns))
             handle.write(("\n".join(map(separator.join, rows)) + "\n").encode())
             bar.update(stop - start)
 
