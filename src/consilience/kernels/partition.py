@@ -71,8 +71,8 @@ def split_clusters(
     c = int(labels.max()) + 1
     cuts = {j: _best_cut(np.flatnonzero(labels == j), embedding, weights) for j in range(c)}
     while c < n_clusters:
-        j = max((j for j in cuts if cuts[j] is not None), key=lambda j: cuts[j][0])  # type: ignore[index]
-        moved = cuts[j][1]  # type: ignore[index]
+        j = max((j for j in cuts if cuts[j] is not None), key=lambda j: cuts[j][0])
+        moved = cuts[j][1]
         labels[moved] = c
         for part in (j, c):
             cuts[part] = _best_cut(np.flatnonzero(labels == part), embedding, weights)

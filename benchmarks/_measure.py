@@ -1,0 +1,78 @@
+"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("CONSILIENCE_SHARED", ROOT.parent / "shared"))
+
+
+def timed(call: Callable[[], Any], *, repeat: int = 1) -> tuple[float, Any]:
+    """(best seconds of ``repeat`` calls, last result)."""
+    best, result = float("inf"), None
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = call()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def resident() -> int:
+    """Bytes this process holds now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def peak() -> int:
+    """Most bytes this process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _child(connection: Any, call: Callable, args: tuple) -> None:
+    start = time.perf_counter()
+    try:
+        result = call(*args)
+    except BaseException as error:  # handed to the parent, which raises it
+        result = error
+    seconds = time.perf_counter() - start
+    connection.send((seconds, peak(), result))
+
+
+def alone(call: Callable, *args: Any) -> tuple[float, float, Any]:
+    """(seconds, peak bytes of the process, result) of ``call(*args)`` in a fresh process.
+
+    ``call`` must be importable; what it returns should be small.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_child, args=(theirs, call, args))
+    process.start()
+    seconds, held, result = ours.recv()
+    process.join()
+    if isinstance(result, BaseException):
+        raise result
+    return seconds, held, result
+
+
+def table(rows: Iterable[dict]) -> str:
+    """Rows of equal keys as an aligned Markdown table."""
+    rows = list(rows)
+    if not rows:
+        return "(nothing measured)"
+    heads = list(rows[0])
+    cells = [[_cell(row.get(head, "")) for head in heads] for row in rows]
+    widths = [max(len(head), *(len(line[i]) for line in cells)) for i, head in enumerate(heads)]
+    lines = [heads, ["-" * width for width in widths], *cells]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
