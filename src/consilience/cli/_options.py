@@ -136,7 +136,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def build_method(name: str, n_clusters: int, params: Iterable[str], *, seed: int, n_jobs: int | None) -> Any:
+def build_method(
+    name: str, n_clusters: int, params: Iterable[str], *, seed: int | None, n_jobs: int | None
+) -> Any:
     """The estimator of that name with its parameters."""
     from ..consensus import method
 
@@ -148,38 +150,46 @@ def build_method(name: str, n_clusters: int, params: Iterable[str], *, seed: int
     return cls(n_clusters=n_clusters, **values)
 
 
-def run_generator(
-    name: str,
-    X: Any,
-    n_clusterings: int,
-    k: int | None,
-    params: Iterable[str],
-    *,
-    seed: int,
-    n_jobs: int | None,
-) -> Any:
-    """The ensemble that a generator makes of X."""
+def generator_parameters(name: str) -> dict[str, Any]:
+    """The parameters of a generator after X, as :mod:`inspect` describes them."""
     import inspect
 
     from .. import generate
 
-    function = getattr(generate, name.replace("-", "_"))
-    valid = list(inspect.signature(function).parameters)[1:]
-    reserved = {"n_clusterings": "-n", "random_state": "--seed", "n_jobs": "--n-jobs"}
-    if "k" in valid:
-        reserved["k"] = "-k"
+    found = inspect.signature(getattr(generate, name.replace("-", "_"))).parameters
+    return {key: parameter for key, parameter in list(found.items())[1:] if key != "sample_weight"}
+
+
+def run_generator(
+    name: str,
+    X: Any,
+    params: Iterable[str],
+    *,
+    n_clusterings: int | None,
+    k: int | None,
+    random_state: int,
+    n_jobs: int | None,
+) -> Any:
+    """The ensemble that a generator makes of X; what is None is left to its defaults."""
+    from .. import generate
+
+    valid = generator_parameters(name)
+    options = {"n_clusterings": (n_clusterings, "-n"), "k": (k, "-k")}
+    reserved = {key: option for key, (_, option) in options.items() if key in valid}
+    reserved |= {"random_state": "--seed", "n_jobs": "--n-jobs"}
     values = parse_params(params, valid, owner=f"The generator {name}", reserved=reserved)
-    options = {"n_clusterings": n_clusterings, "random_state": seed, "n_jobs": n_jobs}
-    values |= {key: value for key, value in options.items() if key in valid}
-    if k is not None:
-        if "k" not in valid:
+    for key, (value, option) in options.items():
+        if value is None:
+            continue
+        if key not in valid:
+            others = ", ".join(other for other in valid if other not in reserved)
             raise InputError(
-                f"The generator {name} has no fixed number of clusters; its parameters are {', '.join(valid)}."
+                f"The generator {name} does not take {option}; its parameters are {others} (NAME=VALUE)."
             )
-        values["k"] = k
-    elif "k" in valid and inspect.signature(function).parameters["k"].default is inspect.Parameter.empty:
+        values[key] = value
+    if k is None and "k" in valid and valid["k"].default is not None:
         raise InputError(f"The generator {name} needs a number of clusters: give -k.")
-    return function(X, **values)
+    return getattr(generate, name.replace("-", "_"))(X, random_state=random_state, n_jobs=n_jobs, **values)
 
 
 def source(path: str) -> Any:

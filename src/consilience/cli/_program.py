@@ -32,6 +32,10 @@ COMMANDS = {
 }
 
 
+class _ReaderLeft(Exception):
+    """A broken pipe, under a name that click does not turn into exit code 1 by itself."""
+
+
 class Program(click.Group):
     """A group that knows its commands by name and imports them on demand."""
 
@@ -57,6 +61,14 @@ class Program(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(COMMANDS)}."
             raise click.UsageError(f"There is no command {args[0]!r}; {hint}", ctx=error.ctx) from None
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            raise _ReaderLeft from None
+
     def main(
         self,
         args: Any = None,
@@ -76,7 +88,6 @@ class Program(click.Group):
                 result = super().main(
                     args, "consilience", complete_var, standalone_mode=False, obj=session, **extra
                 )
-                sys.stdout.flush()
                 code = result if isinstance(result, int) else 0
         except click.ClickException as error:
             error.show()
@@ -84,7 +95,7 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted.")
             code = 130
-        except BrokenPipeError:
+        except _ReaderLeft:
             # Whoever read our output has had enough. Python would complain once more at exit, unless the pipe is gone.
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import click
 
 from ._options import (
@@ -10,6 +13,7 @@ from ._options import (
     check_output,
     common,
     confidence_option,
+    generator_parameters,
     method_option,
     output,
     param_option,
@@ -54,7 +58,7 @@ def command(
     n_clusters: int,
     method: str,
     generator: str,
-    n_clusterings: int,
+    n_clusterings: int | None,
     output: str,
     confidence: bool,
     ensemble_output: str | None,
@@ -78,31 +82,45 @@ def command(
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator-param k_max=8 --json
     """
+    from ..ensemble import Ensemble
     from ..io import read_features, write_ensemble
+    from ..pipeline import ConsensusClustering
     from ..progress import progress_shown
 
     check_output(output, features, as_json=as_json)
     if ensemble_output is not None:
-        check_output(ensemble_output, features, as_json=True, json_instead=False)
-    model = build_method(method, n_clusters, param, seed=seed, n_jobs=n_jobs)
+        check_output(ensemble_output, features, output, as_json=True, json_instead=False)
+    model = ConsensusClustering(
+        generator=_generator(generator, generator_param, n_clusterings, n_clusters, n_jobs),
+        consensus=build_method(method, n_clusters, param, seed=None, n_jobs=n_jobs),
+        n_clusters=n_clusters,
+        n_clusterings=20 if n_clusterings is None else n_clusterings,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        fixed = n_clusters if generator in ("kmeans", "spectral", "random-features", "bagging") else None
-        ensemble = run_generator(
-            generator, table.values, n_clusterings, fixed, generator_param, seed=seed, n_jobs=n_jobs
-        )
-        if table.row_names is not None:
-            ensemble = type(ensemble)(ensemble, sample_names=table.row_names)
+        model.fit(table.values)
         if ensemble_output is not None:
-            write_ensemble(ensemble_output, ensemble)
-        model.fit(ensemble)
+            write_ensemble(ensemble_output, Ensemble(model.ensemble_, sample_names=table.row_names))
+        fitted = model.consensus_
         facts = {
             "command": "cluster",
             "generator": generator,
-            "method": type(model).__name__,
-            "parameters": model.get_params(),
-            "n_clusterings": ensemble.n_clusterings,
+            "method": type(fitted).__name__,
+            "parameters": fitted.get_params(),
+            "n_clusterings": model.ensemble_.n_clusterings,
         }
         write_result(
-            session, output, model, table.row_names, confidence=confidence, as_json=as_json, facts=facts
+            session, output, fitted, table.row_names, confidence=confidence, as_json=as_json, facts=facts
         )
+
+
+def _generator(
+    name: str, params: tuple[str, ...], n_clusterings: int | None, n_clusters: int, n_jobs: int | None
+) -> Any:
+    """What ConsensusClustering takes: the name, or a function where the user has set more than the name says."""
+    if not params and (n_clusterings is None or "n_clusterings" in generator_parameters(name)):
+        return name.replace("-", "_")
+    k = n_clusters if "k" in generator_parameters(name) else None
+    return partial(run_generator, name, params=params, n_clusterings=n_clusterings, k=k, n_jobs=n_jobs)

@@ -25,7 +25,7 @@ from ._session import Session
 @click.option(
     "-g", "--generator", type=click.Choice(GENERATORS), default="random-k", show_default=True, help="How."
 )
-@click.option("-n", "--n-clusterings", type=int, default=20, show_default=True, help="How many clusterings.")
+@click.option("-n", "--n-clusterings", type=int, help="How many clusterings. [default: 20]")
 @click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")
 @output
 @param_option("--param", "generator")
@@ -37,7 +37,7 @@ def command(
     session: Session,
     features: str,
     generator: str,
-    n_clusterings: int,
+    n_clusterings: int | None,
     k: int | None,
     output: str,
     param: tuple[str, ...],
@@ -64,7 +64,9 @@ def command(
     check_output(output, features, as_json=as_json, json_instead=False)
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        ensemble = run_generator(generator, table.values, n_clusterings, k, param, seed=seed, n_jobs=n_jobs)
+        ensemble = run_generator(
+            generator, table.values, param, n_clusterings=n_clusterings, k=k, random_state=seed, n_jobs=n_jobs
+        )
         if table.row_names is not None:
             ensemble = type(ensemble)(ensemble, sample_names=table.row_names)
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)

@@ -1,0 +1,36 @@
+"""A folder with the files that the examples of the help texts name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import consilience as cs
+from consilience.cli import cli
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    X = rng.normal(size=(60, 4)) + 8 * truth[:, None]
+    names = [f"row {i}" for i in range(60)]
+    monkeypatch.chdir(tmp_path)
+    cs.io.write_features("features.csv", X, row_names=names, column_names=list("abcd"))
+    cs.io.write_table("truth.csv", {"class": np.array(["x", "y", "z"])[truth]}, row_names=names)
+    base = np.column_stack([truth, truth, np.where(rng.random(60) < 0.1, 0, truth)])
+    ensemble = cs.Ensemble(base, sample_names=names, clustering_names=["one", "two", "three"])
+    for ending in ("csv", "npz"):
+        cs.io.write_ensemble(f"ensemble.{ending}", ensemble)
+    return tmp_path
+
+
+@pytest.fixture
+def run():
+    def invoke(*args: str, input: bytes | None = None) -> Result:
+        return CliRunner().invoke(cli, list(args), input=input)
+
+    return invoke

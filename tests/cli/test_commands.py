@@ -1,0 +1,258 @@
+"""The subcommands: what they write, what they say, and that they add nothing to the library."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.cli import _program
+
+#: The commands of this folder's tests; others are tested beside the part of the library they belong to.
+COMMANDS = ("cluster", "generate", "consensus", "score", "methods")
+
+
+def _help(name: str) -> str:
+    command = _program.cli.get_command(None, name) if name else _program.cli  # type: ignore[arg-type]
+    return command.help
+
+
+EXAMPLES = [
+    (name, line.strip())
+    for name in ("", *COMMANDS)
+    for line in _help(name).partition("Examples:")[2].splitlines()
+    if line.strip().startswith(("consilience ", "cat "))
+]
+
+
+def test_overview_matches_the_commands():
+    for name, (_, line) in _program.COMMANDS.items():
+        command = _program.cli.get_command(None, name)  # type: ignore[arg-type]
+        assert command.name == name
+        assert command.short_help == line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(run, name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.stdout
+    assert sum(command == name for command, _ in EXAMPLES) >= 2
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_examples_of_the_help_work(folder, run, name, line):
+    # What an earlier example of the same text has made.
+    cs.io.write_labels("labels.csv", np.repeat([0, 1, 2], 20), row_names=[f"row {i}" for i in range(60)])
+    piped = re.fullmatch(r"cat (\S+) \| (.*)", line)
+    line, _, target = (piped[2] if piped else line).partition(" > ")
+    program, *args = shlex.split(line)
+    assert program == "consilience"
+    result = run(*args, input=Path(piped[1]).read_bytes() if piped else None)
+    assert result.exit_code == 0, result.stderr
+    if "-o" in args:
+        assert Path(args[args.index("-o") + 1]).stat().st_size > 0
+    elif target or "--json" in args:
+        assert result.stdout
+
+
+def test_consensus_equals_the_library(folder, run):
+    result = run(
+        "consensus",
+        "ensemble.csv",
+        "-k",
+        "3",
+        "--method",
+        "EvidenceAccumulation",
+        "-o",
+        "out.csv",
+        "--confidence",
+    )
+    assert result.exit_code == 0, result.stderr
+    model = cs.EvidenceAccumulation(n_clusters=3).fit(cs.io.read_labels("ensemble.csv"))
+    lines = Path("out.csv").read_text().splitlines()
+    assert lines[0] == "name,label,confidence"
+    assert lines[1:] == [
+        f"row {i},{model.labels_[i]},{model.confidence_[i]!r}".replace("np.float64(", "").replace(")", "")
+        for i in range(60)
+    ]
+    assert "wrote 60 labels in 3 clusters (" in result.stderr
+    assert "note: ensemble.csv: Cells are separated by commas. Line 1 is a header" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("generator", ["random-k", "kmeans"])
+def test_cluster_equals_the_library(folder, run, generator):
+    result = run(
+        "cluster", "features.csv", "-k", "3", "-g", generator, "-n", "7", "--seed", "5", "--json", "-q"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    said = json.loads(result.stdout)
+    X = cs.io.read_features("features.csv").values
+    model = cs.ConsensusClustering(
+        generator.replace("-", "_"), "evidence-accumulation", 3, n_clusterings=7, random_state=5
+    ).fit(X)
+    assert said["labels"] == model.labels_.tolist()
+    assert said["n_clusterings"] == 7
+    assert sum(said["sizes"]) == said["n_samples"] == 60
+    assert said["names"][0] == "row 0"
+    assert said["method"] == "EvidenceAccumulation"
+
+
+def test_generate_equals_the_library(folder, run):
+    result = run(
+        "generate",
+        "features.csv",
+        "-g",
+        "kmeans",
+        "-k",
+        "4",
+        "-n",
+        "3",
+        "--seed",
+        "2",
+        "-o",
+        "e.npz",
+        "--json",
+    )
+    assert result.exit_code == 0, result.stderr
+    ensemble = cs.generate.kmeans(cs.io.read_features("features.csv").values, 3, 4, random_state=2)
+    back = cs.io.read_labels("e.npz")
+    np.testing.assert_array_equal(back.labels, ensemble.labels)
+    assert back.sample_names == [f"row {i}" for i in range(60)]
+    assert back.recipes == json.loads(result.stdout)["recipes"]
+    assert [recipe["k"] for recipe in back.recipes] == [4, 4, 4]
+
+
+def test_cluster_writes_the_base_clusterings_too(folder, run):
+    args = ["-k", "3", "-n", "4", "-o", "l.parquet", "--ensemble", "e.npz", "--generator-param", "k_max=5"]
+    result = run("cluster", "features.csv", *args)
+    assert result.exit_code == 0, result.stderr
+    ensemble = cs.io.read_labels("e.npz")
+    assert ensemble.n_clusterings == 4
+    assert ensemble.n_clusters.max() <= 5
+    assert ensemble.sample_names[0] == "row 0"
+    assert cs.io.read_labels("l.parquet").n_clusters.tolist() == [3]
+
+
+def test_standard_input_and_output(folder, run):
+    result = run("consensus", "-", "-k", "3", "-q", input=Path("ensemble.csv").read_bytes())
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "name,label"
+    assert len(lines) == 61
+    result = run("generate", "features.csv", "-n", "2", "-q")
+    assert result.stdout.splitlines()[0] == "name,clustering 0,clustering 1"
+
+
+def test_parameters_reach_the_method(folder, run):
+    result = run(
+        "consensus",
+        "ensemble.csv",
+        "-k",
+        "3",
+        "--param",
+        "linkage=complete",
+        "--json",
+        "-c",
+        "one",
+        "-c",
+        "2",
+    )
+    said = json.loads(result.stdout)
+    assert said["parameters"]["linkage"] == "complete"
+    assert said["n_clusterings"] == 2
+    assert said["notes"][0].startswith("ensemble.csv: Cells are separated by commas.")
+
+
+def test_unseen_objects(folder, run):
+    Path("e.csv").write_text("a,b\n0,0\nNA,NA\n0,0\n1,1\n")
+    result = run("consensus", "e.csv", "-k", "2")
+    assert result.exit_code == 2
+    assert "missing from every clustering" in result.stderr
+    result = run("consensus", "e.csv", "-k", "2", "--drop-unseen", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == "name,label\n0,0\n2,0\n3,1\n"
+
+
+def test_score(folder, run):
+    result = run("score", "ensemble.csv", "truth.csv", "-q")
+    assert result.exit_code == 0, result.stderr
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["clustering", *cs.metrics.scores([0, 1], [0, 1])]
+    assert [row.split()[0] for row in rows] == ["one", "two", "three"]
+    assert rows[0].split()[1:] == ["1.0000"] * 8
+    said = json.loads(run("score", "ensemble.csv", "truth.csv", "-c", "three", "--json").stdout)
+    truth = np.repeat([0, 1, 2], 20)
+    assert said["scores"] == {
+        "three": cs.metrics.scores(cs.io.read_labels("ensemble.csv").labels[:, 2], truth)
+    }
+
+
+def test_score_matches_rows_by_name(folder, run):
+    labels = np.repeat([0, 1, 2], 20)
+    names = np.array([f"row {i}" for i in range(60)])
+    order = np.random.default_rng(0).permutation(60)
+    cs.io.write_labels("shuffled.csv", labels[order], row_names=names[order])
+    result = run("score", "shuffled.csv", "truth.csv", "--json")
+    said = json.loads(result.stdout)
+    assert said["scores"]["label"]["ari"] == 1
+    assert "Matched the rows of truth.csv to those of shuffled.csv by name." in said["notes"]
+    cs.io.write_labels("other.csv", labels, row_names=[f"line {i}" for i in range(60)])
+    result = run("score", "other.csv", "truth.csv")
+    assert result.exit_code == 2
+    assert "other.csv names 'line 0', 'line 1'" in result.stderr
+    assert "the rows cannot be matched" in result.stderr
+
+
+def test_score_of_archives(folder, run):
+    np.savez("data.npz", X=np.eye(4), y=[0, 0, 1, 1])
+    cs.io.write_labels("l.csv", [5, 5, 7, 7])
+    assert json.loads(run("score", "l.csv", "data.npz", "--json").stdout)["scores"]["label"]["acc"] == 1
+
+
+def test_score_with_missing_labels(folder, run):
+    Path("l.csv").write_text("label\n0\n0\nNA\n1\n")
+    Path("t.csv").write_text("class\n0\n0\n1\n1\n")
+    result = run("score", "l.csv", "t.csv")
+    assert result.exit_code == 2
+    assert "column 'label'" in result.stderr
+    assert "On the command line: --drop-missing." in result.stderr
+    assert (
+        json.loads(run("score", "l.csv", "t.csv", "--drop-missing", "--json").stdout)["scores"]["label"][
+            "acc"
+        ]
+        == 1
+    )
+
+
+def test_methods(run):
+    result = run("methods")
+    assert result.exit_code == 0
+    for name, cls in cs.consensus.methods().items():
+        summary = cls.__doc__.splitlines()[0]
+        assert re.search(rf"^  {name} +{re.escape(summary)}$", result.stdout, re.M)
+    said = json.loads(run("methods", "--json").stdout)
+    assert {m["name"]: m["class"] for m in said["methods"]} == {
+        n: c.__name__ for n, c in cs.consensus.methods().items()
+    }
+    assert "linkage" in said["methods"][0]["parameters"]
+    assert all(entry["description"] for entry in said["methods"] + said["generators"])
+
+
+def test_json_says_null_where_a_number_is_none(capsys):
+    from consilience.cli._session import Session
+
+    Session().print_json(
+        {"a": np.nan, "b": np.array([1.5, np.inf]), "c": (1, None), "d": {2: np.int64(3)}, "e": Path("x")}
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "a": None, "b": [1.5, None], "c": [1, None], "d": {"2": 3}, "e": "x", "notes": [], "warnings": [],
+    }  # fmt: skip

@@ -1,0 +1,223 @@
+"""The program as a process: exit codes, messages, interrupts, and how little it imports."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import consilience as cs
+from consilience.cli import _program
+
+
+def process(*args: str, **options) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+CLI = ("-m", "consilience.cli")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["consensus", "none.csv", "-k", "3"], "consilience: error: none.csv: no such file."),
+        (["consensus", "ensemble.csv", "-k", "0"], "n_clusters=0 is not valid: expected a whole number of at least 1."),
+        (["consensus", "ensemble.csv", "-k", "99"], "n_clusters=99 exceeds the 60 objects"),
+        (["consensus", "ensemble.csv", "-k", "30"], "distinct objects"),
+        (["consensus", "ensemble.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of"),
+        (["consensus", "ensemble.csv", "-k", "3", "--param", "magic=1"],
+         "EvidenceAccumulation has no parameter 'magic'; its parameters are linkage."),
+        (["consensus", "ensemble.csv", "-k", "3", "--param", "linkage"], "'linkage' is not a parameter: expected NAME=VALUE"),
+        (["consensus", "ensemble.csv", "-k", "3", "--param", "linkage=odd"], "linkage='odd' is not valid"),
+        (["consensus", "ensemble.csv", "-k", "3", "--param", "n_clusters=4"], "'n_clusters' is set by the option -k."),
+        (["consensus", "ensemble.csv", "-k", "3", "-c", "four"], "ensemble.csv has no column 'four'; it has 'one', 'two'"),
+        (["consensus", "ensemble.csv", "-k", "3", "-o", "ensemble.csv"], "ensemble.csv is the input file itself"),
+        (["consensus", "ensemble.csv", "-k", "3", "-o", "./ensemble.csv"], "is the input file itself"),
+        (["consensus", "none.csv", "-k", "3", "-o", "nowhere/out.csv"], "Cannot write nowhere/out.csv: the folder"),
+        (["consensus", "none.csv", "-k", "3", "-o", "out.xls"], "out.xls: unknown kind of file; the name must end in"),
+        (["cluster", "features.csv", "-k", "3", "--generator-param", "k_mx=4"],
+         "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k_max"),
+        (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
+        (["cluster", "truth.csv", "-k", "3"], "truth.csv, line 2, column 2 ('class'): 'x' is not a number."),
+        (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
+        (["generate", "features.csv", "-g", "random-k", "-k", "3"], "The generator random-k does not take -k"),
+        (["generate", "features.csv", "--json"], "--json prints on standard output, so the result needs a file: give -o FILE."),
+        (["score", "-", "-"], "Standard input can be read once only"),
+        (["score", "truth.csv", "ensemble.csv"], "ensemble.csv has 3 columns ('one', 'two', 'three'); say which"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
+    result = run(*args, "-q")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["consens"], "There is no command 'consens'; did you mean 'consensus'?"),
+        (["frobnicate"], "There is no command 'frobnicate'; choose one of cluster, generate"),
+        (["consensus", "x.csv"], "Missing option '-k'"),
+        (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
+        (["cluster", "x.csv", "-k", "3", "-g", "magic"], "'magic' is not one of 'kmeans', 'random-k'"),
+    ],
+)
+def test_bad_usage_is_exit_2(run, args, message):
+    result = run(*args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_our_fault_is_exit_1(folder, run, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("consilience.io.read_labels", broken)
+    result = run("consensus", "ensemble.csv", "-k", "3")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please report it with the "
+        f"output of: consilience --debug consensus ensemble.csv -k 3 (version {cs.__version__})\n"
+    )
+    for place in (["--debug", "consensus"], ["consensus", "--debug"]):
+        result = run(*place, "ensemble.csv", "-k", "3")
+        assert result.exit_code == 1
+        assert "Traceback (most recent call last)" in result.stderr
+
+
+def test_out_of_memory_is_exit_2(folder, run, monkeypatch):
+    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 10)
+    result = run("consensus", "ensemble.npz", "-k", "3", "-q")
+    assert result.exit_code == 2
+    assert "are free" in result.stderr
+
+    def broken(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("consilience.io.read_labels", broken)
+    result = run("consensus", "ensemble.csv", "-k", "3")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("consilience: error: out of memory; use fewer objects")
+
+
+def test_warnings_are_one_line_and_in_the_json(folder, run):
+    import json
+
+    rows = "\n".join(",".join("01"[(i + j) % 2] for j in range(12)) for i in range(3))
+    Path("wide.csv").write_text(rows + "\n")
+    result = run("consensus", "wide.csv", "-k", "2", "--json", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith(
+        "warning: labels has shape (3, 12): rows are objects, columns are clusterings"
+    )
+    assert result.stderr.count("\n") == 1
+    assert json.loads(result.stdout)["warnings"][0].startswith("labels has shape (3, 12)")
+
+
+def test_version(run):
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"consilience {cs.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from consilience.cli import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'h5py', 'narwhals', 'tqdm'} & set(sys.modules)\n"
+        "mine = {m for m in sys.modules if m.startswith('consilience')}\n"
+        "assert not heavy, heavy\n"
+        "assert 'consilience.cli.cluster' not in mine, mine\n"
+    )
+    child = process("-c", code)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    assert "Commands:" in out
+
+
+@pytest.mark.parametrize("name", _program.COMMANDS)
+def test_command_modules_import_nothing_heavy(name):
+    code = (
+        f"import sys, consilience.cli.{name}\n"
+        "assert not {'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)"
+    )
+    child = process("-c", code)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+
+
+# Halts where the file is complete but not yet in its place, the worst moment to be interrupted.
+HALTED = """
+import os, sys, time
+def halt(descriptor):
+    print("written", flush=True)
+    time.sleep(60)
+os.fsync = halt
+from consilience.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("existed", [False, True])
+def test_interrupts_leave_no_half_written_file(folder, number, code, existed):
+    if existed:
+        Path("out.csv").write_text("old")
+    before = sorted(os.listdir())
+    child = process("-c", HALTED, "consensus", "ensemble.csv", "-k", "3", "-q", "-o", "out.csv")
+    assert child.stdout is not None
+    assert child.stdout.readline() == "written\n"
+    assert any(name.endswith(".tmp") for name in os.listdir())
+    child.send_signal(number)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == code
+    assert "Traceback" not in err
+    assert sorted(os.listdir()) == before
+    assert not existed or Path("out.csv").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_interrupt_while_reading(folder):
+    child = process(*CLI, "consensus", "-", "-k", "3", "-o", "out.csv", stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.write("a,b\n1,2\n")
+    child.stdin.flush()
+    time.sleep(1.5)  # long enough to be waiting for more, most of the time; right in any case
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode in (130, -signal.SIGINT), err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
+def test_a_reader_that_leaves_is_no_error(folder):
+    child = process(*CLI, "generate", "features.csv", "-n", "2", "-q")
+    assert child.stdout is not None
+    child.stdout.close()
+    assert child.stderr is not None
+    err = child.stderr.read()
+    assert child.wait(timeout=60) == 141
+    assert err == ""
+
+
+def test_exit_codes_of_the_process(folder):
+    for args, code in (
+        (["consensus", "ensemble.csv", "-k", "3"], 0),
+        (["consensus", "none.csv", "-k", "3"], 2),
+    ):
+        child = process(*CLI, *args)
+        out, err = child.communicate(timeout=60)
+        assert child.returncode == code, err
+        assert (code == 0) == out.startswith("name,label\n")
