@@ -1,0 +1,38 @@
+"""Cluster handwritten digits by consensus, compare with the base clusterings, write the labels to a file.
+
+The data set (1797 images of digits, 64 pixels) comes with scikit-learn. Nothing here uses the true digits
+until the scores are printed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sklearn.datasets import load_digits
+
+import consilience as cs
+
+OUT = Path("demo")
+
+
+def main() -> None:
+    X, digits = load_digits(return_X_y=True)
+    print(f"{len(X)} images of handwritten digits, {X.shape[1]} pixels each (bundled with scikit-learn)\n")
+
+    ensemble = cs.generate.random_k(X, n_clusterings=40, k_min=10, random_state=0)
+    print(ensemble)
+    model = cs.EvidenceAccumulation(n_clusters=10).fit(ensemble)
+
+    print(f"\n{'':12}  ACC    NMI    ARI")
+    for row, scores in cs.metrics.compare(model.labels_, ensemble, digits).items():
+        print(f"{row:12} {scores['acc']:.3f}  {scores['nmi_arithmetic']:.3f}  {scores['ari']:.3f}")
+
+    OUT.mkdir(exist_ok=True)
+    cs.io.write_labels(OUT / "labels.csv", model.labels_, confidence=model.confidence_)
+    doubtful = (model.confidence_ < 0.5).sum()
+    print(f"\n{doubtful} images are doubtful (confidence below 0.5).")
+    print(f"Labels and confidence of every image: {OUT / 'labels.csv'}")
+
+
+if __name__ == "__main__":
+    main()
