@@ -29,6 +29,10 @@ class Cell:
     data_sha: str
 
     @property
+    def transform(self) -> str | None:
+        return None if self.method.raw else self.item.transform
+
+    @property
     def setting(self) -> str:
         return setting_name(self.params) if self.tuned else DEFAULT
 
@@ -55,7 +59,7 @@ class Cell:
         return digest(
             {
                 "data": self.item.data,
-                "transform": self.item.transform,
+                "transform": self.transform,
                 "method": self.method.method,
                 "input": self.method.input,
                 "fill": self.method.fill,
@@ -91,6 +95,10 @@ class Base:
     recipe: Mapping[str, Any]
     repetition: int
     data_sha: str
+
+    @property
+    def transform(self) -> str | None:
+        return self.item.transform
 
     @property
     def name(self) -> str:
@@ -185,7 +193,7 @@ def _fits(method: Method, item: DataSet, loaded: Any, ensembles: Ensembles, plan
     where = f"{method.name} on {item.name}"
     if method.input == "features" and loaded.features is None:
         plan.skipped.append((where, "the file holds base clusterings, not features."))
-    elif method.input == "tasks" and (loaded.features is None or loaded.task is None):
+    elif method.input in ("tasks", "each-task") and (loaded.features is None or loaded.task is None):
         plan.skipped.append((where, "the file holds no 'task' array, so it is not a multi-task set."))
     elif method.input == "ensemble" and loaded.pool is None and (why := _no_generator(ensembles.generator)):
         plan.skipped.append((where, why))

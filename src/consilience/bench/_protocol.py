@@ -20,7 +20,8 @@ from ..validation import listed
 
 #: Rows of a table that are the base clusterings themselves: the mean of all, or the best of each ensemble.
 BASE_METHODS = ("base-mean", "base-best")
-INPUTS = ("ensemble", "features", "tasks")
+#: Base clusterings; all features at once; a multi-task method; or each task for itself.
+INPUTS = ("ensemble", "features", "tasks", "each-task")
 TAKES = ("all", "first", "consecutive", "random")
 CHOICES = ("ensemble", "set")
 DEFAULT = "default"
@@ -90,7 +91,7 @@ class Tuned:
 class Method:
     """One method of the table; ``method`` is a registered name, a public name or ``package.module:Class``.
 
-    ``fill="random"`` puts a random cluster where a label is missing, for methods that need complete ensembles.
+    ``raw`` takes the features as they are in the file, whatever the set's transform. ``fill="random"`` puts a random cluster where a label is missing, for methods that need complete ensembles.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Method:
     params: Mapping[str, Any] = field(default_factory=dict)
     input: str = "ensemble"
     fill: str | None = None
+    raw: bool = False
     default: bool = True
     tuned: Tuned | None = None
 
@@ -369,6 +371,7 @@ def _method(item: Any, where: str) -> Method:
         params=take("params", dict, {}),
         input=take("input", str, "ensemble"),
         fill=take("fill", str, None),
+        raw=take("raw", bool, False),
         default=take("default", bool, True),
         tuned=tuned,
     )

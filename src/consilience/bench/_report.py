@@ -380,7 +380,8 @@ def _pair(printed: tuple | None, measure: Measure) -> str:
 
 
 def _signed(value: float | None, measure: Measure) -> str:
-    return "" if value is None else f"{value:+.{measure.digits}f}"
+    # Adding zero turns the -0.0 that rounding leaves into 0.0.
+    return "" if value is None else f"{round(value, measure.digits) + 0.0:+.{measure.digits}f}"
 
 
 def _plain(value: Any) -> str:

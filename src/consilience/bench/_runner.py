@@ -152,7 +152,7 @@ def _tell(plan: Plan, say: Callable[[str], None]) -> None:
         say(f"Left out {what}: {why}")
     for name, notes in plan.notes.items():
         for note in notes:
-            say(f"{name} differs from the published set: {note}")
+            say(f"{name}: {note}")
 
 
 def _keep_protocol(protocol: Protocol, folder: Path) -> None:
@@ -315,7 +315,7 @@ class _Pool:
             "id": number,
             "name": thing.name,
             "data": item.data,
-            "transform": item.transform,
+            "transform": thing.transform,
             "folder": self.data,
             "protocol_folder": self.protocol.folder,
             "memory_limit": self.memory_limit,

@@ -272,6 +272,7 @@ def _comparisons(
     protocol: Protocol, measure: Measure, summary: Summary, row_sets: dict[str, str]
 ) -> Iterator[Comparison]:
     base = {method.name for method in protocol.methods if method.is_base}
+    copies = {item.name for item in protocol.sets if item.printed_as}  # a set must not count twice
     for column in COLUMNS:
         figures = {
             (f.row, f.method): f.mean
@@ -283,7 +284,8 @@ def _comparisons(
         rows = [
             row
             for row in summary.rows
-            if any((row, m) in figures for m in methods)
+            if row_sets[row] not in copies
+            and any((row, m) in figures for m in methods)
             and all((row, m) in figures or (row_sets[row], m) in failed for m in methods)
         ]
         yield from _comparison(measure.name, column, rows, methods, figures)

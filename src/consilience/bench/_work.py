@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .. import metrics
 from ..ensemble import Ensemble
 from ..errors import FileError, InputError
 from ..io import atomic_write
 from ._cells import find_generator, find_method, seed_of
+from ._meter import Meter
 from ._sets import LoadedSet, load_set
-from ._worker import Meter
 
 # Tasks -----------------------------------------------------------------------------------------------------
 
@@ -66,17 +67,15 @@ def cell(task: dict) -> dict:
     estimator = make_estimator(task, loaded.n_classes)
     if method["input"] == "ensemble":
         _warm_up(method["method"], task.get("protocol_folder"), repr(sorted(task["params"].items())), task)
-    arguments = {"task": loaded.task} if method["input"] == "tasks" else {}
     with Meter() as meter:
-        estimator.fit(subject, **arguments)
-    found = _flat(estimator.labels_, loaded)
+        found = _fitted(estimator, subject, loaded, method["input"])
     facts = {
         name: getattr(estimator, name + "_")
         for name in ("n_iter", "converged")
         if isinstance(getattr(estimator, name + "_", None), (bool, int, np.integer))
     }
     return {
-        "scores": _scores(found, loaded, by_task=method["input"] == "tasks"),
+        "scores": _scores(found, loaded),
         "n_clusters": int(np.unique(found[found >= 0]).size),
         **facts,
         **meter.figures(),
@@ -169,10 +168,22 @@ def _base_scores(labels: np.ndarray, truth: np.ndarray, kind: str) -> dict:
     return {"scores": {"": scores}, "each": {"": each}}
 
 
-def _scores(found: np.ndarray, loaded: LoadedSet, *, by_task: bool) -> dict:
-    if not by_task:
+def _fitted(estimator: Any, subject: Any, loaded: LoadedSet, kind: str) -> np.ndarray:
+    """Labels of all objects; a multi-task set is given whole, or task by task."""
+    if kind == "tasks":
+        return _flat(estimator.fit(subject, task=loaded.task).labels_, loaded)
+    if kind == "each-task":
+        assert loaded.task is not None
+        parts = [
+            clone(estimator).fit(subject[loaded.task == task]).labels_ for task in np.unique(loaded.task)
+        ]
+        return _flat(parts, loaded)
+    return np.asarray(estimator.fit(subject).labels_)
+
+
+def _scores(found: np.ndarray, loaded: LoadedSet) -> dict:
+    if loaded.task is None:
         return {"": metrics.scores(found, loaded.truth, missing="cluster")}
-    assert loaded.task is not None
     return {
         str(number): metrics.scores(found[rows], loaded.truth[rows], missing="cluster")
         for number, task in enumerate(np.unique(loaded.task), 1)
