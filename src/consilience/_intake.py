@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._frames import as_frame, row_names
 from .errors import InputError
 from .kernels._jit import kernel
 from .kernels.parallel import map_blocks
@@ -51,7 +52,7 @@ def take_in(labels: Any) -> Intake:
         intake = _from_vectors([labels[name] for name in labels])
         intake.clustering_names = [str(name) for name in labels]
         return intake
-    frame = _as_frame(labels)
+    frame = as_frame(labels)
     if frame is not None:
         return _from_frame(labels, frame)
     if isinstance(labels, Sequence) and not isinstance(labels, (str, bytes)):
@@ -59,19 +60,6 @@ def take_in(labels: Any) -> Intake:
     if hasattr(labels, "labels_"):
         return _from_sequence([labels])
     return _from_array(labels)
-
-
-def _as_frame(labels: Any):
-    """A narwhals data frame, or None if this is none."""
-    if isinstance(labels, (np.ndarray, list, tuple)):
-        return None
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(labels, eager_only=True)
-    except TypeError:
-        return None
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _from_frame(native: Any, frame: Any) -> Intake:
@@ -86,9 +74,7 @@ def _from_frame(native: Any, frame: Any) -> Intake:
         )
     intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()])
     intake.clustering_names = [str(name) for name in frame.columns]
-    index = getattr(native, "index", None)
-    if index is not None and type(index).__name__ != "RangeIndex":
-        intake.sample_names = list(index)
+    intake.sample_names = row_names(native)
     return intake
 
 

@@ -20,7 +20,7 @@ from .kernels import coassociation as _pairs
 from .kernels.memory import ensure_fits
 from .kernels.parallel import map_blocks
 from .kernels.signatures import canonical_colors, unique_rows
-from .validation import listed
+from .validation import check_weights, listed
 
 __all__ = ["Compressed", "Ensemble"]
 
@@ -102,7 +102,7 @@ class Ensemble:
             self._sample_names = _names(sample_names, self.n_samples, "sample_names", "objects")
         _check_unique(self._sample_names, "sample_names")
         if sample_weight is not None:
-            self._weights = _check_weights(sample_weight, self.n_samples)
+            self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
             if len(recipes) != self.n_clusterings:
                 raise InputError(f"recipes has {len(recipes)} entries for {self.n_clusterings} clusterings.")
@@ -707,25 +707,6 @@ def _check_unique(names: list[Any] | None, argument: str) -> None:
     raise InputError(
         f"{argument} are not unique: {listed(sorted(map(repr, repeated)))} appear more than once. Rename the rows or drop the copies."
     )
-
-
-def _check_weights(sample_weight: Any, n: int) -> np.ndarray:
-    try:
-        weights = np.array(sample_weight, float)
-    except (TypeError, ValueError):
-        raise InputError("sample_weight must be numbers, one per object.") from None
-    if weights.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape} for {n} objects; give one weight per object."
-        )
-    bad = ~(np.isfinite(weights) & (weights > 0))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(
-            f"sample_weight[{first}]={weights[first]:g} is not a positive number ({int(bad.sum())} such). "
-            "Leave out objects that should not count."
-        )
-    return weights
 
 
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from .consensus import BaseConsensus, method
 from .ensemble import Ensemble
 from .errors import InputError
 from .generate._features import check_features
-from .validation import N_JOBS, Integer, RandomState, check_all
+from .validation import N_JOBS, Integer, RandomState, check_all, check_weights
 
 __all__ = ["ConsensusClustering"]
 
@@ -95,7 +95,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         features = check_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
         features.check_k(self.n_clusters, "n_clusters")
-        weights, counted = _check_weights(sample_weight, features.n_samples)
+        weights, counted = _split_weights(sample_weight, features.n_samples)
         if not counted.all():
             features = features.take(np.flatnonzero(counted))
             features.check_k(self.n_clusters, "n_clusters")
@@ -183,17 +183,11 @@ def _two_seeds(random_state: Any) -> list[int]:
     return [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
 
 
-def _check_weights(sample_weight: Any, n: int) -> tuple[np.ndarray | None, np.ndarray]:
+def _split_weights(sample_weight: Any, n: int) -> tuple[np.ndarray | None, np.ndarray]:
     """(positive weights of the objects that count, mask of those objects)."""
     if sample_weight is None:
         return None, np.ones(n, bool)
-    weights = np.asarray(sample_weight, float)
-    if weights.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape} for {n} objects; give one weight per object."
-        )
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise InputError("sample_weight must be finite and not negative.")
+    weights = check_weights(sample_weight, n, zero=True)
     if (counted := weights > 0).sum() < 2:
         raise InputError(
             f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."

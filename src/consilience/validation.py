@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from numbers import Real as RealNumber
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Rule:
@@ -29,7 +32,11 @@ class Integer(Rule):
     high: float = float("inf")
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and self.low <= int(value) <= self.high
+        return (
+            isinstance(value, Integral)
+            and not isinstance(value, bool)
+            and self.low <= int(value) <= self.high
+        )
 
     def __str__(self) -> str:
         return "a whole number" + _bounds(self.low, self.high)
@@ -155,6 +162,28 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
     """Check every parameter that has a rule."""
     for name, rule in rules.items():
         check(name, values[name], rule)
+
+
+def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:
+    """One finite, positive (or, if ``zero``, non-negative) weight per object, as a new float array."""
+    import numpy as np
+
+    try:
+        weights = np.array(sample_weight, float)
+    except (TypeError, ValueError):
+        raise InputError("sample_weight must be numbers, one per object.") from None
+    if weights.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape} for {n} objects; give one weight per object."
+        )
+    bad = ~(np.isfinite(weights) & ((weights >= 0) if zero else (weights > 0)))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"sample_weight[{first}]={weights[first]:g} is not a positive number ({int(bad.sum())} such). "
+            "Leave out objects that should not count."
+        )
+    return weights
 
 
 def listed(items: Iterable[Any], most: int = 5) -> str:

@@ -150,9 +150,9 @@ def test_kmeans_weights_are_used_and_kept():
     ens = cs.generate.kmeans(line, 3, k=1, sample_weight=[1, 1, 2], random_state=0)
     assert ens.recipes[0]["inertia"] == pytest.approx(27.5625 + 18.0625 + 2 * 22.5625)
     assert ens.weights.tolist() == [1, 1, 2]
-    with pytest.raises(InputError, match=r"sample_weight has shape \(2,\), but X has 3 objects"):
+    with pytest.raises(InputError, match=r"sample_weight has shape \(2,\) for 3 objects"):
         cs.generate.kmeans(line, 3, k=1, sample_weight=[1, 1])
-    with pytest.raises(InputError, match=r"1 are not, the first is -1.0 for object 2"):
+    with pytest.raises(InputError, match=r"sample_weight\[2\]=-1 is not a positive number"):
         cs.generate.kmeans(line, 3, k=1, sample_weight=[1, 1, -1])
 
 

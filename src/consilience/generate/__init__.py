@@ -7,6 +7,7 @@ any ``n_jobs``, and asking for more members leaves the first ones as they were.
 
 from ._estimators import estimators
 from ._kmeans import bagging, kmeans, random_features, random_k
+from ._metric_subspace import metric_subspace
 from ._spectral import spectral
 
-__all__ = ["bagging", "estimators", "kmeans", "random_features", "random_k", "spectral"]
+__all__ = ["bagging", "estimators", "kmeans", "metric_subspace", "random_features", "random_k", "spectral"]

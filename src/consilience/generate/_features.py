@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._frames import as_frame
 from ..errors import InputError, InputTypeError
 from ..kernels._jit import kernel
 from ..validation import listed
@@ -79,7 +80,7 @@ def check_features(X: Any) -> Features:
     if sp.issparse(X):
         values = _from_sparse(X)
     else:
-        frame = _as_frame(X)
+        frame = as_frame(X)
         if frame is not None:
             values, sample_names, column_names = _from_frame(X, frame)
         else:
@@ -87,18 +88,6 @@ def check_features(X: Any) -> Features:
     _check_shape(values)
     _check_finite(values, sample_names, column_names)
     return Features(values, sample_names, column_names)
-
-
-def _as_frame(X: Any) -> Any:
-    if isinstance(X, (np.ndarray, list, tuple)):
-        return None
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(X, eager_only=True)
-    except TypeError:
-        return None
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _from_frame(native: Any, frame: Any) -> tuple[np.ndarray, list[Any] | None, list[str]]:

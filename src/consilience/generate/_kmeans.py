@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from ..kernels.parallel import blas_threads, map_tasks
 from ..progress import progress
-from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
 from ._features import Features, check_features
 from ._members import (
     CHOOSE_FEATURES,
@@ -178,7 +178,7 @@ def random_features(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = _check_weight(sample_weight, features)
+    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     d = features.n_features
     kept = max(1, round(ratio * d))
     by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
@@ -256,7 +256,7 @@ def bagging(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = _check_weight(sample_weight, features)
+    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -307,7 +307,7 @@ def _runs(
 ) -> Ensemble:
     """Members that differ in start and k only: one call of the kernel."""
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = _check_weight(sample_weight, features)
+    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     with progress(total=len(ks), what="k-means", unit="run") as bar:
         found = many_kmeans(
             features.X,
@@ -358,20 +358,3 @@ def _recipe(
 
 def _check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None) -> None:
     check_all({"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}, _RULES)
-
-
-def _check_weight(sample_weight: Any, features: Features) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (features.n_samples,):
-        raise InputError(
-            f"sample_weight has shape {weight.shape}, but X has {features.n_samples} objects: give one weight each."
-        )
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
-    if wrong.size:
-        raise InputError(
-            f"sample_weight must be positive and finite: {wrong.size} are not, the first is {weight[wrong[0]]} "
-            f"for object {wrong[0]}. Drop objects that should not count."
-        )
-    return weight
