@@ -6,13 +6,14 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test lint types bench reproduce clean
 
 help:
 	@echo "make demo    cluster a bundled data set by consensus and show the scores"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
+	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction.md"
 	@echo "make clean   remove everything the other targets made"
 
 $(BIN)/python:
@@ -40,6 +41,15 @@ test: lint
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# Continues where it was stopped. A part of it: make reproduce PROTOCOLS=spce REPRODUCE="--sets GLIOMA,TOX --no-tuned"
+DATA      ?= ../shared/data
+PROTOCOLS ?= bundled sccabg spce spce-spectral sccabg-incomplete rsec rsec-incomplete lwgp mdec spmtc
+REPRODUCE ?= --time-limit 600 --memory-limit 4GB
+reproduce: $(VENV)/.dev
+	@test -d "$(DATA)" || { echo "no data folder at $(DATA): make reproduce DATA=DIR"; exit 1; }
+	$(BIN)/consilience bench run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
+	$(BIN)/consilience bench report results/reproduction --markdown docs/reproduction.md
 
 clean:
 	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

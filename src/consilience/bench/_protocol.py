@@ -147,16 +147,16 @@ class Protocol:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     folder: str | None = field(default=None, compare=False)
 
+    def has(self, what: str, name: str) -> bool:
+        """Whether one of its ``"sets"`` or ``"methods"`` goes by that name."""
+        return any(name.lower() in _names(item) for item in getattr(self, what))
+
     def restricted(
         self, sets: list[str] | None = None, methods: list[str] | None = None, repetitions: int | None = None
     ) -> Protocol:
         """The same protocol with some sets (by row or file name), methods or repetitions only."""
-        chosen_sets = _pick(
-            self.sets, sets, "set", lambda item: {item.name.lower(), item.data.lower()}, self.name
-        )
-        chosen_methods = _pick(
-            self.methods, methods, "method", lambda item: {item.name.lower(), item.method.lower()}, self.name
-        )
+        chosen_sets = _pick(self.sets, sets, "set", self.name)
+        chosen_methods = _pick(self.methods, methods, "method", self.name)
         if repetitions is not None and repetitions < 1:
             raise InputError(
                 f"repetitions={repetitions} is not valid: expected a whole number of at least 1."
@@ -438,18 +438,22 @@ def _printed(raw: dict, measures: set[str], where: str) -> dict:
     return out
 
 
-def _pick(items: tuple, wanted: list[str] | None, what: str, names: Any, where: str) -> tuple:
+def _names(item: Any) -> set[str]:
+    """What a set or a method goes by: its row, and its file or class."""
+    return {item.name.lower(), (item.data if isinstance(item, DataSet) else item.method).lower()}
+
+
+def _pick(items: tuple, wanted: list[str] | None, what: str, where: str) -> tuple:
     if not wanted:
         return items
-    known = [names(item) for item in items]
-    unknown = [name for name in wanted if not any(name.lower() in each for each in known)]
+    unknown = [name for name in wanted if not any(name.lower() in _names(item) for item in items)]
     if unknown:
         raise InputError(
             f"{what} {listed(map(repr, unknown))} is not in the protocol {where!r}: choose from "
             f"{listed((item.name for item in items), 40)}."
         )
     low = {name.lower() for name in wanted}
-    return tuple(item for item, each in zip(items, known) if each & low)
+    return tuple(item for item in items if _names(item) & low)
 
 
 def _plain(name: str) -> bool:

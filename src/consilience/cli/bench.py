@@ -146,16 +146,21 @@ def run_(
     from ..progress import progress_shown
 
     chosen = [load_protocol(name) for name in names]  # all of them, before the first one runs for hours
+    rows = _shared_out(chosen, _listed(sets), "sets")
+    columns = _shared_out(chosen, _listed(methods), "methods")
     limit = None if memory_limit is None else _bytes(memory_limit)
     outcomes = {}
     with progress_shown(False if session.quiet else None):
         for protocol in chosen:
+            if protocol.name not in rows or protocol.name not in columns:
+                session.note(f"{protocol.name} has none of what was asked for.")
+                continue
             outcome = run(
                 protocol,
                 out=out,
                 data=data,
-                sets=_listed(sets),
-                methods=_listed(methods),
+                sets=rows[protocol.name],
+                methods=columns[protocol.name],
                 repetitions=repetitions,
                 tuned=tuned,
                 jobs=jobs,
@@ -196,6 +201,22 @@ def report_(
         session.print_json({"command": "bench report", "written": written})
     else:
         session.say("\n".join(f"wrote {path}" for path in written))
+
+
+def _shared_out(protocols: list[Any], wanted: list[str] | None, what: str) -> dict[str, list[str] | None]:
+    """Protocol -> which of the wanted names it has; with several protocols each takes what it knows."""
+    if not wanted or len(protocols) == 1:
+        return {protocol.name: wanted for protocol in protocols}
+    out: dict[str, list[str] | None] = {}
+    for protocol in protocols:
+        if mine := [name for name in wanted if protocol.has(what, name)]:
+            out[protocol.name] = mine
+    held = {name for mine in out.values() for name in mine or []}
+    if unknown := [name for name in wanted if name not in held]:
+        from ..validation import listed
+
+        raise InputError(f"None of the protocols has the {what} {listed(map(repr, unknown))}.")
+    return out
 
 
 def _listed(text: str | None) -> list[str] | None:
