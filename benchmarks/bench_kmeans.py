@@ -1,12 +1,14 @@
 """Many k-means runs: our kernel against a loop over scikit-learn's KMeans, in the same process.
 
-    python -m benchmarks.bench_kmeans              k = 10 with 20 runs, k = 100 with 4
+    python -m benchmarks.bench_kmeans              k = 10 with 20 runs, k = 100 with 4, all cores
     python -m benchmarks.bench_kmeans --runs 5     fewer runs for a first look
+    python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
 
 Data: the 70,000 x 784 digits beside the checkout (CONSILIENCE_SHARED, or ../shared), else synthetic data of the
-same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and all cores; starts differ, as their random
-numbers do. Reported: seconds, ratio, mean inertia, iterations, and the rate of useful work, counting 2 n d k
-operations for each iteration, as a fraction of the rate of a large float32 product measured just before.
+same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and threads; starts differ, as their random
+numbers do, and so iterations do a little: hence also times per iteration. The rate counts 2 n d k operations for
+each iteration, as if every distance were computed in full, over that of a large float32 product measured just
+before; with bounds it may exceed 1.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+from ._measure import SHARED, table
 
 MAX_ITER, TOL = 300, 1e-4
 SHAPE = (70_000, 784)
@@ -24,8 +29,7 @@ SHAPE = (70_000, 784)
 
 def data() -> tuple[np.ndarray, str]:
     """X and a word on what it is."""
-    shared = Path(os.environ.get("CONSILIENCE_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-    file = shared / "data" / "mnist70000.npz"
+    file = SHARED / "data" / "mnist70000.npz"
     if file.is_file():
         with np.load(file) as archive:
             return archive["X"].astype(np.float32), "mnist70000"
@@ -37,62 +41,71 @@ def data() -> tuple[np.ndarray, str]:
     return core.astype(np.float32) @ basis + noise, "synthetic (mnist70000 not found)"
 
 
-def gemm_rate() -> float:
-    """Operations per second of a float32 product of 4,000 x 4,000 on all cores."""
+def clocked(call: Callable[[], Any]) -> tuple[float, float, Any]:
+    """(seconds, CPU seconds of all threads, result)."""
+    start, cpu = time.perf_counter(), time.process_time()
+    result = call()
+    return time.perf_counter() - start, time.process_time() - cpu, result
+
+
+def product_rate() -> float:
+    """Operations per second of a float32 product of 4,000 x 4,000."""
     A = np.random.default_rng(0).random((4000, 4000), dtype=np.float32)
-    best = 0.0
-    for _ in range(4):
-        start = time.perf_counter()
-        A @ A
-        best = max(best, 2 * 4000.0**3 / (time.perf_counter() - start))
-    return best
+    return 2 * 4000.0**3 / min(clocked(lambda: A @ A)[0] for _ in range(4))
 
 
-def measure(X: np.ndarray, k: int, runs: int, theirs: int) -> dict:
-    """One row of the table: ``runs`` runs of ours, ``theirs`` of scikit-learn's, scaled to the same number."""
+def measure(X: np.ndarray, k: int, runs: int, threads: int | None) -> list[dict]:
+    """Two rows of the table: ours, and the loop."""
     from sklearn.cluster import KMeans
 
     from consilience.kernels.kmeans import many_kmeans
+    from consilience.kernels.parallel import blas_threads
 
-    rate = gemm_rate()
-    start = time.perf_counter()
-    ours = many_kmeans(X, [k] * runs, seeds=range(runs), max_iter=MAX_ITER, tol=TOL)
-    seconds = time.perf_counter() - start
-    inertia, n_iter = [], []
-    start = time.perf_counter()
-    for seed in range(theirs):
-        model = KMeans(k, n_init=1, max_iter=MAX_ITER, tol=TOL, random_state=seed).fit(X)
-        inertia.append(model.inertia_)
-        n_iter.append(model.n_iter_)
-    loop = time.perf_counter() - start
-    work = 2.0 * X.shape[0] * X.shape[1] * k
-    return {
-        "k": k,
-        "runs": runs,
-        "runs of scikit-learn": theirs,
-        "seconds": seconds,
-        "scikit-learn seconds": loop * runs / theirs,
-        "speed-up": loop / theirs / (seconds / runs),
-        "ms per iteration": 1e3 * seconds / ours.n_iter.sum(),
-        "scikit-learn ms per iteration": 1e3 * loop / sum(n_iter),
-        "speed-up per iteration": (loop / sum(n_iter)) / (seconds / ours.n_iter.sum()),
-        "inertia ratio": float(ours.inertia.mean() / np.mean(inertia)),
-        "iterations": float(ours.n_iter.mean()),
-        "scikit-learn iterations": float(np.mean(n_iter)),
-        "GEMM Gflop/s": rate / 1e9,
-        "fraction of GEMM rate": float(work * ours.n_iter.sum() / seconds / rate),
-        "scikit-learn fraction": float(work * sum(n_iter) / loop / rate),
-    }
+    def loop() -> tuple[np.ndarray, np.ndarray]:
+        options = {"n_init": 1, "max_iter": MAX_ITER, "tol": TOL}
+        models = [KMeans(k, random_state=seed, **options).fit(X) for seed in range(runs)]
+        return np.array([model.inertia_ for model in models]), np.array([model.n_iter_ for model in models])
+
+    with blas_threads(threads):
+        rate = product_rate()
+        wall, cpu, found = clocked(
+            lambda: many_kmeans(X, [k] * runs, seeds=range(runs), max_iter=MAX_ITER, tol=TOL, n_jobs=threads)
+        )
+        their_wall, their_cpu, (inertia, n_iter) = clocked(loop)
+    sides = [
+        ("consilience", wall, cpu, found.inertia, found.n_iter),
+        ("scikit-learn", their_wall, their_cpu, inertia, n_iter),
+    ]
+    return [
+        {
+            "k": k,
+            "runs": runs,
+            "what": name,
+            "s": seconds,
+            "CPU s": busy,
+            "faster": their_wall / seconds,
+            "faster in CPU": their_cpu / busy,
+            "iterations": int(iterations.sum()),
+            "ms/iteration": 1e3 * seconds / iterations.sum(),
+            "CPU ms/iteration": 1e3 * busy / iterations.sum(),
+            "mean inertia": f"{costs.mean() / inertia.mean():.4f}",
+            "of product rate": 2.0 * X.size * k * iterations.sum() / seconds / rate,
+            "product Gflop/s": rate / 1e9,
+        }
+        for name, seconds, busy, costs, iterations in sides
+    ]
 
 
-def run(runs: int | None = None) -> list[dict]:
-    """All rows. ``runs`` replaces the numbers of runs given in the module's docstring."""
+def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int | None = None) -> list[dict]:
+    """All rows; ``runs`` replaces the numbers of runs given above."""
     from consilience.kernels.kmeans import many_kmeans
 
     X, name = data()
+    print(
+        f"{name}, {X.shape[0]} x {X.shape[1]}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n"
+    )
     many_kmeans(X[:3000], [3], seeds=[0])  # compiled before the clock starts
-    plan = [(10, runs or 20), (100, runs or 4)]
-    return [{"data": f"{name} {X.shape[0]} x {X.shape[1]}", **measure(X, k, m, m)} for k, m in plan]
+    return [row for k in ks for row in measure(X, k, runs or (20 if k <= 10 else 4), threads)]
 
 
 def main() -> None:
@@ -100,11 +113,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, help="runs for every k (default: 20 at k = 10, 4 at k = 100)")
+    parser.add_argument(
+        "-k", type=int, nargs="+", default=[10, 100], help="numbers of clusters (default: 10 100)"
+    )
+    parser.add_argument("--threads", type=int, help="threads of both sides (default: all cores)")
     options = parser.parse_args()
-    for row in run(options.runs):
-        print()
-        for key, value in row.items():
-            print(f"{key:32} {value:.4g}" if isinstance(value, float) else f"{key:32} {value}")
+    print(table(run(options.runs, tuple(options.k), options.threads)))
 
 
 if __name__ == "__main__":
