@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -19,7 +19,8 @@ _DASHES = ("", "5 3", "2 2", "8 3 2 3")
 def rank_plot(methods: Sequence[str], ranks: Sequence[float], title: str) -> str:
     """Bars of mean rank, best on top."""
     order = np.argsort(ranks, kind="stable")
-    height, left, width = 22 * len(methods) + 34, 150, 560
+    left = _room(methods)
+    height, width = 22 * len(methods) + 34, left + 410
     longest = max(max(ranks), 1.0)
     scale = (width - left - 60) / longest
     parts = []
@@ -40,7 +41,8 @@ def critical_difference_diagram(
     order = np.argsort(ranks, kind="stable")
     k = len(methods)
     bars = groups_within(np.asarray(ranks, float), difference)
-    width, left, right = 640, 150, 490
+    margin = _room(f"{name} 0.00" for name in methods) + 12
+    width, left, right = 340 + 2 * margin, margin, margin + 340
     axis = 62
     below = axis + 14 + 9 * len(bars)
     height = below + 20 * math.ceil(k / 2) + 14
@@ -81,7 +83,8 @@ def curve_plot(
     x: Sequence[Any], lines: Mapping[str, Sequence[float | None]], *, title: str, x_label: str, y_label: str
 ) -> str:
     """Lines over the values of a parameter; evenly spaced, since grids are often powers of ten."""
-    width, height, left, top, bottom, right = 560, 300, 62, 34, 48, 150
+    left, top, bottom, right = 62, 34, 48, 37 + _room(lines)
+    width, height = 410 + right, max(300, top + 16 * len(lines) + 20)
     values = [v for line in lines.values() for v in line if v is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     if high - low < 1e-9:
@@ -127,12 +130,14 @@ def curve_plot(
         )
         parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5" fill="{colour}"/>' for px, py in points]
         y = top + 6 + 16 * number
-        if y < height - 4:
-            parts.append(
-                _line(width - right + 12, y, width - right + 32, y, width=2, colour=colour, dash=dash)
-            )
-            parts.append(_text(width - right + 37, y + 4, name))
+        parts.append(_line(width - right + 12, y, width - right + 32, y, width=2, colour=colour, dash=dash))
+        parts.append(_text(width - right + 37, y + 4, name))
     return _svg(width, height, title, parts)
+
+
+def _room(names: Iterable[str]) -> int:
+    """Pixels that the longest name takes."""
+    return 16 + math.ceil(6.8 * max(map(len, names), default=0))
 
 
 def _svg(width: int, height: int, title: str, parts: list[str]) -> str:
