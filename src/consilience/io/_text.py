@@ -21,15 +21,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._intake import MISSING_WORDS as MISSING
 from ..errors import FileError
 from ..progress import progress
 from ..validation import listed
 from ._formats import betrayed_by, damaged
-
-#: Text cells that mean "no value"; Ensemble has the same list for label vectors of text.
-MISSING = frozenset(
-    {"", "-1", "nan", "NaN", "NAN", "NA", "N/A", "<NA>", "None", "none", "null", "NULL", "NaT"}
-)
 
 #: Headings (lower case) under which row names are looked for in the first column.
 INDEX_HEADINGS = frozenset(
