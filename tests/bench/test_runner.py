@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from consilience.bench import load_protocol, read_store, run
+from consilience.bench import load_protocol, read_store, run, summarise
 from consilience.bench._cells import make_plan
 from consilience.bench._store import FILE
-from consilience.bench._work import drop_at_random, fill_at_random, taken
+from consilience.bench._work import drop_at_random, f1_self_pairs, fill_at_random, taken
 from consilience.errors import FileError, InputError
 
 
@@ -193,3 +193,24 @@ def test_threads_of_workers_are_held(write_protocol, tmp_path, monkeypatch):
     (record,) = cells_of(tmp_path / "out").values()
     assert record["error"]["message"] == "1 1"
     assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_f1_with_self_pairs_by_hand():
+    # Clusters {0,1,2},{3} against classes {0,1},{2,3}: sums of squares of the table 4+1+1, of its margins 9+1 and 4+4.
+    assert f1_self_pairs(np.array([0, 0, 0, 1]), np.array(list("aabb"))) == pytest.approx(2 * 6 / (10 + 8))
+
+
+def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_path):
+    """KM, KM-best and LWEA need no tuning: through the runner they must come out to the digit."""
+    protocol = load_protocol("sccabg").restricted(["pool_allaml"], ["KM", "KM-best", "LWEA"])
+    outcome = run(protocol, out=tmp_path, data=shared_dir / "data", jobs=1)
+    assert outcome.failed == 0
+    figures = summarise(load_protocol("sccabg"), read_store(tmp_path)).figures
+    compared = 0
+    for measure in ("ACC", "NMI", "ARI", "F1"):
+        for figure in figures[measure]:
+            assert figure.mean == pytest.approx(figure.printed[0], abs=5.1e-5)
+            if figure.method != "KM" or measure in ("ACC", "NMI"):
+                assert figure.std == pytest.approx(figure.printed[1], abs=5.1e-5)
+            compared += 1
+    assert compared == 12

@@ -161,7 +161,8 @@ def _warm_up(method: str, folder: str | None, params: str, task: dict) -> None:
 
 def _base_scores(labels: np.ndarray, truth: np.ndarray, kind: str) -> dict:
     """The base clusterings themselves: every score of every one; the mean, or the best by each measure."""
-    each = metrics.base_scores(labels, truth)
+    each = metrics.base_scores(Ensemble(labels), truth)
+    each["f1_self_pairs"] = np.array([f1_self_pairs(c[c >= 0], truth[c >= 0]) for c in labels.T])
     if kind == "base-best":
         return {"scores": {"": {name: np.nanmax(values) for name, values in each.items()}}}
     scores = {name: np.nanmean(values) for name, values in each.items()}
@@ -181,11 +182,30 @@ def _fitted(estimator: Any, subject: Any, loaded: LoadedSet, kind: str) -> np.nd
     return np.asarray(estimator.fit(subject).labels_)
 
 
+def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """All measures, and pairwise F1 as some tables print it; an object without a label is in a cluster of its own kind."""
+    return {
+        **metrics.scores(labels, truth, missing="cluster"),
+        "f1_self_pairs": f1_self_pairs(labels, truth),
+    }
+
+
+def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
+    """Pairwise F1 over ordered pairs with each object paired with itself too: (2 TP + n) / (2 TP + FP + FN + n).
+
+    The printed F1 of the SCCABG tables is this one (LWEA on the authors' ALLAML ensembles: .5811 to the digit, .5697 over
+    proper pairs). It is never below the usual one.
+    """
+    pairs = metrics.pair_confusion(labels, truth, missing="cluster")
+    agreed = 2 * pairs.true_positive + len(labels)
+    return agreed / (agreed + pairs.false_positive + pairs.false_negative)
+
+
 def _scores(found: np.ndarray, loaded: LoadedSet) -> dict:
     if loaded.task is None:
-        return {"": metrics.scores(found, loaded.truth, missing="cluster")}
+        return {"": score(found, loaded.truth)}
     return {
-        str(number): metrics.scores(found[rows], loaded.truth[rows], missing="cluster")
+        str(number): score(found[rows], loaded.truth[rows])
         for number, task in enumerate(np.unique(loaded.task), 1)
         if (rows := loaded.task == task).any()
     }
