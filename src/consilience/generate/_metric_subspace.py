@@ -1,0 +1,299 @@
+"""Diversified metrics on random subspaces: every member has its own kernel, features and number of clusters.
+
+A member draws a share of the features, a number of neighbours k in [5, 20], a scale mu in [0.2, 0.8] and a number
+of clusters K in [2, sqrt(n)]. Its similarity is a kernel scaled by how crowded the two ends are, kept only between
+neighbours:
+
+    rho(i)    = mean distance of i to its k nearest neighbours
+    eps(i, l) = (rho(i) + rho(l) + d(i, l)) / 3
+    W(i, l)   = exp( -d(i, l) / (mu eps(i, l)) )                                    "exponential"   (1)
+    W(i, l)   = exp( -D^2 / (2 s^2) ) / (s sqrt(2 pi)),  s = mu eps,  D = d^2       "normal"        (2)
+
+(1) is the published kernel, between k nearest neighbours either way. (2) is the one of the authors' program, where
+every distance is squared, also in rho and eps, and each object keeps its k most similar ones. The member is the
+spectral clustering of W: the K leading eigenvectors of D^-1/2 W D^-1/2 with rows scaled to length one (Ng, Jordan
+and Weiss), then k-means.
+
+References
+----------
+D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of high-dimensional
+data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
+"""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ..ensemble import Ensemble
+from ..errors import InputError, warn
+from ..kernels.directions import cut_directions
+from ..kernels.krylov import csr_times_block, leading_eigenvectors
+from ..kernels.linkage import cut_tree, merge_tree_inplace
+from ..kernels.memory import ensure_fits
+from ..kernels.neighbours import most_similar, nearest, symmetric_graph
+from ..kernels.partition import compact
+from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
+from ._features import Features, check_features
+from ._kmeans import _each
+from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, draw_ks, member_seeds, stream
+
+CHOOSE_KERNEL = 4
+NEIGHBOURS = (5, 20)
+SCALES = (0.2, 0.8)
+
+
+def metric_subspace(
+    X: Any,
+    n_clusterings: int = 100,
+    k_min: int = 2,
+    k_max: int | None = None,
+    *,
+    ratio: float = 0.5,
+    kernel: str = "normal",
+    metric: str = "diversified",
+    neighbours: tuple[int, int] = NEIGHBOURS,
+    scales: tuple[float, float] = SCALES,
+    n_init: int = 1,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """Spectral clusterings, each with a random kernel on a random subset of the features.
+
+    Made for data with many features and few objects, where single metrics and full spaces mislead.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 100
+        Number of members, M.
+    k_min, k_max : int
+        Clusters of a member, drawn uniformly; ``k_max=None`` is the square root of n_samples, rounded up (at
+        most the number of distinct rows).
+    ratio : float in (0, 1], default 0.5
+        Share of the features each member sees (tau); at least one feature.
+    kernel : "normal" or "exponential"
+        Eq. (2), which the authors' program uses, or Eq. (1), which their paper prints. See Notes.
+    metric : "diversified", "cosine", "correlation" or "spearman"
+        Random kernels, or one fixed similarity of the objects (negative values count as 0) between neighbours.
+    neighbours : pair of int, default (5, 20)
+        Range of the number of neighbours k.
+    scales : pair of float, default (0.2, 0.8)
+        Range of the scale mu.
+    n_init : int, default 1
+        Starts of the final k-means; the best is kept.
+    sample_weight : array (n_samples,), optional
+        Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
+    random_state : int, numpy generator or None
+    n_jobs : int or None
+        Threads over members; None is all cores. The answer does not depend on it.
+
+    Returns
+    -------
+    Ensemble
+        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces``; pieces
+        is the number of connected components of the member's graph.
+
+    Warns
+    -----
+    ConsilienceWarning
+        If the eigenvectors of a member were not found to full accuracy (its recipe says ``converged=False``).
+
+    Notes
+    -----
+    A graph in exactly K pieces is clustered by them; of one in more pieces, those with the nearest means are put
+    together first (their eigenvectors are undetermined). A member never fails in silence.
+
+    Per member: n^2 d / 2 multiplications for (1), twice that for (2), and O(n K^2) for eigenvectors and k-means;
+    memory O(n (d + K)) for each thread, never n by n.
+
+    The kernel is chosen by measurement: see the page on MDEC in the documentation.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_wine
+    >>> ens = cs.generate.metric_subspace(load_wine().data, n_clusterings=5, random_state=0)
+    >>> len(ens.recipes[0]["features"]), 0.2 <= ens.recipes[0]["scale"] <= 0.8
+    (6, True)
+    """
+    rules = {
+        "ratio": Real(0, 1, open_low=True),
+        "kernel": Choice("normal", "exponential"),
+        "metric": Choice("diversified", "cosine", "correlation", "spearman"),
+        "n_init": Integer(1),
+        "n_jobs": N_JOBS,
+    }
+    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "n_init": n_init, "n_jobs": n_jobs}
+    check_all(given, rules)
+    low_k, high_k = _pair("neighbours", neighbours, Integer(1))
+    low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
+    features = check_features(X)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    n, d = features.n_samples, features.n_features
+    if k_max is None:
+        check("k_min", k_min, Integer(1))
+        top = max(ceil(sqrt(n)), k_min)
+        k_max = max(min(top, features.distinct_rows(top)), k_min)
+    ks = draw_ks(k_min, k_max, features, seeds)
+    weight = None if sample_weight is None else check_weights(sample_weight, n)
+    kept = max(1, round(ratio * d))
+    source = _Source(features, kept, metric)
+
+    def run(i: int) -> tuple[np.ndarray, dict]:
+        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+        rng = stream(seeds[i], CHOOSE_KERNEL)
+        mu = float(rng.uniform(low_mu, high_mu))
+        k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
+        Z = source.rows(columns)
+        W = affinity(Z, k, mu, kernel) if metric == "diversified" else similarity(Z, k)
+        labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=weight)
+        recipe = {
+            "algorithm": "metric_subspace",
+            "k": ks[i],
+            "seed": seeds[i],
+            "kernel": kernel,
+            "metric": metric,
+            "n_neighbours": k,
+            "scale": mu,
+            "ratio": float(ratio),
+            "features": columns.tolist(),
+            **facts,
+        }
+        return labels, recipe
+
+    labels, recipes = _each(run, len(seeds), "metric subspace", n_jobs)
+    rough = [i for i, recipe in enumerate(recipes) if not recipe["converged"]]
+    if rough:
+        warn(
+            f"Eigenvectors of {len(rough)} of {len(recipes)} members (members {listed(rough)}) were not found to full "
+            "accuracy; their clusterings are rougher than others.",
+            stacklevel=3,
+        )
+    return assemble(features, labels, recipes, sample_weight=weight)
+
+
+# One member ------------------------------------------------------------------------------------------------
+
+
+def affinity(Z: Any, k: int, mu: float, kernel: str = "normal") -> sp.csr_array:
+    """W (n, n), symmetric, of Eq. (1) or (2) on the rows of Z (float64, dense or CSR). Equal objects get the
+    largest value, also where all their neighbours are equal too (0/0 in the formulas)."""
+    index, squares = nearest(Z, k)
+    if kernel == "exponential":
+        distance = np.sqrt(squares)
+        rho = distance.mean(axis=1)
+        eps = (rho[:, None] + rho[index] + distance) / 3
+        return symmetric_graph(index, np.exp(-distance / (mu * np.where(eps > 0, eps, 1.0))))
+    rho = squares.mean(axis=1)
+    index, squares = most_similar(Z, k, rho, mu)
+    # The program adds machine epsilon to eps; it keeps equal objects finite.
+    s = mu * ((rho[:, None] + rho[index] + squares) / 3 + np.finfo(float).eps)
+    return symmetric_graph(index, np.exp(-0.5 * (squares / s) ** 2) / (sqrt(2 * np.pi) * s))
+
+
+def similarity(Z: Any, k: int) -> sp.csr_array:
+    """W (n, n) of inner products between k nearest neighbours; negative ones are 0. Rows of Z have length 1 or 0."""
+    index, squares = nearest(Z, k)
+    lengths = np.asarray((Z * Z).sum(axis=1)).ravel()
+    return symmetric_graph(index, np.maximum((lengths[:, None] + lengths[index] - squares) / 2, 0.0))
+
+
+def spectral_cut(
+    W: sp.csr_array, k: int, Z: Any, *, seed: int, n_init: int = 1, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, dict]:
+    """(k clusters of the graph W, {"pieces", "converged"}); Z (n, d) are the rows it was made from."""
+    n = W.shape[0]
+    W = sp.csr_array(W)
+    W.eliminate_zeros()
+    count, piece = connected_components(W, directed=False)
+    if count >= k:
+        return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "converged": True}
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    root = np.sqrt(np.where(degree > 0, degree, 1.0))  # an object linked to nothing is a piece of its own
+    N = sp.csr_array(
+        (W.data / (np.repeat(root, np.diff(W.indptr)) * root[W.indices]), W.indices, W.indptr), W.shape
+    )
+    # Eigenvalue 1 once for each piece, with known vectors; the solver looks for the others.
+    known = np.zeros((n, count))
+    known[np.arange(n), piece] = root
+    known /= np.sqrt((known**2).sum(axis=0))
+    found = leading_eigenvectors(
+        lambda Q: csr_times_block(N.indptr, N.indices, N.data, Q), n, k - count, known=known, dense=N.toarray
+    )
+    U = np.hstack([known, found.vectors])
+    seeds = [[seed, start] for start in range(n_init)]
+    labels = cut_directions(U, k, weights=weight, seeds=seeds, n_jobs=1)
+    return labels.astype(np.int32), {"pieces": int(count), "converged": found.converged}
+
+
+def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
+    """At least k pieces: average linkage of their means, each as heavy as its objects, down to k."""
+    if count == k:
+        return piece.astype(np.int32)
+    sizes = np.bincount(piece).astype(float)
+    gather = sp.csr_array((np.ones(piece.size), (piece, np.arange(piece.size))))
+    means = gather @ Z
+    means = (means.toarray() if sp.issparse(means) else means) / sizes[:, None]
+    squares = (means**2).sum(axis=1)
+    D = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)
+    left, right, _ = merge_tree_inplace(np.sqrt(D), sizes, "average")
+    return compact(cut_tree(left, right, k))[piece].astype(np.int32)
+
+
+# Where rows come from --------------------------------------------------------------------------------------
+
+
+class _Source:
+    """Rows of a subspace as the chosen metric sees them: Euclidean distance of the result is that metric's."""
+
+    def __init__(self, features: Features, kept: int, metric: str):
+        self.metric = metric
+        self.sparse = sp.issparse(features.X)
+        self.X = features.X.tocsc() if self.sparse else features.X
+        largest = float(np.abs(features.X.data if self.sparse else features.X).max(initial=0.0))
+        # Fourth powers of distances are formed: bring extreme units near one, by a power of two.
+        self.scale = 1.0 if 1e-30 < largest < 1e30 or largest == 0 else 2.0 ** -np.frexp(largest)[1]
+        n = features.n_samples
+        if self.sparse and metric in ("correlation", "spearman"):
+            ensure_fits(
+                16.0 * n * kept,
+                what=f"metric={metric!r} on sparse features (a dense {n} x {kept} array)",
+                remedy="use metric='cosine' or 'diversified', which stay sparse",
+            )
+
+    def rows(self, columns: np.ndarray) -> Any:
+        Z = self.X[:, columns]
+        Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
+        if self.scale != 1.0:
+            Z = Z * self.scale
+        if self.metric == "diversified":
+            # Distances do not see the mean, but inner products lose digits to it.
+            return Z if self.sparse else Z - Z.mean(axis=0)
+        if self.metric in ("correlation", "spearman"):
+            Z = Z.toarray() if self.sparse else Z
+            if self.metric == "spearman":
+                from scipy.stats import rankdata
+
+                Z = rankdata(Z, axis=1)
+            Z = Z - Z.mean(axis=1, keepdims=True)
+        squares = Z.multiply(Z) if sp.issparse(Z) else Z * Z
+        length = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+        inverse = 1.0 / np.where(length > 0, length, 1.0)
+        return sp.csr_array(sp.diags_array(inverse) @ Z) if sp.issparse(Z) else Z * inverse[:, None]
+
+
+def _pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:
+    if not isinstance(values, (tuple, list)) or len(values) != 2:
+        raise InputError(f"{name}={values!r} is not valid: expected a pair (smallest, largest).")
+    low, high = values
+    check(f"{name}[0]", low, rule)
+    check(f"{name}[1]", high, rule)
+    if low > high:
+        raise InputError(f"{name}={values!r}: the first is above the second; swap them.")
+    return low, high

@@ -1,0 +1,185 @@
+"""Nearest neighbours and neighbourhood kernels by blocks of inner products: exact, and never n by n in memory.
+
+    d(i, l)^2 = |x_i|^2 + |x_l|^2 - 2 x_i . x_l                                                     (1)
+
+Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends; a list keeps
+its k best by a small sorted insertion. Squared distances of the pairs that stay are then taken again from the
+differences, so that equal rows have distance zero and close ones do not lose their digits in (1).
+
+Everything here is serial; threads run over members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._jit import kernel
+
+_ROWS, _COLUMNS = 256, 2048  # of a block: its inner products stay in the second-level cache
+
+
+def nearest(X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(indices (n, k) int32, squares (n, k)) of the k nearest other rows of X (n, d) in Euclidean distance.
+
+    X is a float64 array or CSR matrix, k < n. Neighbours come by rising distance, equal ones by rising index.
+    O(n^2 d / 2) time, O(n k) memory beside X.
+    """
+    n = X.shape[0]
+    index = np.full((n, k), -1, np.int32)
+    key = np.full((n, k), np.inf)
+    for a, b, c, e, products, lengths in _blocks(X):
+        _offer_nearest(products, lengths, a, b, c, e, index, key)
+    squares = pair_squares(X, np.repeat(np.arange(n, dtype=np.int32), k), index.ravel()).reshape(n, k)
+    order = np.lexsort((index, squares), axis=1)
+    return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
+
+
+def most_similar(X: Any, k: int, radius: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """(indices (n, k), squares (n, k)) of the k other rows with the largest normal density of the *squared*
+    distance,
+
+        f(D) = exp(-D^2 / (2 s^2)) / s,   s = mu (radius_i + radius_l + D) / 3,   D = d(i, l)^2          (2)
+
+    Cost as :func:`nearest`: most pairs are refused by 1 / (1 + x + x^2/2) >= exp(-x), without an exponential.
+    """
+    n = X.shape[0]
+    index = np.full((n, k), -1, np.int32)
+    key = np.full((n, k), np.inf)
+    for a, b, c, e, products, lengths in _blocks(X):
+        _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key)
+    squares = pair_squares(X, np.repeat(np.arange(n, dtype=np.int32), k), index.ravel()).reshape(n, k)
+    return index, squares
+
+
+def pair_squares(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """|x_i - x_l|^2 of the given pairs, from the differences."""
+    if sp.issparse(X):
+        return _squares_sparse(X.data, X.indices, X.indptr, rows, columns)
+    return _squares_dense(X, rows, columns)
+
+
+def symmetric_graph(index: np.ndarray, values: np.ndarray) -> sp.csr_array:
+    """(n, n) CSR of the listed edges and their reverses, the larger value where both are listed."""
+    n, k = index.shape
+    one_way = sp.csr_array((values.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    one_way.sort_indices()
+    return sp.csr_array(one_way.maximum(one_way.T.tocsr()))
+
+
+def _blocks(X: Any):
+    """(a, b, c, e, inner products of rows a..b and c..e, all squared lengths), each pair of rows once."""
+    n = X.shape[0]
+    if sp.issparse(X):
+        lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        columns = X.T.tocsc()
+    else:
+        lengths = np.einsum("ij,ij->i", X, X)
+    for a in range(0, n, _ROWS):
+        b = min(a + _ROWS, n)
+        for c in range(a, n, _COLUMNS):
+            e = min(c + _COLUMNS, n)
+            if sp.issparse(X):
+                products = (X[a:b] @ columns[:, c:e]).toarray()
+            else:
+                products = X[a:b] @ X[c:e].T
+            yield a, b, c, e, products, lengths
+
+
+@kernel
+def _insert(index, key, row, new_index, new_key):
+    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one."""
+    k = key.shape[1]
+    t = k - 1
+    while t > 0 and (
+        key[row, t - 1] > new_key or (key[row, t - 1] == new_key and index[row, t - 1] > new_index)
+    ):
+        key[row, t] = key[row, t - 1]
+        index[row, t] = index[row, t - 1]
+        t -= 1
+    key[row, t] = new_key
+    index[row, t] = new_index
+
+
+@kernel
+def _offer_nearest(products, lengths, a, b, c, e, index, key):
+    last = key.shape[1] - 1
+    worst = key[c:e, last].copy()
+    for i in range(a, b):
+        own = key[i, last]
+        length = lengths[i]
+        for l in range(max(c, i + 1), e):
+            square = length + lengths[l] - 2.0 * products[i - a, l - c]
+            if square < own:
+                _insert(index, key, i, l, square)
+                own = key[i, last]
+            if square < worst[l - c]:
+                _insert(index, key, l, i, square)
+                worst[l - c] = key[l, last]
+        if c <= i < e:
+            worst[i - c] = own
+
+
+@kernel
+def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
+    """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
+    last = key.shape[1] - 1
+    worst = np.exp(key[c:e, last])  # a candidate must have 1 / f below this
+    tiny = np.finfo(np.float64).eps
+    for i in range(a, b):
+        own = np.exp(key[i, last])
+        length = lengths[i]
+        for l in range(max(c, i + 1), e):
+            D = max(length + lengths[l] - 2.0 * products[i - a, l - c], 0.0)
+            s = mu * ((radius[i] + radius[l] + D) / 3.0 + tiny)
+            x = D / s
+            x = 0.5 * x * x
+            at_least = s * (1.0 + x * (1.0 + 0.5 * x))
+            if at_least < own or at_least < worst[l - c]:
+                cost = np.log(s) + x
+                if cost < key[i, last]:
+                    _insert(index, key, i, l, cost)
+                    own = np.exp(key[i, last])
+                if cost < key[l, last]:
+                    _insert(index, key, l, i, cost)
+                    worst[l - c] = np.exp(key[l, last])
+        if c <= i < e:
+            worst[i - c] = own
+
+
+@kernel
+def _squares_dense(X, rows, columns):
+    out = np.empty(rows.size)
+    for t in range(rows.size):
+        i, l = rows[t], columns[t]
+        total = 0.0
+        for j in range(X.shape[1]):
+            difference = X[i, j] - X[l, j]
+            total += difference * difference
+        out[t] = total
+    return out
+
+
+@kernel
+def _squares_sparse(data, indices, indptr, rows, columns):
+    out = np.empty(rows.size)
+    for t in range(rows.size):
+        p, p_end = indptr[rows[t]], indptr[rows[t] + 1]
+        q, q_end = indptr[columns[t]], indptr[columns[t] + 1]
+        total = 0.0
+        while p < p_end or q < q_end:
+            if q == q_end or (p < p_end and indices[p] < indices[q]):
+                difference = data[p]
+                p += 1
+            elif p == p_end or indices[q] < indices[p]:
+                difference = data[q]
+                q += 1
+            else:
+                difference = data[p] - data[q]
+                p += 1
+                q += 1
+            total += difference * difference
+        out[t] = total
+    return out

@@ -1,0 +1,168 @@
+"""How the clusters of all clusterings overlap, pair of clusterings by pair, in tables that stay in the cache.
+
+Everything that needs Y' diag(v) Y, with Y (u, k) the indicator of k clusters in m clusterings, is accumulated here
+without forming Y, and products with Y are sums over the labels of a row. labels (u, m) hold codes 0..k_i - 1, -1 for
+missing; cluster j of clustering i has number offsets[i] + j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._jit import kernel
+from .parallel import map_blocks, map_tasks
+
+_BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
+
+
+def mean_entropies(
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """(k,) mean over clusterings of the entropy, in bits, of how they divide each cluster.
+
+        H_m(C) = - sum_j p_j log2 p_j,   p_j = w(C n C_j^m) / w(C n seen by m)                            (1)
+
+    over the clusterings m that saw any of C, its own among them (entropy 0). O(u m^2 / 2) time, O(k m) memory.
+    """
+    m = labels.shape[1]
+    codes = np.ascontiguousarray(labels.T)
+    parts = map_tasks(lambda i: _entropies_from(codes, offsets, weights, i), list(range(m)), n_jobs=n_jobs)
+    total, seen = np.zeros(offsets[-1]), np.ones(offsets[-1])
+    for entropy, count in parts:
+        total += entropy
+        seen += count
+    return total / seen
+
+
+def cluster_reliability(
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    theta: float,
+    *,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """(k,) ensemble-driven cluster index exp(-H / theta) in (0, 1], H of Eq. (1)."""
+    # A floor that no ordinary theta reaches: weights of exactly 0 would leave objects without any evidence.
+    return np.maximum(np.exp(-mean_entropies(labels, offsets, weights, n_jobs=n_jobs) / theta), 1e-60)
+
+
+def overlap_matrix(
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Y' diag(values) Y (k, k) dense. O(u m^2 / 2) time, 8 k^2 bytes."""
+    k, m = int(offsets[-1]), labels.shape[1]
+    codes = np.ascontiguousarray(labels.T)
+    out = np.zeros((k, k))
+    map_tasks(lambda i: _overlaps_from(codes, offsets, values, i, out), list(range(m)), n_jobs=n_jobs)
+    return out
+
+
+def gather(
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Y values (u, b), for values (k, b): the sum over an object's clusters."""
+    out = np.empty((labels.shape[0], values.shape[1]))
+    values = np.ascontiguousarray(values)
+    map_blocks(
+        lambda a, b: _gather(labels[a:b], offsets, values, out[a:b]), len(labels), size=_BLOCK, n_jobs=n_jobs
+    )
+    return out
+
+
+def scatter(
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Y' values (k, b), for values (u, b): the sum over a cluster's objects."""
+    k = int(offsets[-1])
+    values = np.ascontiguousarray(values)
+    parts = map_blocks(
+        lambda a, b: _scatter(labels[a:b], offsets, values[a:b], k), len(labels), size=_BLOCK, n_jobs=n_jobs
+    )
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+@kernel
+def _entropies_from(codes, offsets, weights, i):
+    """Contributions of the pairs (i, j), j > i, to both sides of (1)."""
+    m, u = codes.shape
+    k_i = offsets[i + 1] - offsets[i]
+    entropy, count = np.zeros(offsets[m]), np.zeros(offsets[m])
+    for j in range(i + 1, m):
+        k_j = offsets[j + 1] - offsets[j]
+        table = np.zeros((k_i, k_j))
+        for p in range(u):
+            a, b = codes[i, p], codes[j, p]
+            if a >= 0 and b >= 0:
+                table[a, b] += weights[p]
+        rows, columns = np.zeros(k_i), np.zeros(k_j)
+        row_logs, column_logs = np.zeros(k_i), np.zeros(k_j)
+        for a in range(k_i):
+            for b in range(k_j):
+                x = table[a, b]
+                if x > 0:
+                    term = x * np.log2(x)
+                    rows[a] += x
+                    columns[b] += x
+                    row_logs[a] += term
+                    column_logs[b] += term
+        for a in range(k_i):
+            if rows[a] > 0:
+                # max: a cluster that is not divided has entropy 0, not -1e-16.
+                entropy[offsets[i] + a] += max(np.log2(rows[a]) - row_logs[a] / rows[a], 0.0)
+                count[offsets[i] + a] += 1
+        for b in range(k_j):
+            if columns[b] > 0:
+                entropy[offsets[j] + b] += max(np.log2(columns[b]) - column_logs[b] / columns[b], 0.0)
+                count[offsets[j] + b] += 1
+    return entropy, count
+
+
+@kernel
+def _overlaps_from(codes, offsets, values, i, out):
+    """Blocks (i, j) and (j, i), j >= i, of Y' diag(values) Y."""
+    m, u = codes.shape
+    k_i = offsets[i + 1] - offsets[i]
+    for j in range(i, m):
+        k_j = offsets[j + 1] - offsets[j]
+        table = np.zeros((k_i, k_j))
+        for p in range(u):
+            a, b = codes[i, p], codes[j, p]
+            if a >= 0 and b >= 0:
+                table[a, b] += values[p]
+        for a in range(k_i):
+            for b in range(k_j):
+                out[offsets[i] + a, offsets[j] + b] = table[a, b]
+                out[offsets[j] + b, offsets[i] + a] = table[a, b]
+
+
+@kernel
+def _gather(labels, offsets, values, out):
+    b = values.shape[1]
+    for p in range(labels.shape[0]):
+        row = out[p]
+        row[:] = 0.0
+        for i in range(labels.shape[1]):
+            code = labels[p, i]
+            if code >= 0:
+                own = values[offsets[i] + code]
+                for j in range(b):
+                    row[j] += own[j]
+
+
+@kernel
+def _scatter(labels, offsets, values, k):
+    b = values.shape[1]
+    out = np.zeros((k, b))
+    for p in range(labels.shape[0]):
+        row = values[p]
+        for i in range(labels.shape[1]):
+            code = labels[p, i]
+            if code >= 0:
+                own = out[offsets[i] + code]
+                for j in range(b):
+                    own[j] += row[j]
+    return out
