@@ -43,6 +43,8 @@ class Solution:
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
+    per_signature_edge : the same, kept in the order of ``signatures_``, not expanded.
+    per_cluster_pair : (k, k) matrices between base clusters.
     extra : stored as they are.
     """
 
@@ -57,6 +59,8 @@ class Solution:
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
     per_pair: Mapping[str, Any] = field(default_factory=dict)
     per_edge: Mapping[str, Any] = field(default_factory=dict)
+    per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
+    per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -161,6 +165,12 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
         learned |= {
             name: value[back][:, clusters][compressed.inverse] for name, value in solution.per_edge.items()
+        }
+        learned |= {
+            name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()
+        }
+        learned |= {
+            name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()
         }
         if "confidence" not in learned:
             learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
