@@ -6,6 +6,8 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +65,38 @@ def test_kernels_know_nothing_above_them():
                 assert node.module in ("errors", "validation", "progress"), (
                     f"{path.name} imports {node.module}"
                 )
+
+
+README = (PACKAGE.parents[1] / "README.md").read_text() if (PACKAGE.parents[1] / "README.md").exists() else ""
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_readme_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scope: dict = {}
+    assert blocks("python")
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), scope)
+
+
+def test_readme_commands_run(tmp_path, monkeypatch):
+    """Every `consilience` line of the README, on files of the names it uses."""
+    from click.testing import CliRunner
+    from sklearn.datasets import load_iris
+
+    import consilience as cs
+    from consilience.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    cs.io.write_features("features.csv", X)
+    cs.io.write_ensemble("base_labels.csv", cs.generate.kmeans(X, n_clusterings=5, k=6, random_state=0))
+    cs.io.write_labels("truth.csv", y)
+    lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("consilience ")]
+    assert len(lines) >= 4
+    for line in lines:
+        done = CliRunner().invoke(cli, shlex.split(line, comments=True)[1:])
+        assert done.exit_code == 0, f"{line}: {done.output}"
