@@ -14,6 +14,7 @@ import pytest
 
 from consilience.bench import load_protocol, read_store, run, summarise
 from consilience.bench._cells import make_plan
+from consilience.bench._runner import _TimeLeft
 from consilience.bench._store import FILE
 from consilience.bench._work import drop_at_random, f1_self_pairs, fill_at_random, taken
 from consilience.errors import FileError, InputError
@@ -193,6 +194,19 @@ def test_threads_of_workers_are_held(write_protocol, tmp_path, monkeypatch):
     (record,) = cells_of(tmp_path / "out").values()
     assert record["error"]["message"] == "1 1"
     assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_time_left_knows_what_is_left():
+    cells = make_plan(
+        load_protocol("bundled").restricted(["iris", "digits"], ["KM", "KM-best"], 2), None
+    ).cells
+    clock = _TimeLeft(cells, workers=2)
+    for cell in cells:
+        if cell.item.name == "iris":
+            clock.finished(cell, 100.0 if cell.method.name == "KM" else 10.0)
+    # Left: two cells of each method on digits, taken for as long as on iris; by two workers.
+    assert clock.seconds() == pytest.approx((2 * 100 + 2 * 10) / 2)
+    assert clock.words() == "about 2 min left"
 
 
 def test_f1_with_self_pairs_by_hand():

@@ -391,6 +391,7 @@ class _Pool:
             self.workers.append(_Worker(self.answers, self.threads))
         for worker in self.workers:
             if worker.ready and worker.task is None and self.ready:
+                self.clock.start()
                 self.idle_bytes[worker] = worker.held()
                 worker.send(self.ready.popleft(), self.time_limit)
 
@@ -481,12 +482,17 @@ class _TimeLeft:
             self.left[self._kind(cell)] = self.left.get(self._kind(cell), 0) + 1
         self.spent: dict[tuple[str, str], list[float]] = {}
         self.workers = workers
-        self.started = time.monotonic()
+        self.started: float | None = None
         self.done = 0
 
     @staticmethod
     def _kind(cell: Cell) -> tuple[str, str]:
         return cell.item.name, cell.method.name
+
+    def start(self) -> None:
+        """From the first task on: loading the libraries says nothing about the cells."""
+        if self.started is None:
+            self.started = time.monotonic()
 
     def finished(self, cell: Cell, seconds: float | None) -> None:
         kind = self._kind(cell)
@@ -497,7 +503,7 @@ class _TimeLeft:
 
     def seconds(self) -> float:
         """Expected seconds left; a kind not seen yet is taken for the mean of its method, or of all."""
-        elapsed = time.monotonic() - self.started
+        elapsed = 0.0 if self.started is None else time.monotonic() - self.started
         measured = sum(sum(values) for values in self.spent.values())
         overhead = max(elapsed * self.workers - measured, 0.0) / max(self.done, 1)
         everything = [value for values in self.spent.values() for value in values]
@@ -511,7 +517,7 @@ class _TimeLeft:
     def words(self) -> str:
         seconds = self.seconds()
         if seconds < 90:
-            return f" about {seconds:.0f} s left"
+            return f"about {seconds:.0f} s left"
         return (
-            f" about {seconds / 60:.0f} min left" if seconds < 5400 else f" about {seconds / 3600:.1f} h left"
+            f"about {seconds / 60:.0f} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
         )
