@@ -22,7 +22,7 @@ _HOMES = {
     "EvidenceAccumulation": "consensus",
     "CoassociationKMeans": "consensus",
 }
-_ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics")
+_ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "plot")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 

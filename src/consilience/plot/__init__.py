@@ -1,0 +1,30 @@
+"""Displays: each computes and stores its numbers, then draws them with matplotlib (``pip install 'consilience[plot]'``).
+
+>>> import consilience as cs
+>>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+>>> display = cs.plot.CoassociationDisplay.from_estimator(model)
+>>> display.values.round(2).tolist()[1]
+[0.67, 1.0, 0.33, 0.33]
+>>> figure = display.plot().figure_  # doctest: +SKIP
+
+``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels.
+"""
+
+from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay
+from ._coassociation import CoassociationDisplay
+from ._comparison import ComparisonDisplay
+from ._confidence import ConfidenceDisplay
+from ._embedding import EmbeddingDisplay
+from ._history import HistoryDisplay, PacingDisplay
+
+__all__ = [
+    "AgreementDisplay",
+    "AlluvialDisplay",
+    "CoassociationDisplay",
+    "ComparisonDisplay",
+    "ConfidenceDisplay",
+    "EmbeddingDisplay",
+    "HistoryDisplay",
+    "PacingDisplay",
+    "WeightsDisplay",
+]

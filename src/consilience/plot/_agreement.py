@@ -1,0 +1,303 @@
+"""Base clusterings and the consensus: who agrees, who was trusted, and where objects went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..metrics._external import _ari, _Information, _nmi, _pairs
+from ..metrics._table import table_of_dense
+from ._fitted import Fitted, from_labels, read
+from ._style import axes, colour, plain, shorten
+
+
+class AgreementDisplay:
+    """How the clusters of every base clustering are made up of consensus clusters.
+
+    Attributes
+    ----------
+    table : array (k, n_clusters)
+        Weight of objects in base cluster and consensus cluster; cluster j of clustering i is row ``offsets[i] + j``.
+    nmi, ari : arrays (m,)
+        Agreement of each base clustering with the consensus, over the objects it saw.
+    clustering_names : list of str
+    offsets : array (m + 1,)
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.AgreementDisplay.from_estimator(model)
+    >>> display.nmi.round(2).tolist(), display.table[:2].tolist()
+    ([1.0, 1.0, 0.34], [[2.0, 0.0], [0.0, 2.0]])
+    """
+
+    def __init__(self, table, nmi, ari, clustering_names, offsets):
+        self.table = table
+        self.nmi = nmi
+        self.ari = ari
+        self.clustering_names = clustering_names
+        self.offsets = offsets
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> AgreementDisplay:
+        """From a fitted consensus method or pipeline."""
+        return cls._of(read(model))
+
+    @classmethod
+    def from_ensemble(cls, ensemble: Any, labels: Any) -> AgreementDisplay:
+        """From base clusterings and any labels of the same objects."""
+        return cls._of(from_labels(ensemble, labels))
+
+    @classmethod
+    def _of(cls, fitted: Fitted) -> AgreementDisplay:
+        signatures = fitted.signatures
+        return cls(fitted.table, *similarities(fitted), signatures.clustering_names, signatures.offsets)
+
+    def plot(
+        self, ax: Any = None, *, clustering: int | None = None, cmap: Any = "cividis"
+    ) -> AgreementDisplay:
+        """Draw the composition of the clusters of one base clustering (default: the one closest to the consensus)."""
+        ax = axes(ax, "AgreementDisplay.plot()", figsize=(5.6, 4.6))
+        i = int(np.nanargmax(self.nmi)) if clustering is None else clustering
+        if not -len(self.nmi) <= i < len(self.nmi):
+            raise InputError(
+                f"clustering={clustering} is not valid: there are {len(self.nmi)}, counted from 0."
+            )
+        i %= len(self.nmi)
+        rows = self.table[self.offsets[i] : self.offsets[i + 1]]
+        share = rows / np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        order = by_barycentre(rows)
+        image = ax.imshow(share[order], vmin=0, vmax=1, cmap=cmap, aspect="auto")
+        ax.set_xticks(range(rows.shape[1]), range(rows.shape[1]))
+        if len(order) <= 40:
+            ax.set_yticks(range(len(order)), order)
+        ax.set(xlabel="consensus cluster", ylabel=f"cluster of {shorten(self.clustering_names[i])}")
+        ax.set_title(f"NMI {self.nmi[i]:.2f}, ARI {self.ari[i]:.2f}")
+        ax.figure.colorbar(image, ax=ax, label="share of the base cluster", shrink=0.85)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class AlluvialDisplay:
+    """Objects flowing from cluster to cluster: some base clusterings, then the consensus.
+
+    Attributes
+    ----------
+    stages : list of str
+        Names of the columns, the consensus last.
+    nodes : list of arrays
+        Weight of the clusters of each column, top to bottom; small clusters of a column are taken together as the last.
+    node_names : list of lists of str
+    flows : list of arrays
+        ``flows[s][a, b]``: weight that goes from cluster a of column s to cluster b of column s + 1.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[2])
+    >>> display.stages, display.flows[0].tolist()
+    (['clustering 2', 'consensus'], [[1.0, 0.0], [1.0, 2.0]])
+    """
+
+    def __init__(self, stages, nodes, node_names, flows):
+        self.stages = stages
+        self.nodes = nodes
+        self.node_names = node_names
+        self.flows = flows
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, *, clusterings: Any = None, max_clusters: int = 14
+    ) -> AlluvialDisplay:
+        """From a fitted method; by default the base clusterings furthest from it, in the middle, and closest to it."""
+        return cls._of(read(model), clusterings, max_clusters)
+
+    @classmethod
+    def from_ensemble(
+        cls, ensemble: Any, labels: Any, *, clusterings: Any = None, max_clusters: int = 14
+    ) -> AlluvialDisplay:
+        """From base clusterings and any labels of the same objects."""
+        return cls._of(from_labels(ensemble, labels), clusterings, max_clusters)
+
+    @classmethod
+    def _of(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
+        signatures = fitted.signatures
+        if clusterings is None:
+            order = np.argsort(np.nan_to_num(similarities(fitted)[0]), kind="stable")
+            picks = dict.fromkeys([int(order[0]), int(order[(len(order) - 1) // 2]), int(order[-1])])
+            clusterings = list(picks)
+        chosen = [int(i) for i in np.atleast_1d(clusterings)]
+        outside = [i for i in chosen if not 0 <= i < signatures.n_clusterings]
+        if outside:
+            raise InputError(
+                f"There is no clustering {outside[0]}: they are counted from 0 to {signatures.n_clusterings - 1}."
+            )
+        columns, names = [], []
+        for i in chosen:
+            rows = fitted.table[signatures.offsets[i] : signatures.offsets[i + 1]]
+            kept = _largest(rows, max_clusters)
+            position = np.full(len(rows) + 1, len(kept))
+            position[kept] = np.arange(len(kept))
+            rest = len(rows) - len(kept)
+            own = [str(signatures.categories[i][j]) for j in kept] + ([f"{rest} smaller"] if rest else [])
+            seen = bool((signatures.labels[:, i] < 0).any())
+            position[-1] = len(own)  # missing labels have a place of their own, below all others
+            columns.append(position[signatures.labels[:, i]][fitted.inverse])
+            names.append(own + (["not seen"] if seen else []))
+        columns.append(fitted.labels)
+        names.append([str(j) for j in range(fitted.n_clusters)])
+        nodes = [np.bincount(c, fitted.weights, minlength=len(own)) for c, own in zip(columns, names)]
+        flows = [
+            np.bincount(a * len(right) + b, fitted.weights, minlength=len(left) * len(right)).reshape(
+                len(left), -1
+            )
+            for a, b, left, right in zip(columns, columns[1:], names, names[1:])
+        ]
+        stages = [signatures.clustering_names[i] for i in chosen]
+        return cls([*stages, "consensus"], nodes, names, flows)
+
+    def plot(self, ax: Any = None) -> AlluvialDisplay:
+        """Draw; bands into the last column have the colour of their consensus cluster."""
+        ax = axes(ax, "AlluvialDisplay.plot()", figsize=(2.2 + 2.0 * len(self.stages), 4.8))
+        total = self.nodes[-1].sum()
+        gap = 0.012 * total
+        tops = []
+        for nodes in self.nodes:
+            room = gap * (max(map(len, self.nodes)) - len(nodes)) / 2
+            tops.append(room + np.concatenate([[0.0], np.cumsum(nodes + gap)[:-1]]))
+        x = np.linspace(0, 1, 30)
+        bend = 3 * x**2 - 2 * x**3
+        for s, flow in enumerate(self.flows):
+            left, right = tops[s].copy(), tops[s + 1].copy()
+            last = s == len(self.flows) - 1
+            for a, b in zip(*np.nonzero(flow)):
+                width = flow[a, b]
+                low = left[a] + (right[b] - left[a]) * bend
+                shade = colour(b) if last else "0.6"
+                ax.fill_between(s + 0.04 + 0.92 * x, low, low + width, color=shade, alpha=0.45, lw=0)
+                left[a] += width
+                right[b] += width
+        for s, (nodes, top) in enumerate(zip(self.nodes, tops)):
+            last = s == len(self.nodes) - 1
+            for j, (weight, y) in enumerate(zip(nodes, top)):
+                ax.bar(s, weight, 0.08, y, color=colour(j) if last else "0.35")
+                if weight >= 0.02 * total:
+                    side = 1 if last else -1
+                    ax.text(s + 0.07 * side, y + weight / 2, shorten(self.node_names[s][j], 10), va="center",
+                            ha="left" if last else "right", fontsize="small")  # fmt: skip
+        ax.set_xticks(range(len(self.stages)), [shorten(stage, 18) for stage in self.stages])
+        ax.set_xlim(-0.3, len(self.stages) - 0.75)
+        ax.invert_yaxis()
+        ax.set_yticks([])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.set_title("Where objects go")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class WeightsDisplay:
+    """How much a method trusted each base clustering.
+
+    Attributes
+    ----------
+    weights : array (m,)
+        As the method learned them: weights of clusterings, or the mean reliability of a clustering's clusters.
+    nmi : array (m,)
+        Agreement of each base clustering with the consensus, to set beside the weight.
+    clustering_names : list of str
+    meaning : str
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.LWEA(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.WeightsDisplay.from_estimator(model)
+    >>> display.meaning, bool(display.weights[2] < display.weights[0])
+    ('mean reliability of its clusters', True)
+    """
+
+    def __init__(self, weights, nmi, clustering_names, meaning: str):
+        self.weights = weights
+        self.nmi = nmi
+        self.clustering_names = clustering_names
+        self.meaning = meaning
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> WeightsDisplay:
+        """From a fitted method that weighs clusterings or their clusters."""
+        return cls._of(read(model))
+
+    @classmethod
+    def _of(cls, fitted: Fitted) -> WeightsDisplay:
+        found = learned_weights(fitted)
+        if found is None:
+            raise InputError(
+                f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings alike."
+            )
+        return cls(found[0], similarities(fitted)[0], fitted.signatures.clustering_names, found[1])
+
+    def plot(self, ax: Any = None) -> WeightsDisplay:
+        """Draw bars, the most trusted first."""
+        order = np.argsort(-self.weights, kind="stable")
+        ax = axes(ax, "WeightsDisplay.plot()", figsize=(6.2, 3.2))
+        ax.bar(np.arange(len(order)), self.weights[order], color="#0072b2")
+        if len(order) <= 30:
+            names = [shorten(self.clustering_names[i], 16) for i in order]
+            ax.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize="small")
+        else:
+            ax.set_xlabel(f"{len(order)} base clusterings, by weight")
+        ax.set_ylabel(self.meaning)
+        ax.set_title("Trust in the base clusterings")
+        plain(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def similarities(fitted: Fitted) -> tuple[np.ndarray, np.ndarray]:
+    """(NMI, ARI) of every base clustering with the consensus, over the objects it saw; NaN if there are none."""
+    signatures = fitted.signatures
+    whole = bool((signatures.weights == np.rint(signatures.weights)).all())
+    values = np.arange(fitted.n_clusters)
+    found = np.full((2, signatures.n_clusterings), np.nan)
+    for i in range(signatures.n_clusterings):
+        rows = fitted.table[signatures.offsets[i] : signatures.offsets[i + 1]]
+        table = table_of_dense(rows, np.arange(len(rows)), values, whole)
+        if table is not None:
+            found[:, i] = _nmi(table, _Information.of(table), "arithmetic"), _ari(table, _pairs(table))
+    return found[0], found[1]
+
+
+def learned_weights(fitted: Fitted) -> tuple[np.ndarray, str] | None:
+    """(weight of each base clustering, what it means), or None where the method learns none."""
+    method, signatures = fitted.method, fitted.signatures
+    weights = getattr(method, "clustering_weights_", None)
+    if weights is not None:
+        return np.asarray(weights, float), "weight"
+    reliability = getattr(method, "cluster_reliability_", None)
+    if reliability is not None and np.shape(reliability) == (signatures.n_total_clusters,):
+        sizes = signatures.cluster_sizes()
+        starts = signatures.offsets[:-1]
+        mean = np.add.reduceat(sizes * np.asarray(reliability), starts) / np.add.reduceat(sizes, starts)
+        return mean, "mean reliability of its clusters"
+    return None
+
+
+def by_barycentre(rows: np.ndarray) -> np.ndarray:
+    """Order of base clusters by the mean number of the consensus clusters they fall into: few bands cross."""
+    total = np.maximum(rows.sum(axis=1), np.finfo(float).tiny)
+    return np.argsort(rows @ np.arange(rows.shape[1]) / total, kind="stable")
+
+
+def _largest(rows: np.ndarray, most: int) -> np.ndarray:
+    """The largest base clusters, in the order of :func:`by_barycentre`."""
+    order = by_barycentre(rows)
+    if len(order) <= most:
+        return order
+    big = np.zeros(len(order), bool)
+    big[np.argsort(-rows.sum(axis=1), kind="stable")[: most - 1]] = True
+    return order[big[order]]

@@ -1,0 +1,115 @@
+"""How often objects are put together, ordered by consensus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..validation import Integer, check
+from ._fitted import Fitted, from_labels, read
+from ._style import axes
+
+
+class CoassociationDisplay:
+    """Heat map of co-association: objects ordered by cluster, the parts of a cluster side by side.
+
+    Up to ``max_cells`` objects every cell is a pair. Beyond, a cell is a block of neighbouring objects of one
+    cluster and shows the mean over its pairs, computed from tables of base clusters by blocks: O(n m) time,
+    O(k max_cells) memory, and never n x n of anything.
+
+    Attributes
+    ----------
+    values : array (b, b)
+        Mean co-association between cells, in [0, 1]; NaN where no clustering saw any such pair.
+    cell_cluster, cell_size : arrays (b,)
+        Cluster and number of objects of each cell.
+    order : array (n_samples,)
+        The objects in the order of the axes; cell i holds ``order[starts[i]:starts[i + 1]]``.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
+    >>> display.values.shape, display.cell_cluster.tolist()
+    ((4, 4), [0, 0, 1, 1])
+    """
+
+    def __init__(self, values, cell_cluster, cell_size, order):
+        self.values = values
+        self.cell_cluster = cell_cluster
+        self.cell_size = cell_size
+        self.order = order
+        self.starts = np.concatenate([[0], np.cumsum(cell_size)])
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, max_cells: int = 200) -> CoassociationDisplay:
+        """From a fitted consensus method or pipeline."""
+        return cls._of(read(model), max_cells)
+
+    @classmethod
+    def from_ensemble(
+        cls, ensemble: Any, labels: Any, *, confidence: Any = None, max_cells: int = 200
+    ) -> CoassociationDisplay:
+        """From base clusterings and any labels of the same objects."""
+        return cls._of(from_labels(ensemble, labels, confidence), max_cells)
+
+    @classmethod
+    def _of(cls, fitted: Fitted, max_cells: int = 200) -> CoassociationDisplay:
+        check("max_cells", max_cells, Integer(1))
+        order = fitted.inner_order()
+        cells = cell_counts(fitted.sizes, max_cells)
+        if cells is None:  # more clusters than cells: blocks of equal length across clusters
+            edges = np.linspace(0, fitted.n_samples, min(max_cells, fitted.n_samples) + 1).astype(np.int64)
+            sizes = np.diff(edges)
+            clusters = fitted.labels[order][edges[:-1]]
+        else:
+            sizes = np.concatenate([_split(size, count) for size, count in zip(fitted.sizes, cells)])
+            clusters = np.repeat(np.arange(fitted.n_clusters), cells)
+        bins = np.empty(fitted.n_samples, np.int64)
+        bins[order] = np.repeat(np.arange(len(sizes)), sizes)
+        values = fitted.blocks(bins, len(sizes))
+        alone = sizes == 1  # an object with itself
+        values[alone, alone] = 1.0
+        return cls(values, clusters, sizes, order)
+
+    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> CoassociationDisplay:
+        """Draw; lines separate the clusters."""
+        ax = axes(ax, "CoassociationDisplay.plot()", figsize=(6.2, 5.2))
+        n = self.starts[-1]
+        self.image_ = ax.pcolormesh(self.starts, self.starts, self.values, cmap=cmap, vmin=0, vmax=1)
+        ax.set_xlim(0, n)
+        ax.set_ylim(n, 0)
+        ax.set_aspect("equal")
+        changes = np.flatnonzero(np.diff(self.cell_cluster)) + 1
+        for edge in self.starts[changes]:
+            ax.axhline(edge, color="white", lw=0.8)
+            ax.axvline(edge, color="white", lw=0.8)
+        edges = np.concatenate([[0], self.starts[changes], [n]])
+        middles, names = (edges[:-1] + edges[1:]) / 2, self.cell_cluster[np.concatenate([[0], changes])]
+        wide = np.diff(edges) >= 0.025 * n  # a name needs room
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_ticks(middles[wide], names[wide])
+        ax.tick_params(length=0)
+        ax.set(
+            xlabel="objects by cluster", ylabel="objects by cluster", title="How often objects are together"
+        )
+        ax.figure.colorbar(self.image_, ax=ax, label="share of clusterings", shrink=0.85)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def cell_counts(sizes: np.ndarray, most: int) -> np.ndarray | None:
+    """Cells of each cluster: one per object if they fit, else by size and at least one; None if that is too many."""
+    if sizes.sum() <= most:
+        return sizes
+    if len(sizes) > most:
+        return None
+    return np.minimum(1 + np.floor((most - len(sizes)) * sizes / sizes.sum()).astype(np.int64), sizes)
+
+
+def _split(size: int, count: int) -> np.ndarray:
+    """``count`` nearly equal parts of ``size``."""
+    edges = np.linspace(0, size, count + 1).round().astype(np.int64)
+    return np.diff(edges)

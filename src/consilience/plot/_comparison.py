@@ -1,0 +1,100 @@
+"""Several consensus methods side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ensemble import Ensemble
+from ..errors import InputError
+from ..metrics import ari, scores
+from ._agreement import similarities
+from ._fitted import Fitted, from_labels, read
+from ._style import as_mapping, axes, shorten
+
+
+class ComparisonDisplay:
+    """Do several methods agree with each other, with the base clusterings, and with known classes?
+
+    Attributes
+    ----------
+    names : list of str
+    ari : array (n_models, n_models)
+        Adjusted Rand index between every two results.
+    scores : dict of name -> dict of measure -> float
+        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence; with
+        ``truth`` also ``"acc"``, ``"nmi"`` and ``"ari"``.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]]
+    >>> models = {"average": cs.EvidenceAccumulation(2).fit(base), "k-means": cs.CoassociationKMeans(2).fit(base)}
+    >>> cs.plot.ComparisonDisplay.from_estimators(models).ari.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+
+    def __init__(self, names, ari, scores):
+        self.names = names
+        self.ari = ari
+        self.scores = scores
+
+    @classmethod
+    def from_estimators(cls, models: Any, *, truth: Any = None) -> ComparisonDisplay:
+        """From a dict of fitted methods by name (or a list) and, if known, the true classes."""
+        return cls._of({name: read(model) for name, model in as_mapping(models).items()}, truth)
+
+    @classmethod
+    def from_ensemble(cls, ensemble: Any, labels: dict[str, Any], *, truth: Any = None) -> ComparisonDisplay:
+        """From base clusterings and results by name, such as those of other programs."""
+        ensemble = ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
+        return cls._of({name: from_labels(ensemble, result) for name, result in labels.items()}, truth)
+
+    @classmethod
+    def _of(cls, fitted: dict[str, Fitted], truth: Any = None) -> ComparisonDisplay:
+        names = list(fitted)
+        lengths = {name: result.n_samples for name, result in fitted.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(
+                f"The models have different numbers of objects ({', '.join(f'{k}: {v}' for k, v in lengths.items())}); "
+                "a comparison needs the same objects in the same order."
+            )
+        table = np.eye(len(names))
+        for i, a in enumerate(names):
+            for j in range(i):
+                table[i, j] = table[j, i] = ari(fitted[a].labels, fitted[names[j]].labels)
+        measured: dict[str, dict[str, float]] = {}
+        for name, result in fitted.items():
+            measured[name] = {
+                "clusters": float(result.n_clusters),
+                "base_nmi": float(np.nanmean(similarities(result)[0])),
+                "confidence": float(result.confidence.mean()),
+            }
+            if truth is not None:
+                found = scores(result.labels, truth, missing="ignore")
+                measured[name] |= {"acc": found["acc"], "nmi": found["nmi_arithmetic"], "ari": found["ari"]}
+        return cls(names, table, measured)
+
+    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> ComparisonDisplay:
+        """Draw the matrix of adjusted Rand indices."""
+        k = len(self.names)
+        ax = axes(ax, "ComparisonDisplay.plot()", figsize=(2.6 + 0.75 * k, 1.8 + 0.65 * k))
+        image = ax.imshow(self.ari, vmin=min(0.0, float(self.ari.min())), vmax=1, cmap=cmap)
+        for i in range(k):
+            for j in range(k):
+                dark = image.norm(self.ari[i, j]) < 0.55
+                ax.text(
+                    j,
+                    i,
+                    f"{self.ari[i, j]:.2f}",
+                    ha="center",
+                    va="center",
+                    color="white" if dark else "black",
+                )
+        names = [shorten(name) for name in self.names]
+        ax.set_xticks(range(k), names, rotation=30, ha="right")
+        ax.set_yticks(range(k), names)
+        ax.set_title("Agreement of methods (adjusted Rand index)")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

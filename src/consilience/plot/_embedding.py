@@ -1,0 +1,214 @@
+"""The objects in the plane, coloured by cluster and confidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from ..errors import InputError
+from ..generate._features import check_features
+from ..validation import Integer, check
+from ._fitted import Fitted, from_labels, read
+from ._style import axes, colour, plain
+
+_FIT_ROWS = 20_000  # enough to know two directions well
+_DENSE_CLUSTERS = 2_000
+_LEAST_PER_CLUSTER = 15
+
+
+class EmbeddingDisplay:
+    """Objects in two dimensions.
+
+    With features, their two principal components. Without, classical scaling of co-association: objects that are
+    often together lie close. That is the principal components of the indicator matrix Y, since Y Y' / m is the
+    co-association, so it is found from distinct objects and base clusters alone.
+
+    At most ``max_points`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
+
+    Attributes
+    ----------
+    points : array (p, 2)
+    index : array (p,)
+        Which objects they are.
+    labels, confidence : arrays (p,)
+    explained : array (2,)
+        Share of the variance on each axis.
+    n_samples : int
+        Number of objects the points stand for.
+    what : str
+        "principal component" or "dimension".
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.EmbeddingDisplay.from_estimator(model)
+    >>> display.points.shape, display.what
+    ((4, 2), 'dimension')
+    """
+
+    def __init__(self, points, index, labels, confidence, explained, n_samples: int, what: str):
+        self.points = points
+        self.index = index
+        self.labels = labels
+        self.confidence = confidence
+        self.explained = explained
+        self.n_samples = n_samples
+        self.what = what
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, *, max_points: int = 5000, random_state: int = 0
+    ) -> EmbeddingDisplay:
+        """From a fitted consensus method or pipeline and, if there are any, the features."""
+        return cls._of(read(model), X, max_points, random_state)
+
+    @classmethod
+    def from_ensemble(
+        cls, ensemble: Any, labels: Any, X: Any = None, *, confidence: Any = None, max_points: int = 5000, random_state: int = 0
+    ) -> EmbeddingDisplay:  # fmt: skip
+        """From base clusterings and any labels of the same objects."""
+        return cls._of(from_labels(ensemble, labels, confidence), X, max_points, random_state)
+
+    @classmethod
+    def _of(
+        cls, fitted: Fitted, X: Any = None, max_points: int = 5000, random_state: int = 0
+    ) -> EmbeddingDisplay:
+        check("max_points", max_points, Integer(1))
+        rng = np.random.default_rng(random_state)
+        index = sample(fitted.labels, fitted.sizes, max_points, rng)
+        if X is None:
+            points, explained = scale_coassociation(fitted.signatures)
+            points, what = points[fitted.inverse[index]], "dimension"
+        else:
+            values = check_features(X).X
+            if values.shape[0] != fitted.n_samples:
+                raise InputError(
+                    f"X has {values.shape[0]} rows for the {fitted.n_samples} objects of the model."
+                )
+            points, explained = principal_components(values, index, rng)
+            what = "principal component"
+        return cls(
+            points, index, fitted.labels[index], fitted.confidence[index], explained, fitted.n_samples, what
+        )
+
+    def axis_names(self) -> list[str]:
+        return [
+            f"{self.what} {i + 1} ({100 * share:.0f}% of the variance)"
+            for i, share in enumerate(self.explained)
+        ]
+
+    def plot(self, ax: Any = None, *, by: str = "cluster", cmap: Any = "cividis") -> EmbeddingDisplay:
+        """Draw the points, coloured ``by`` "cluster" (faint where doubtful) or "confidence"."""
+        if by not in ("cluster", "confidence"):
+            raise InputError(f"by={by!r} is not valid: expected 'cluster' or 'confidence'.")
+        ax = axes(ax, "EmbeddingDisplay.plot()", figsize=(6.2, 5))
+        size = float(np.clip(4000 / len(self.points), 4, 30))
+        x, y = self.points.T
+        if by == "confidence":
+            order = np.argsort(-self.confidence)  # doubtful objects on top
+            drawn = ax.scatter(
+                x[order], y[order], s=size, c=self.confidence[order], cmap=cmap, vmin=0, vmax=1
+            )
+            ax.figure.colorbar(drawn, ax=ax, label="confidence", shrink=0.85)
+        else:
+            shades = [colour(j) for j in self.labels]
+            ax.scatter(x, y, s=size, c=shades, alpha=0.25 + 0.75 * np.clip(self.confidence, 0, 1), lw=0)
+            for j in np.unique(self.labels):
+                middle = np.median(self.points[self.labels == j], axis=0)
+                ax.annotate(str(j), middle, ha="center", va="center", weight="bold",
+                            bbox={"boxstyle": "circle,pad=0.25", "fc": "white", "ec": colour(j)})  # fmt: skip
+        ax.set(**dict(zip(("xlabel", "ylabel"), self.axis_names())))
+        shown = len(self.points)
+        rest = "" if shown == self.n_samples else f" ({shown:,} of {self.n_samples:,}, a random sample)"
+        ax.set_title(f"Objects by {by}{rest}")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        plain(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def sample(labels: np.ndarray, sizes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """At most about ``most`` objects, each cluster in proportion but with a few at least; in rising order."""
+    n = len(labels)
+    if n <= most:
+        return np.arange(n)
+    least = max(1, min(_LEAST_PER_CLUSTER, most // len(sizes)))
+    wanted = np.minimum(np.maximum(np.round(most * sizes / n).astype(np.int64), least), sizes)
+    shuffled = rng.permutation(n)
+    order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    picked = np.concatenate([order[start : start + count] for start, count in zip(starts, wanted)])
+    if len(picked) > most:  # the least of many small clusters is too much
+        picked = rng.choice(picked, most, replace=False)
+    return np.sort(picked)
+
+
+def principal_components(
+    X: Any, index: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(points of the rows ``index``, explained shares); directions from at most 20,000 rows."""
+    n, d = X.shape
+    rows = np.arange(n) if n <= _FIT_ROWS else np.sort(rng.choice(n, _FIT_ROWS, replace=False))
+    shown = X[index]
+    if sp.issparse(X):
+        solver = "arpack"
+    else:
+        solver = "covariance_eigh" if d <= 500 else "randomized"
+    count = min(2, d, len(rows) - (solver == "arpack"))
+    if sp.issparse(X) and count >= d:
+        X, shown, solver = X.toarray(), shown.toarray(), "full"
+    pca = PCA(count, svd_solver=solver, random_state=0).fit(X[rows])
+    explained = np.nan_to_num(pca.explained_variance_ratio_)
+    return _two_columns(pca.transform(shown)), _two(explained)
+
+
+def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(u, 2) principal components of the rows of Y, centred over the objects each clustering saw.
+
+    A missing label is an average one (0 after centring). Dense (k, k) up to 2,000 base clusters, a truncated
+    decomposition of the operator beyond.
+    """
+    Y, w, k = signatures.indicator(), signatures.weights, signatures.n_total_clusters
+    owner = np.repeat(np.arange(signatures.n_clusterings), signatures.n_clusters)
+    seen = (signatures.labels >= 0).astype(float)  # (u, m)
+    mass = np.maximum(seen.T @ w, np.finfo(float).tiny)
+    mean = (Y.T @ w) / mass[owner]  # (k,) share of each base cluster
+
+    def centred(vectors):  # (Y - seen * mean) @ vectors
+        sums = np.zeros((signatures.n_clusterings, vectors.shape[1]))
+        np.add.at(sums, owner, mean[:, None] * vectors)
+        return Y @ vectors - seen @ sums
+
+    def transposed(vectors):
+        return Y.T @ vectors - mean[:, None] * (seen.T @ vectors)[owner]
+
+    total = float(w @ seen @ (1.0 - np.add.reduceat(mean**2, signatures.offsets[:-1])))
+    if k <= _DENSE_CLUSTERS:
+        C = transposed(w[:, None] * centred(np.eye(k)))
+        values, vectors = scipy.linalg.eigh((C + C.T) / 2, subset_by_index=[max(k - 2, 0), k - 1])
+    else:
+        operator = sp.linalg.LinearOperator(
+            (k, k), matvec=lambda v: transposed(w[:, None] * centred(v.reshape(-1, 1))).ravel(), dtype=float
+        )
+        values, vectors = sp.linalg.eigsh(operator, 2, which="LA", tol=1e-4, v0=np.cos(np.arange(k)))
+    order = np.argsort(values)[::-1]
+    values, vectors = np.maximum(values[order], 0.0), vectors[:, order]
+    vectors = vectors * np.where(
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1, 1
+    )
+    explained = values / total if total > 0 else np.zeros_like(values)
+    return _two_columns(centred(vectors)), _two(explained)
+
+
+def _two_columns(points: np.ndarray) -> np.ndarray:
+    return np.hstack([points, np.zeros((len(points), 2 - points.shape[1]))])
+
+
+def _two(values: np.ndarray) -> np.ndarray:
+    return np.concatenate([values, np.zeros(2 - len(values))])

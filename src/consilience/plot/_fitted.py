@@ -1,0 +1,206 @@
+"""What the displays and the report read from a fitted model, and the tables they share.
+
+With Y (u, k) the distinct objects' base clusters and Z (u, b) the weight of each distinct object in each of b
+bins (consensus clusters, or runs of objects in the order of a heat map):
+
+    T = Y' Z        (k, b) weight of base cluster and bin together                              (1)
+    N = sum of T over the clusters of each clustering  (m, b) weight of each bin that it saw     (2)
+    B = (T' T - self) / (N' N - self)                                                           (3)
+
+(3) is the mean co-association between bins, over pairs and clusterings that saw both; nothing of size n x n is
+formed. An object of weight w counts as w equal objects, so the pairs of an object with itself that "self" takes
+out of the diagonal weigh w min(w, 1) for every clustering that saw it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from ..ensemble import Compressed, Ensemble
+from ..errors import InputError
+from ..kernels.memory import ensure_fits
+
+_BLOCK = 1 << 14
+_POWER_STEPS = 8
+
+
+@dataclass
+class Fitted:
+    """A consensus and the evidence behind it.
+
+    labels, confidence (n,); signatures: the distinct objects; inverse (n,): the signature of every object; names:
+    sample names or None; method: the fitted consensus estimator or None; pipeline: what wraps it, or None.
+    """
+
+    labels: np.ndarray
+    confidence: np.ndarray
+    signatures: Compressed
+    names: list[Any] | None
+    method: Any = None
+    pipeline: Any = None
+
+    @property
+    def inverse(self) -> np.ndarray:
+        return self.signatures.inverse
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def n_clusters(self) -> int:
+        return int(self.labels.max()) + 1
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(c,) number of objects in each cluster."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(n,) weight of each object: the mean over those with its signature."""
+        per_object = self.signatures.weights / np.bincount(self.inverse, minlength=self.signatures.n_samples)
+        return per_object[self.inverse]
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """T of Eq. (1) for the consensus clusters."""
+        return self.cross(self.labels, self.n_clusters)
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """(c, c) Eq. (3) for the consensus clusters; the diagonal is their stability (NaN: no pair was seen)."""
+        return self.blocks(self.labels, self.n_clusters)
+
+    @property
+    def stability(self) -> np.ndarray:
+        """(c,) how often the objects of a cluster are together, over the clusterings that saw them."""
+        return np.diagonal(self.between)
+
+    def cross(self, bins: np.ndarray, b: int) -> np.ndarray:
+        """Eq. (1)."""
+        signatures = self.signatures
+        ensure_fits(
+            8.0 * signatures.n_total_clusters * b,
+            what=f"A table of {signatures.n_total_clusters} base clusters by {b} groups",
+            remedy="look at fewer clusterings, ensemble.select(...)",
+        )
+        Z = sp.coo_array((self.weights, (self.inverse, bins)), (signatures.n_samples, b)).tocsr()
+        return (signatures.indicator().T @ Z).toarray()
+
+    def blocks(self, bins: np.ndarray, b: int) -> np.ndarray:
+        """Eq. (3), NaN where no pair was seen."""
+        T = self.cross(bins, b)
+        N = np.add.reduceat(T, self.signatures.offsets[:-1], axis=0)
+        together, seen = T.T @ T, N.T @ N
+        sights = (self.signatures.labels >= 0).sum(axis=1)[self.inverse]
+        itself = np.bincount(bins, self.weights * np.minimum(self.weights, 1.0) * sights, minlength=b)
+        together[np.diag_indices(b)] -= itself
+        seen[np.diag_indices(b)] -= itself
+        some = seen > 1e-9
+        return np.where(some, np.clip(together / np.where(some, seen, 1.0), 0.0, 1.0), np.nan)
+
+    def affinity(self, signatures: np.ndarray) -> np.ndarray:
+        """(len(signatures), c) how strongly the clusterings tie these distinct objects to each cluster; rows sum to 1.
+
+        As in :func:`consilience.consensus._base.memberships`.
+        """
+        N = np.add.reduceat(self.table, self.signatures.offsets[:-1], axis=0)
+        owner = np.repeat(np.arange(self.signatures.n_clusterings), self.signatures.n_clusters)
+        share = self.table / np.maximum(N[owner], np.finfo(float).tiny)
+        codes = self.signatures.labels[signatures]
+        out = np.zeros((len(signatures), self.n_clusters))
+        for i, start in enumerate(self.signatures.offsets[:-1]):
+            seen = codes[:, i] >= 0
+            out[seen] += share[start + codes[seen, i]]
+        return out / out.sum(axis=1, keepdims=True)
+
+    def inner_order(self) -> np.ndarray:
+        """The objects by cluster and, inside a cluster, along the main direction of what its clusterings disagree on.
+
+        That direction is the first principal component of the cluster's rows of Y, by a few power steps for all
+        clusters at once; it puts the parts of a cluster that are often together side by side. O(u m) time.
+        """
+        codes, w = self.signatures.labels, self.signatures.weights
+        own = self.labels[self.signatures.rows]
+        c = self.n_clusters
+        mass = np.bincount(own, w, minlength=c)
+        score = np.cos(1.0 + np.arange(own.size))
+        for _ in range(_POWER_STEPS):
+            score -= (np.bincount(own, w * score, minlength=c) / np.maximum(mass, np.finfo(float).tiny))[own]
+            pull = np.zeros(own.size)
+            for column, k in zip(codes.T, self.signatures.n_clusters):
+                seen = np.flatnonzero(column >= 0)
+                where = own[seen] * k + column[seen]
+                pull[seen] += np.bincount(where, (w * score)[seen], minlength=c * k)[where]
+            scale = np.maximum(np.sqrt(np.bincount(own, w * pull**2, minlength=c)), np.finfo(float).tiny)
+            score = pull / scale[own]
+        sure = (
+            self.confidence
+            - (np.bincount(self.labels, self.confidence, minlength=c) / self.sizes)[self.labels]
+        )
+        along = score[self.inverse]
+        forward = np.bincount(self.labels, sure * along, minlength=c) >= 0
+        along = np.where(forward[self.labels], along, -along).round(9)  # the surer end first
+        return np.lexsort((-self.confidence, -along, self.labels))
+
+    def name(self, i: int) -> str:
+        """How to call object i."""
+        return str(i) if self.names is None else str(self.names[i])
+
+
+def read(model: Any) -> Fitted:
+    """From a fitted consensus method, or a pipeline around one."""
+    pipeline, method = None, model
+    if hasattr(model, "consensus_"):
+        pipeline, method = model, model.consensus_
+    if not hasattr(method, "labels_") and hasattr(method, "fit"):
+        check_is_fitted(method, "labels_")
+    if not hasattr(method, "signatures_"):
+        raise InputError(
+            f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
+            "For labels from elsewhere use from_ensemble(ensemble, labels)."
+        )
+    labels = np.asarray(method.labels_)
+    return Fitted(
+        labels, np.asarray(method.confidence_), method.signatures_, method._sample_names, method, pipeline
+    )
+
+
+def from_labels(ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
+    """From base clusterings and any partition of the same objects."""
+    if not isinstance(ensemble, Ensemble):
+        ensemble = Ensemble(ensemble)
+    values = np.asarray(labels)
+    if values.shape != (ensemble.n_samples,):
+        raise InputError(
+            f"labels has shape {values.shape} for the {ensemble.n_samples} objects of the ensemble; give one label each."
+        )
+    _, codes = np.unique(values, return_inverse=True)
+    fitted = Fitted(codes.reshape(-1), np.empty(0), ensemble.compress(), ensemble.sample_names)
+    if confidence is None:
+        fitted.confidence = support(fitted)
+    else:
+        fitted.confidence = np.asarray(confidence, float)
+        if fitted.confidence.shape != values.shape:
+            raise InputError(
+                f"confidence has shape {fitted.confidence.shape} for {len(values)} objects; give one each."
+            )
+    return fitted
+
+
+def support(fitted: Fitted) -> np.ndarray:
+    """(n,) affinity of every object to its own cluster, in blocks of signatures."""
+    u = fitted.signatures.n_samples
+    out = np.empty(fitted.n_samples)
+    for start in range(0, u, _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, u))
+        here = np.flatnonzero((fitted.inverse >= start) & (fitted.inverse < start + _BLOCK))
+        out[here] = fitted.affinity(rows)[fitted.inverse[here] - start, fitted.labels[here]]
+    return out

@@ -1,0 +1,192 @@
+"""How a method got to its answer: the terms of its objective, and the pace at which it admitted evidence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ._fitted import Fitted, read
+from ._style import axes, plain
+
+
+class HistoryDisplay:
+    """What a method recorded at each iteration, one curve per quantity.
+
+    Attributes
+    ----------
+    terms : dict of arrays (n_iter,)
+        By name, in the order the method gives them; NaN where an iteration has no value.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model.history_ = [{"objective": 3.0}, {"objective": 2.5}]  # evidence accumulation itself has none
+    >>> cs.plot.HistoryDisplay.from_estimator(model).terms
+    {'objective': array([3. , 2.5])}
+    """
+
+    def __init__(self, terms: dict[str, np.ndarray], name: str = ""):
+        self.terms = terms
+        self.name = name
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> HistoryDisplay:
+        """From a fitted method that keeps a history."""
+        return cls._of(read(model))
+
+    @classmethod
+    def _of(cls, fitted: Fitted) -> HistoryDisplay:
+        name = type(fitted.method).__name__
+        terms = read_terms(getattr(fitted.method, "history_", []))
+        if not terms:
+            raise InputError(f"{name} keeps no history: it does not iterate on an objective.")
+        return cls(terms, name)
+
+    def plot(self, ax: Any = None, *, terms: Any = None) -> HistoryDisplay:
+        """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the objective)."""
+        if ax is None and terms is None:
+            names = list(self.terms)
+            columns = min(3, len(names))
+            rows = math.ceil(len(names) / columns)
+            grid = np.ravel(
+                axes(
+                    None,
+                    "HistoryDisplay.plot()",
+                    nrows=rows,
+                    ncols=columns,
+                    squeeze=False,
+                    figsize=(3.1 * columns, 2.2 * rows),
+                )
+            )
+            for name, panel in zip(names, grid):
+                self._draw(panel, [name])
+                panel.set_title(name, fontsize="medium")
+            for panel in grid[len(names) :]:
+                panel.set_axis_off()
+            self.ax_, self.figure_ = grid, grid[0].figure
+            self.figure_.suptitle(f"{self.name}: iterations")
+            return self
+        ax = axes(ax, "HistoryDisplay.plot()", figsize=(6.2, 4))
+        chosen = [terms] if isinstance(terms, str) else list(terms or [main_term(self.terms)])
+        unknown = [name for name in chosen if name not in self.terms]
+        if unknown:
+            raise InputError(f"The history has no {unknown[0]!r}; it has {', '.join(self.terms)}.")
+        self._draw(ax, chosen)
+        if len(chosen) > 1:
+            ax.legend(frameon=False)
+        else:
+            ax.set_ylabel(chosen[0])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any, names: list[str]) -> None:
+        for name in names:
+            values = self.terms[name]
+            ax.plot(np.arange(1, len(values) + 1), values, marker="o", ms=3, label=name)
+        if needs_log(*(self.terms[name] for name in names)):
+            ax.set_yscale("log")
+        ax.set_xlabel("iteration")
+        plain(ax)
+
+
+class PacingDisplay:
+    """Self-pacing: the share of the evidence that a method works with, easy parts first.
+
+    Attributes
+    ----------
+    share : array (n_iter,)
+        Share admitted, in [0, 1].
+    stage : array (n_iter,)
+        Number of the stage of each iteration, from 1; the share changes from stage to stage.
+    what : str
+        What is admitted: "pairs of objects" or "edges between objects and base clusters".
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model.history_ = [{"mean_W": 0.5}, {"mean_W": 1.0}]  # evidence accumulation itself is not self-paced
+    >>> cs.plot.PacingDisplay.from_estimator(model).share.tolist()
+    [0.5, 1.0]
+    """
+
+    def __init__(self, share, stage, what: str, name: str = ""):
+        self.share = share
+        self.stage = stage
+        self.what = what
+        self.name = name
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> PacingDisplay:
+        """From a fitted self-paced method."""
+        return cls._of(read(model))
+
+    @classmethod
+    def _of(cls, fitted: Fitted) -> PacingDisplay:
+        name = type(fitted.method).__name__
+        history = [entry for entry in getattr(fitted.method, "history_", []) if isinstance(entry, dict)]
+        terms = read_terms(history)
+        if "mean_W" in terms:
+            share, what = terms["mean_W"], "edges between objects and base clusters"
+            stage = np.arange(1, len(share) + 1)
+        elif {"pace", "lambda"} <= set(terms) and (terms["lambda"] > 0).all():
+            # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
+            share = -terms["pace"] / terms["lambda"] / fitted.signatures.weights.sum() ** 2
+            what = "pairs of objects"
+            stage = 1 + np.concatenate([[0], np.cumsum(np.diff(terms["lambda"]) != 0)])
+        else:
+            raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
+        return cls(np.clip(share, 0.0, 1.0), stage, what, name)
+
+    def plot(self, ax: Any = None) -> PacingDisplay:
+        """Draw the share as steps, a line where a stage begins."""
+        ax = axes(ax, "PacingDisplay.plot()", figsize=(6.2, 3.2))
+        iteration = np.arange(1, len(self.share) + 1)
+        ax.step(iteration, self.share, where="mid", color="#0072b2")
+        ax.plot(iteration, self.share, "o", ms=3, color="#0072b2")
+        starts = np.flatnonzero(np.diff(self.stage)) + 1.5
+        if len(starts) < len(self.share) - 1:
+            for start in starts:
+                ax.axvline(start, color="0.8", lw=0.8)
+        low = float(np.nanmin(self.share))
+        ax.set(
+            ylim=(min(0.0 if low < 0.5 else low - 0.05 * (1 - low) - 1e-3, 0.999), 1.0), xlabel="iteration"
+        )
+        ax.set_ylabel(f"share of {self.what}", wrap=True)
+        ax.set_title(f"{self.name}: admitted evidence")
+        plain(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def read_terms(history: Any) -> dict[str, np.ndarray]:
+    """A list of numbers, or of dicts of numbers, as one array per quantity; what is not a number is left out."""
+    entries = [entry if isinstance(entry, dict) else {"objective": entry} for entry in history]
+    names = list(dict.fromkeys(name for entry in entries for name in entry))
+    terms = {}
+    for name in names:
+        numbers = [_number(entry.get(name)) for entry in entries]
+        if not all(math.isnan(v) for v in numbers):
+            terms[str(name)] = np.array(numbers)
+    return terms
+
+
+def _number(value: Any) -> float:
+    """NaN for what is not one number."""
+    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else math.nan
+
+
+def main_term(terms: dict[str, np.ndarray]) -> str:
+    return "objective" if "objective" in terms else next(iter(terms))
+
+
+def needs_log(*curves: np.ndarray) -> bool:
+    """Positive values over more than three orders of magnitude."""
+    values = np.concatenate(curves)
+    values = values[np.isfinite(values)]
+    return bool(values.size) and values.min() > 0 and values.max() > 1e3 * values.min()
