@@ -21,6 +21,13 @@ _HOMES = {
     "ConsensusClustering": "pipeline",
     "EvidenceAccumulation": "consensus",
     "CoassociationKMeans": "consensus",
+    "SCCABG": "consensus",
+    "SPCE": "consensus",
+    "LWEA": "consensus",
+    "LWGP": "consensus",
+    "LWSC": "consensus",
+    "MDEC": "mdec",
+    "report": "reporting",
 }
 _ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "plot")
 

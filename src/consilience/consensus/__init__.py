@@ -8,11 +8,24 @@ from __future__ import annotations
 import re
 
 from ._base import BaseConsensus, Solution
-from .coassociation import CoassociationKMeans, EvidenceAccumulation
+from .bipartite import LWGP, SCCABG
+from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
 
-__all__ = ["BaseConsensus", "CoassociationKMeans", "EvidenceAccumulation", "Solution", "method", "methods"]
+__all__ = [
+    "LWEA",
+    "LWGP",
+    "LWSC",
+    "BaseConsensus",
+    "CoassociationKMeans",
+    "EvidenceAccumulation",
+    "SCCABG",
+    "SPCE",
+    "Solution",
+    "method",
+    "methods",
+]
 
-_METHODS: tuple[type[BaseConsensus], ...] = (EvidenceAccumulation, CoassociationKMeans)
+_METHODS: tuple[type[BaseConsensus], ...] = (EvidenceAccumulation, CoassociationKMeans, LWEA, LWSC, LWGP, SCCABG, SPCE)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:

@@ -2,5 +2,7 @@
 
 from .evidence import EvidenceAccumulation
 from .kmeans import CoassociationKMeans
+from .locally_weighted import LWEA, LWSC
+from .spce import SPCE
 
-__all__ = ["CoassociationKMeans", "EvidenceAccumulation"]
+__all__ = ["LWEA", "LWSC", "SPCE", "CoassociationKMeans", "EvidenceAccumulation"]
