@@ -29,12 +29,15 @@ def cells_of(folder) -> dict[str, dict]:
 
 def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_path):
     kinds = ["Fails", "Sleeps", "Hungry", "Dies", "First"]
-    path = write_protocol(
-        repetitions=1, methods=[{"name": kind, "method": f"bench_methods:{kind}"} for kind in kinds]
-    )
+    methods = [{"name": kind, "method": f"bench_methods:{kind}"} for kind in kinds]
+    # Quick cells that keep the other worker busy must not keep the sleeper from its limit.
+    methods += [
+        {"name": f"quick {i}", "method": "bench_methods:First", "params": {"wait": 0.1}} for i in range(60)
+    ]
+    path = write_protocol(repetitions=1, methods=methods)
     out = tmp_path / "out"
     outcome = run(path, out=out, jobs=2, time_limit=3, memory_limit=400e6)
-    assert (outcome.done, outcome.failed) == (5, 4)
+    assert (outcome.done, outcome.failed) == (65, 4)
     held = {record["method"]: record for record in cells_of(out).values()}
     assert held["First"]["scores"][""]["acc"] > 0
     assert held["Fails"]["error"]["type"] == "ValueError"
@@ -44,7 +47,7 @@ def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_p
     assert held["Hungry"]["error"]["type"] == "MemoryLimit"
     assert "code 7" in held["Dies"]["error"]["message"]
     again = run(path, out=out, jobs=1)
-    assert (again.done, again.before) == (0, 5)  # a failure is a result
+    assert (again.done, again.before) == (0, 65)  # a failure is a result
     fixed = (
         Path(tmp_path / "bench_methods.py")
         .read_text()

@@ -350,30 +350,31 @@ class _Pool:
         }
 
     def _loop(self, total: int) -> None:
-        counted = 0
+        counted, looked = 0, time.monotonic()
         while counted < total:
             self._hand_out()
-            try:
-                worker, answer = self.answers.get(timeout=_WATCH)
-            except queue.Empty:
+            with contextlib.suppress(queue.Empty):
+                counted += self._take_in(*self.answers.get(timeout=_WATCH))
+            # By the clock, not only when all is quiet: quick cells must not hide a slow one from its limits.
+            if time.monotonic() - looked >= _WATCH:
                 counted += self._watch()
-                continue
-            task = worker.task
-            if task is None:  # starting, at rest, or ended by us
-                self._settle(worker, answer)
-                continue
-            if answer is None:
-                code = worker.process.wait()
-                self._replace(worker)
-                counted += self._finish(
-                    task, _failure("WorkerDied", f"the worker process ended with code {code}")
-                )
-                continue
-            worker.task = None
-            if answer.pop("fresh", False):
-                self._replace(worker)
-            answer.pop("id")
-            counted += self._finish(task, answer)
+                looked = time.monotonic()
+
+    def _take_in(self, worker: _Worker, answer: dict | None) -> int:
+        """What a worker said, or None if its process ended; returns how many cells that settles."""
+        task = worker.task
+        if task is None:  # starting, at rest, or ended by us
+            self._settle(worker, answer)
+            return 0
+        if answer is None:
+            code = worker.process.wait()
+            self._replace(worker)
+            return self._finish(task, _failure("WorkerDied", f"the worker process ended with code {code}"))
+        worker.task = None
+        if answer.pop("fresh", False):
+            self._replace(worker)
+        answer.pop("id")
+        return self._finish(task, answer)
 
     def _settle(self, worker: _Worker, answer: dict | None) -> None:
         if answer is not None:

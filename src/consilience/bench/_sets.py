@@ -128,7 +128,7 @@ def differences(item: DataSet, loaded: LoadedSet, sha: str) -> list[str]:
                 f"another file than the one described here (sha256 {sha[:12]}... instead of {known['sha256'][:12]}...)"
             )
         elif known.get("published") and not known["published"].startswith(("yes", "n/a")):
-            out.append(known["published"])
+            out.append(known["published"].removeprefix("no: "))
     if item.note:
         out.append(item.note)
     return out
