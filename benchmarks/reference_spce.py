@@ -29,7 +29,7 @@ def spce(labels: np.ndarray, n_clusters: int, theta: float, *, max_steps: int | 
     for r, cap in ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20)):
         lam = 2 * r * (1 - r) * m**2
         B = sum((S - together[i]) ** 2 / alpha[i] for i in range(m))
-        W = np.minimum(lam / (2 * np.maximum(B, np.finfo(float).tiny)), 1.0)
+        W = lam / np.maximum(2 * B, lam)  # min(lambda / 2B, 1), and 1 where B = 0
         for step in range(1, cap + 1):
             s = np.sum(1 / alpha)
             a = sum(together[i] / alpha[i] for i in range(m))
