@@ -218,16 +218,28 @@ def test_f1_with_self_pairs_by_hand():
 
 
 def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_path):
-    """KM, KM-best and LWEA need no tuning: through the runner they must come out to the digit."""
-    protocol = load_protocol("sccabg").restricted(["pool_allaml"], ["KM", "KM-best", "LWEA"])
-    outcome = run(protocol, out=tmp_path, data=shared_dir / "data", jobs=1)
-    assert outcome.failed == 0
+    """On the very ensembles behind the printed table, through the runner, these must come out to the digit."""
+    methods = ["KM", "KM-best", "LWEA", "SCCBG-W", "SPCE"]
+    protocol = load_protocol("sccabg").restricted(["pool_allaml"], methods)
+    outcome = run(protocol, out=tmp_path, data=shared_dir / "data", jobs=2)
+    assert (outcome.failed, outcome.skipped) == (0, [])
     figures = summarise(load_protocol("sccabg"), read_store(tmp_path)).figures
+    as_printed = {
+        "KM": "default",
+        "KM-best": "default",
+        "LWEA": "default",
+        "SCCBG-W": "tuned",
+        "SPCE": "tuned",
+    }
     compared = 0
     for measure in ("ACC", "NMI", "ARI", "F1"):
         for figure in figures[measure]:
-            assert figure.mean == pytest.approx(figure.printed[0], abs=5.1e-5)
+            if figure.column != as_printed[figure.method] or (
+                figure.method == "SPCE" and measure in ("ARI", "F1")
+            ):
+                continue  # the printed ARI and F1 of SPCE follow another rule than the best theta per ensemble
+            assert figure.mean == pytest.approx(figure.printed[0], abs=5.1e-5), figure
             if figure.method != "KM" or measure in ("ACC", "NMI"):
-                assert figure.std == pytest.approx(figure.printed[1], abs=5.1e-5)
+                assert figure.std == pytest.approx(figure.printed[1], abs=5.1e-5), figure
             compared += 1
-    assert compared == 12
+    assert compared == 18
