@@ -32,7 +32,7 @@ from scipy.sparse.csgraph import connected_components
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..kernels.directions import cut_directions
-from ..kernels.krylov import csr_times_block, leading_eigenvectors
+from ..kernels.krylov import graph_eigenvectors
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
 from ..kernels.neighbours import most_similar, nearest, symmetric_graph
@@ -223,9 +223,7 @@ def spectral_cut(
     known = np.zeros((n, count))
     known[np.arange(n), piece] = root
     known /= np.sqrt((known**2).sum(axis=0))
-    found = leading_eigenvectors(
-        lambda Q: csr_times_block(N.indptr, N.indices, N.data, Q), n, k - count, known=known, dense=N.toarray
-    )
+    found = graph_eigenvectors(N, k - count, known=known)
     U = np.hstack([known, found.vectors])
     seeds = [[seed, start] for start in range(n_init)]
     labels = cut_directions(U, k, weights=weight, seeds=seeds, n_jobs=1)

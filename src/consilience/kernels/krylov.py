@@ -15,11 +15,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import eigh
+from scipy.sparse.linalg import splu
 
 from ._jit import kernel
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
+FACTORS_UP_TO = 4000  # rows; beyond, the factors of a neighbour graph fill in too much
 
 
 class Leading(NamedTuple):
@@ -46,8 +49,8 @@ def leading_eigenvectors(
 
     product(X) = A X for X (n, b) in C order; known (n, z): orthonormal eigenvectors to leave out (not returned).
     dense(): A itself, used for small n, for large count / n and if the iteration does not converge.
-    tol bounds |A x - theta x| for every pair, relative to the largest |theta| seen. The start is fixed: the same
-    operator always gives the same vectors.
+    tol bounds |A x - theta x| for every pair, relative to its |theta| (or a hundredth of the largest, if that is more).
+    The start is fixed: the same operator always gives the same vectors.
 
     Cost: O(n (count + b)) for each vector of the basis beside the products; memory 8 n (2 count + 40) bytes.
     """
@@ -61,6 +64,64 @@ def leading_eigenvectors(
     if not found.converged and dense is not None and n <= 4000:
         return _dense(dense(), count, known)
     return found
+
+
+def graph_eigenvectors(
+    N: sp.csr_array, count: int, *, known: np.ndarray, tol: float = 1e-5, max_products: int = 3000
+) -> Leading:
+    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its eigenvectors at 1.
+
+    Loosely knit graphs have many eigenvalues close to 1, which take (1) many steps. For some thousands of objects the
+    factors of (I - N), shifted, are cheap and their inverse spreads these eigenvalues out; beyond, factors fill in
+    and polynomials of N do (measured: benchmarks/bench_mdec.py).
+    """
+    n = N.shape[0]
+
+    def product(X: np.ndarray) -> np.ndarray:
+        return csr_times_block(N.indptr, N.indices, N.data, X)
+
+    if n <= DENSE_UP_TO or 3 * count >= n:
+        return _dense(N.toarray(), count, known)
+    if n <= FACTORS_UP_TO:
+        return _inverted(N, count, known, tol, max_products)
+    return _filtered(product, n, count, known, tol, max_products)
+
+
+def _filtered(product, n, count, known, tol, max_products) -> Leading:
+    """Largest eigenpairs of an operator with spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
+
+    T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
+    and one orthogonalisation, where the latter cost more. cut comes from a first, short run: Ritz values are below
+    the eigenvalues they stand for.
+    """
+    first = _restarted(product, n, count, known, tol, 4, min(n // 2, 2 * count + 24), 0)
+    if first.converged:
+        return first
+    cut = float(np.clip(first.values[-1], -0.9, 1 - 1e-4))
+    degree = int(np.clip(np.ceil(3.0 / np.sqrt(2.0 * (1.0 - cut))), 3, 40))
+    centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
+
+    def polynomial(X: np.ndarray) -> np.ndarray:
+        before, now = X, (product(X) - centre * X) / half
+        for _ in range(degree - 1):
+            before, now = now, (product(now) - centre * now) * (2.0 / half) - before
+        return now
+
+    found = _restarted(polynomial, n, count, known, tol, 4, 2 * count + 24, max_products // degree)
+    values = np.einsum("ij,ij->j", found.vectors, product(np.ascontiguousarray(found.vectors)))
+    return found._replace(values=values, products=first.products + degree * found.products)
+
+
+def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_products: int) -> Leading:
+    """Largest eigenpairs of N from those of (sigma I - N)^-1, sigma just above its spectrum."""
+    n, sigma = N.shape[0], 1.0 + 1e-4
+    shifted = (sigma * sp.eye_array(n) - N).tocsc()
+    # Positive definite: no pivoting is needed, and an order for symmetric matrices keeps the factors thin.
+    factor = splu(
+        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+    found = leading_eigenvectors(factor.solve, n, count, known=known, tol=tol, max_products=max_products)
+    return found._replace(values=sigma - 1.0 / found.values)
 
 
 def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
@@ -102,7 +163,7 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
             values, Y = values[::-1], Y[:, ::-1]
             missing = np.linalg.norm(R @ Y[size - b : size, :count], axis=0)
             scale = max(scale, float(np.abs(values).max()))
-            converged = bool((missing <= tol * scale).all())
+            converged = bool((missing <= tol * np.maximum(np.abs(values[:count]), 0.01 * scale)).all())
             if converged or width <= 0 or products >= max_products:
                 return Leading(values[:count], V[:, :size] @ Y[:, :count], products, converged or width <= 0)
             kept = min(count + (room - count) // 2, size - b)

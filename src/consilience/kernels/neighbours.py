@@ -43,7 +43,7 @@ def most_similar(X: Any, k: int, radius: np.ndarray, mu: float) -> tuple[np.ndar
 
         f(D) = exp(-D^2 / (2 s^2)) / s,   s = mu (radius_i + radius_l + D) / 3,   D = d(i, l)^2          (2)
 
-    Cost as :func:`nearest`: most pairs are refused by 1 / (1 + x + x^2/2) >= exp(-x), without an exponential.
+    Cost as :func:`nearest`: most pairs are refused by a bound that needs no logarithm.
     """
     n = X.shape[0]
     index = np.full((n, k), -1, np.int32)
@@ -126,25 +126,26 @@ def _offer_nearest(products, lengths, a, b, c, e, index, key):
 def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
     """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
     last = key.shape[1] - 1
-    worst = np.exp(key[c:e, last])  # a candidate must have 1 / f below this
+    worst = key[c:e, last].copy()
     tiny = np.finfo(np.float64).eps
+    smallest = radius.min()
     for i in range(a, b):
-        own = np.exp(key[i, last])
+        own = key[i, last]
         length = lengths[i]
+        floor = np.log(mu * ((radius[i] + smallest) / 3.0 + tiny))  # of log s in this row
         for l in range(max(c, i + 1), e):
             D = max(length + lengths[l] - 2.0 * products[i - a, l - c], 0.0)
             s = mu * ((radius[i] + radius[l] + D) / 3.0 + tiny)
             x = D / s
             x = 0.5 * x * x
-            at_least = s * (1.0 + x * (1.0 + 0.5 * x))
-            if at_least < own or at_least < worst[l - c]:
+            if x + floor < own or x + floor < worst[l - c]:
                 cost = np.log(s) + x
-                if cost < key[i, last]:
+                if cost < own:
                     _insert(index, key, i, l, cost)
-                    own = np.exp(key[i, last])
-                if cost < key[l, last]:
+                    own = key[i, last]
+                if cost < worst[l - c]:
                     _insert(index, key, l, i, cost)
-                    worst[l - c] = np.exp(key[l, last])
+                    worst[l - c] = key[l, last]
         if c <= i < e:
             worst[i - c] = own
 

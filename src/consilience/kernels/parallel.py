@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 import joblib
@@ -19,12 +21,18 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
     Like BLAS and scikit-learn's compiled loops (and unlike joblib's), the default uses the machine.
     """
-    cores = joblib.cpu_count()
+    cores = _cores()
     if n_jobs is None:
         return cores
     if n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+@lru_cache(maxsize=1)
+def _cores() -> int:
+    """Asked once: joblib reads the control group's files every time."""
+    return joblib.cpu_count()
 
 
 def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
@@ -33,9 +41,7 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
-def map_blocks(
-    function: Callable[[int, int], T], n: int, *, size: int, n_jobs: int | None = None
-) -> list[T]:
+def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: int | None = None) -> list[T]:
     """[function(start, stop) for each block], in block order, on ``n_jobs`` threads.
 
     ``size`` must not depend on ``n_jobs``: a reduction over the returned list then adds the same numbers
@@ -54,13 +60,38 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
         return list(pool.map(function, tasks))
 
 
+_held: list[int] = []  # the limits in force, one for each block that is open with the last of them
+_lock = threading.Lock()
+
+
 @contextmanager
 def blas_threads(n_jobs: int | None) -> Iterator[None]:
-    """Hold BLAS and OpenMP to ``n_jobs`` threads; None leaves them as they are."""
+    """Hold BLAS and OpenMP to ``n_jobs`` threads; None leaves them as they are.
+
+    Blocks inside a block with the same limit, also on other threads, cost nothing: setting a limit takes milliseconds.
+    """
     if n_jobs is None:
         yield
         return
+    jobs = resolve_jobs(n_jobs)
+    with _lock:
+        joined = bool(_held) and _held[-1] == jobs
+        if joined:
+            _held.append(jobs)
+    if joined:
+        try:
+            yield
+        finally:
+            with _lock:
+                _held.remove(jobs)
+        return
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=resolve_jobs(n_jobs)):
-        yield
+    with threadpool_limits(limits=jobs):
+        with _lock:
+            _held.append(jobs)
+        try:
+            yield
+        finally:
+            with _lock:
+                _held.remove(jobs)
