@@ -1,0 +1,133 @@
+"""Shrinkage: each formula against its definition as a minimiser, and the partial one against the dense one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from consilience.kernels import shrinkage
+from consilience.kernels.shrinkage import (
+    LowRank,
+    remainder_is_below,
+    shrink_columns,
+    shrink_entries,
+    shrink_singular_values,
+)
+
+
+def low_rank_plus_noise(rng, n, rank, noise):
+    left, right = (np.linalg.qr(rng.standard_normal((n, rank)))[0] for _ in range(2))
+    return (left * np.linspace(3, 1, rank)) @ right.T + noise * rng.standard_normal((n, n)) / np.sqrt(n)
+
+
+def test_entries_by_hand():
+    Q = np.array([[3.0, -0.5], [-2.0, 0.0]])
+    assert np.array_equal(shrink_entries(Q, 1.0), [[2.0, 0.0], [-1.0, 0.0]])
+    assert np.array_equal(shrink_entries(Q, np.array([[3.0, 0.0], [1.5, 1.0]])), [[0.0, -0.5], [-0.5, 0.0]])
+
+
+def test_columns_by_hand():
+    Q = np.array([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]])
+    assert np.allclose(shrink_columns(Q, 1.0), [[2.4, 0.0, 0.0], [3.2, 0.0, 0.0]])
+    assert np.allclose(shrink_columns(Q, np.array([2.5, 0.0, 1.0])), [[1.5, 0.3, 0.0], [2.0, 0.4, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("shrink", "penalty"),
+    [
+        (shrink_entries, lambda X: np.abs(X).sum()),
+        (shrink_columns, lambda X: np.linalg.norm(X, axis=0).sum()),
+        (lambda Q, t: shrink_singular_values(Q, t).dense(), lambda X: np.linalg.norm(X, "nuc")),
+    ],
+)
+def test_minimises_penalty_and_distance(shrink, penalty, seed):
+    rng = np.random.default_rng(seed)
+    Q, t = rng.standard_normal((4, 3)), 0.8
+
+    def f(x):
+        X = x.reshape(Q.shape)
+        return t * penalty(X) + 0.5 * np.linalg.norm(X - Q) ** 2
+
+    answer = shrink(Q, t)
+    generic = minimize(
+        f, Q.ravel(), method="Powell", options={"maxiter": 20_000, "xtol": 1e-8, "ftol": 1e-12}
+    )
+    assert f(answer.ravel()) <= generic.fun + 1e-9
+    for _ in range(200):  # and no small step away from it helps
+        assert f(answer.ravel()) <= f(answer.ravel() + 1e-3 * rng.standard_normal(Q.size)) + 1e-12
+
+
+def test_weighted_singular_values_minimise_their_penalty(seed):
+    rng = np.random.default_rng(seed)
+    Q, t, weights = rng.standard_normal((4, 4)), 0.7, np.array([0.2, 0.5])
+    slopes = np.array([0.2, 0.5, 1.0, 1.0])
+
+    def f(X):
+        return t * slopes @ np.linalg.svd(X, compute_uv=False) + 0.5 * np.linalg.norm(X - Q) ** 2
+
+    answer = shrink_singular_values(Q, t, weights=weights)
+    values = np.linalg.svd(Q, compute_uv=False)
+    expected = np.maximum(values - t * slopes, 0)
+    assert np.allclose(answer.values, expected[expected > 0])
+    # The penalty is not convex, but the formula is its global minimiser as slopes rise while values fall.
+    for scale in (1e-3, 1e-1, 1.0):
+        for _ in range(200):
+            assert f(answer.dense()) <= f(answer.dense() + scale * rng.standard_normal(Q.shape)) + 1e-12
+
+
+@pytest.mark.parametrize(("rank", "threshold"), [(0, 5.0), (3, 0.9), (12, 0.5), (150, 0.3)])
+def test_partial_equals_dense(rank, threshold, seed):
+    rng = np.random.default_rng(seed)
+    X = low_rank_plus_noise(rng, 320, max(rank, 1), 0.1)
+    left, values, right = np.linalg.svd(X)
+    exact = (left * np.maximum(values - threshold, 0)) @ right
+    found = shrink_singular_values(X, threshold)
+    assert found.rank == (values > threshold).sum()
+    assert np.linalg.norm(found.dense() - exact) <= found.error + 1e-10
+    assert found.error <= 1e-4 * threshold
+    assert remainder_is_below(X, found.right, threshold)
+
+
+def test_a_start_from_the_last_answer_saves_products():
+    rng = np.random.default_rng(0)
+    X = low_rank_plus_noise(rng, 300, 10, 0.4)
+    cold = shrink_singular_values(X, 0.8)
+    warm = shrink_singular_values(X + 1e-5 * rng.standard_normal(X.shape), 0.8, start=cold.block)
+    assert warm.rank == cold.rank == 10
+    assert 0 < warm.iterations < cold.iterations
+
+
+def test_certificate_tells_what_was_missed(seed):
+    rng = np.random.default_rng(seed)
+    X = low_rank_plus_noise(rng, 250, 6, 0.01)
+    _, values, right = np.linalg.svd(X)
+    right = right.T
+    threshold = 0.7 * values[5]
+    assert remainder_is_below(X, right[:, :6], threshold)
+    assert not remainder_is_below(X, right[:, [0, 1, 2, 3, 5]], threshold)
+    assert not remainder_is_below(X[:, :200], right[:200, :0], threshold)
+    assert remainder_is_below(X, right[:, :5], values[5])  # equal to the threshold is not above it
+
+
+def test_guard_grows_when_more_values_cross(monkeypatch):
+    """Forty values above the threshold, starting from a block for none."""
+    monkeypatch.setattr(shrinkage, "_DENSE_UP_TO", 50)
+    rng = np.random.default_rng(0)
+    X = low_rank_plus_noise(rng, 400, 40, 0.2)
+    found = shrink_singular_values(X, 0.7, start=np.zeros((400, 0)))
+    assert isinstance(found, LowRank)
+    assert found.rank == 40
+    assert found.iterations > 0
+    assert remainder_is_below(X, found.right, 0.7)
+
+
+def test_inputs_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((260, 260))
+    before = X.copy()
+    found = shrink_singular_values(X, 20.0)
+    remainder_is_below(X, found.right, 20.0)
+    shrink_columns(X, 1.0)
+    shrink_entries(X, 1.0)
+    assert np.array_equal(X, before)
