@@ -1,6 +1,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from consilience.bench import Records, report, summarise
 from consilience.bench._protocol import parse_protocol, setting_name
 from consilience.bench._report import _blocks, load_summaries, to_html, to_markdown, write_csv
 from consilience.bench._store import Store
+from consilience.bench._summary import Figure
 from consilience.bench._svg import critical_difference_diagram, curve_plot, rank_plot
 from consilience.errors import FileError, InputError
 
@@ -75,6 +77,14 @@ def test_default_and_tuned_are_never_mixed():
     (curve,) = summary.curves
     assert curve.x == [1, 2]
     assert curve.lines["A"] == pytest.approx([1.4 / 3, 1.5 / 3])
+
+
+def test_a_printed_figure_is_reached_at_its_printed_precision():
+    figure = Figure("iris", "A", "default", {0: 85.9668}, printed=(85.97, 0.0), digits=2)
+    assert figure.reached
+    assert not replace(figure, values={0: 85.96}).reached
+    assert replace(figure, values={0: 85.0}, printed=(85.97, 1.0)).reached
+    assert replace(figure, printed=None).reached is None
 
 
 def test_choice_per_set_takes_one_setting():

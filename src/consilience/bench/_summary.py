@@ -30,6 +30,7 @@ class Figure:
     printed: tuple | None = None
     p_value: float | None = None  # against the best method of the row and column
     note: str = ""
+    digits: int = 4  # that were printed
 
     @property
     def mean(self) -> float:
@@ -48,7 +49,8 @@ class Figure:
         """Within one printed standard deviation of the printed figure, or better; None where none is printed."""
         if self.printed is None:
             return None
-        return self.mean >= self.printed[0] - (self.printed[1] or 0.0) - 1e-9
+        rounding = 0.5001 * 10.0**-self.digits
+        return self.mean >= self.printed[0] - (self.printed[1] or 0.0) - rounding
 
     @property
     def among_best(self) -> bool:
@@ -231,7 +233,14 @@ def _figures(
                 values, note = (settings["default"], "") if column == "default" else _best(method, settings)
                 printed = protocol.printed_value(measure.name, method.name, printed_rows[row])
                 figure = Figure(
-                    row, method.name, column, values, spread.get((row, method.name)), printed, None, note
+                    row,
+                    method.name,
+                    column,
+                    values,
+                    spread.get((row, method.name)),
+                    printed,
+                    note=note,
+                    digits=measure.digits,
                 )
                 out.append(figure)
     _test_against_best(protocol, out)
