@@ -23,10 +23,15 @@ _HOMES = {
     "CoassociationKMeans": "consensus",
     "SCCABG": "consensus",
     "SPCE": "consensus",
+    "RSEC": "consensus",
+    "NRSEC": "consensus",
     "LWEA": "consensus",
     "LWGP": "consensus",
     "LWSC": "consensus",
     "MDEC": "mdec",
+    "SPMTC": "consensus.multitask",
+    "LSSMTC": "consensus.multitask",
+    "ASI": "consensus.multitask",
     "report": "reporting",
 }
 _ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "plot")
