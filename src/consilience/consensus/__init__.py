@@ -10,22 +10,35 @@ import re
 from ._base import BaseConsensus, Solution
 from .bipartite import LWGP, SCCABG
 from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
+from .lowrank import NRSEC, RSEC
 
 __all__ = [
     "LWEA",
     "LWGP",
     "LWSC",
+    "NRSEC",
+    "RSEC",
+    "SCCABG",
+    "SPCE",
     "BaseConsensus",
     "CoassociationKMeans",
     "EvidenceAccumulation",
-    "SCCABG",
-    "SPCE",
     "Solution",
     "method",
     "methods",
 ]
 
-_METHODS: tuple[type[BaseConsensus], ...] = (EvidenceAccumulation, CoassociationKMeans, LWEA, LWSC, LWGP, SCCABG, SPCE)
+_METHODS: tuple[type[BaseConsensus], ...] = (
+    EvidenceAccumulation,
+    CoassociationKMeans,
+    LWEA,
+    LWSC,
+    LWGP,
+    SCCABG,
+    SPCE,
+    RSEC,
+    NRSEC,
+)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:
