@@ -102,7 +102,7 @@ class MDEC(ConsensusClustering):
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
         """
         super().fit(X, y, sample_weight=sample_weight)
-        self.cluster_reliability_ = self.consensus_.cluster_reliability_  # type: ignore[attr-defined]
+        self.cluster_reliability_ = self.consensus_.cluster_reliability_
         return self
 
     def _consensus(self) -> BaseConsensus:

@@ -255,8 +255,9 @@ class _Source:
         self.sparse = sp.issparse(features.X)
         self.X = features.X.tocsc() if self.sparse else features.X
         largest = float(np.abs(features.X.data if self.sparse else features.X).max(initial=0.0))
-        # Fourth powers of distances are formed: bring extreme units near one, by a power of two.
-        self.scale = 1.0 if 1e-30 < largest < 1e30 or largest == 0 else 2.0 ** -np.frexp(largest)[1]
+        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one, by
+        # a power of two, which changes no digit.
+        self.scale = 2.0 ** -float(np.frexp(largest)[1])
         n = features.n_samples
         if self.sparse and metric in ("correlation", "spearman"):
             ensure_fits(
@@ -268,11 +269,9 @@ class _Source:
     def rows(self, columns: np.ndarray) -> Any:
         Z = self.X[:, columns]
         Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
-        if self.scale != 1.0:
-            Z = Z * self.scale
+        Z *= self.scale
         if self.metric == "diversified":
-            # Distances do not see the mean, but inner products lose digits to it.
-            return Z if self.sparse else Z - Z.mean(axis=0)
+            return Z
         if self.metric in ("correlation", "spearman"):
             Z = Z.toarray() if self.sparse else Z
             if self.metric == "spearman":

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import splu
 from ._jit import kernel
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
-FACTORS_UP_TO = 4000  # rows; beyond, the factors of a neighbour graph fill in too much
+FACTORS_UP_TO = (1500, 8000)  # rows, the second for few neighbours; beyond, factors fill in too much
 
 
 class Leading(NamedTuple):
@@ -82,7 +82,7 @@ def graph_eigenvectors(
 
     if n <= DENSE_UP_TO or 3 * count >= n:
         return _dense(N.toarray(), count, known)
-    if n <= FACTORS_UP_TO:
+    if n <= FACTORS_UP_TO[0] or (n <= FACTORS_UP_TO[1] and N.nnz <= 12 * n):
         return _inverted(N, count, known, tol, max_products)
     return _filtered(product, n, count, known, tol, max_products)
 
@@ -117,9 +117,7 @@ def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_pr
     n, sigma = N.shape[0], 1.0 + 1e-4
     shifted = (sigma * sp.eye_array(n) - N).tocsc()
     # Positive definite: no pivoting is needed, and an order for symmetric matrices keeps the factors thin.
-    factor = splu(
-        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     found = leading_eigenvectors(factor.solve, n, count, known=known, tol=tol, max_products=max_products)
     return found._replace(values=sigma - 1.0 / found.values)
 

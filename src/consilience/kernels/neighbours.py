@@ -76,6 +76,7 @@ def _blocks(X: Any):
         lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         columns = X.T.tocsc()
     else:
+        X = X - X.mean(axis=0)  # distances do not see the mean, but inner products lose digits to it
         lengths = np.einsum("ij,ij->i", X, X)
     for a in range(0, n, _ROWS):
         b = min(a + _ROWS, n)

@@ -1,0 +1,224 @@
+"""Random kernels on random subspaces: formulas over all pairs, the authors' affinities, and awkward data."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import make_blobs
+
+import consilience as cs
+from consilience.errors import InputError
+from consilience.generate import metric_subspace
+from consilience.generate._metric_subspace import affinity, similarity, spectral_cut
+from consilience.metrics import scores
+
+from ..zoo import same_partition
+
+
+def blobs(seed=0, n=120, d=10, c=3):
+    return make_blobs(n, d, centers=c, cluster_std=1.0, random_state=seed)
+
+
+# Affinities ------------------------------------------------------------------------------------------------
+
+
+def test_printed_kernel_over_all_pairs(seed):
+    X, k, mu = blobs(seed)[0], 7, 0.4
+    d = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    order = np.argsort(d + np.diag(np.full(len(X), np.inf)), axis=1)[:, :k]
+    rho = np.take_along_axis(d, order, axis=1).mean(axis=1)
+    near = np.zeros_like(d, dtype=bool)
+    np.put_along_axis(near, order, True, axis=1)
+    expected = np.exp(-d / (mu * (rho[:, None] + rho + d) / 3)) * (near | near.T)
+    assert np.allclose(affinity(X, k, mu, "exponential").toarray(), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", ["gen_Yeoh02v1_M30_run1", "gen_Yeoh02v1_M30_run2"])
+def test_golden_affinities(shared_dir, case):
+    held = np.load(shared_dir / "golden" / f"{case}.npz")
+    for i in range(3):
+        Z = np.ascontiguousarray(held["X"][:, held["subspaces_1based"][i] - 1])
+        W = affinity(Z, int(held["knn_k"][i]), float(held["mu"][i]), "normal")
+        W.sort_indices()
+        rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+        order = np.lexsort((held[f"affinity{i}_col"], held[f"affinity{i}_row"]))
+        assert np.array_equal(rows, held[f"affinity{i}_row"][order])
+        assert np.array_equal(W.indices, held[f"affinity{i}_col"][order])
+        assert np.allclose(W.data, held[f"affinity{i}_val"][order], rtol=1e-10, atol=0)
+
+
+def test_golden_affinities_of_the_larger_set(shared_dir):
+    """The stored features are single precision, the golden ones double: values agree to that."""
+    held = np.load(shared_dir / "golden" / "gen_MF_M30_run1.npz")
+    X = np.load(shared_dir / "data" / "mf_multiple_features.npz")["X"].astype(float)
+    Z = np.ascontiguousarray(X[:, held["subspaces_1based"][0] - 1])
+    W = affinity(Z, int(held["knn_k"][0]), float(held["mu"][0]), "normal")
+    entries = (held["affinity0_val"], (held["affinity0_row"], held["affinity0_col"]))
+    theirs = sp.csr_array(entries, shape=W.shape)
+    assert W.nnz == theirs.nnz
+    assert np.allclose(W.toarray(), theirs.toarray(), rtol=1e-5, atol=0)
+
+
+def test_equal_objects_are_as_similar_as_can_be():
+    X = np.repeat(blobs(n=12)[0], 10, axis=0)
+    W = affinity(X, 5, 0.5, "exponential")
+    assert np.isfinite(W.data).all()
+    assert W[0, 1] == 1 or W[0, 2] == 1
+    assert W.max() == 1
+    assert np.isfinite(affinity(X, 5, 0.5, "normal").data).all()
+
+
+def test_fixed_similarity_is_cosine_between_neighbours(seed):
+    Z = blobs(seed)[0]
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    W = similarity(Z, 6).tocoo()
+    assert np.allclose(W.data, np.maximum((Z @ Z.T)[W.row, W.col], 0))
+    assert (np.diff(similarity(Z, 6).indptr) >= 6).all()
+
+
+# Spectral clustering of one graph --------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+def test_cut_is_that_of_scikit_learn(seed):
+    X, truth = blobs(seed, n=300, d=4)
+    W = affinity(X, 10, 0.6, "exponential")
+    labels, facts = spectral_cut(W, 3, X, seed=0)
+    theirs = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(W.toarray())
+    assert facts["converged"]
+    assert scores(labels, truth)["ari"] >= scores(theirs, truth)["ari"] - 0.02
+
+
+def test_pieces_are_clusters_and_near_ones_are_joined():
+    X = np.repeat([0.0, 1.0, 50.0, 53.0], 8)[:, None] + np.tile(np.linspace(0, 0.1, 8), 4)[:, None]
+    W = affinity(X, 3, 0.5, "exponential")
+    four, facts = spectral_cut(W, 4, X, seed=0)
+    assert facts["pieces"] == 4
+    assert same_partition(four, np.repeat([0, 1, 2, 3], 8))
+    assert same_partition(spectral_cut(W, 2, X, seed=0)[0], np.repeat([0, 0, 1, 1], 8))
+    five, _ = spectral_cut(W, 5, X, seed=0)
+    assert np.unique(five).size == 5
+    for piece in range(4):  # a cluster never spans two pieces
+        assert (
+            len(set(five[8 * piece : 8 * piece + 8]) & set(np.delete(five, np.s_[8 * piece : 8 * piece + 8])))
+            == 0
+        )
+
+
+# The generator ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["normal", "exponential"])
+def test_members_know_the_clusters(seed, kernel):
+    X, truth = blobs(seed)
+    ens = metric_subspace(X, 12, kernel=kernel, random_state=seed)
+    assert ens.shape == (120, 12)
+    assert ens.n_clusters.max() <= 11
+    assert scores(cs.LWEA(3, theta=1.0).fit_predict(ens), truth)["ari"] > 0.95
+
+
+def test_recipes_say_how():
+    X, _ = blobs()
+    ens = metric_subspace(X, 20, ratio=0.3, random_state=0)
+    for recipe, k in zip(ens.recipes, ens.n_clusters):
+        assert recipe["k"] == k
+        assert len(recipe["features"]) == 3
+        assert 5 <= recipe["n_neighbours"] <= 20
+        assert 0.2 <= recipe["scale"] <= 0.8
+        assert recipe["pieces"] >= 1
+        assert recipe["converged"]
+    drawn = {recipe["n_neighbours"] for recipe in ens.recipes}
+    assert len(drawn) > 5
+    recipe = ens.recipes[3]
+    Z = np.ascontiguousarray(X[:, recipe["features"]])
+    W = affinity(Z, recipe["n_neighbours"], recipe["scale"], recipe["kernel"])
+    again, _ = spectral_cut(W, recipe["k"], Z, seed=recipe["seed"])
+    assert same_partition(again, ens.labels[:, 3])
+
+
+def test_same_seed_same_members_for_any_threads_and_more_leave_the_first():
+    X, _ = blobs()
+    first = metric_subspace(X, 6, random_state=1, n_jobs=1)
+    assert np.array_equal(first.labels, metric_subspace(X, 6, random_state=1, n_jobs=2).labels)
+    assert np.array_equal(first.labels, metric_subspace(X, 9, random_state=1).labels[:, :6])
+    assert not np.array_equal(first.labels, metric_subspace(X, 6, random_state=2).labels)
+
+
+@pytest.mark.parametrize("metric", ["diversified", "cosine", "correlation", "spearman"])
+def test_metrics_on_dense_sparse_and_frames(metric):
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(size=(3, 40)) * (rng.random((3, 40)) < 0.3)
+    truth = np.repeat([0, 1, 2], 20)
+    X = centres[truth] * rng.uniform(0.8, 1.2, (60, 40))
+    dense = metric_subspace(X, 8, metric=metric, random_state=0)
+    sparse = metric_subspace(sp.csr_matrix(X), 8, metric=metric, random_state=0)
+    frame = metric_subspace(
+        pd.DataFrame(X, index=[f"s{i}" for i in range(60)]), 8, metric=metric, random_state=0
+    )
+    assert np.array_equal(dense.labels, frame.labels)
+    assert frame.sample_names[0] == "s0"
+    assert all(same_partition(a, b) for a, b in zip(dense.labels.T, sparse.labels.T))
+    assert scores(cs.LWEA(3).fit_predict(dense), truth)["ari"] > 0.9
+
+
+def test_units_do_not_matter():
+    X, _ = blobs()
+    expected = metric_subspace(X, 4, random_state=0).labels
+    for unit in (2.0**-300, 2.0**40, 2.0**300):
+        assert np.array_equal(metric_subspace(X * unit, 4, random_state=0).labels, expected)
+
+
+def test_spearman_sees_ranks_only():
+    X = np.random.default_rng(0).uniform(1, 2, (40, 30))
+    expected = metric_subspace(X, 3, metric="spearman", random_state=0).labels
+    assert np.array_equal(metric_subspace(X**5, 3, metric="spearman", random_state=0).labels, expected)
+
+
+def test_weights_are_kept():
+    X, _ = blobs(n=40)
+    weights = np.linspace(1, 2, 40)
+    assert np.array_equal(metric_subspace(X, 2, sample_weight=weights, random_state=0).weights, weights)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_few_objects(n):
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    ens = metric_subspace(X, 4, random_state=0)
+    assert ens.n_samples == n
+    assert (ens.n_clusters >= 2).all()
+
+
+def test_repeated_and_constant_rows():
+    X = np.repeat(blobs(n=10)[0], 6, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ens = metric_subspace(X, 5, random_state=0)
+    assert (ens.labels >= 0).all()
+    zero = np.vstack([X, np.zeros((6, X.shape[1]))])
+    assert metric_subspace(zero, 3, metric="cosine", random_state=0).n_samples == 66
+
+
+def test_one_feature():
+    X = np.concatenate([np.linspace(0, 1, 20), np.linspace(5, 6, 20)])[:, None]
+    assert metric_subspace(X, 3, random_state=0).recipes[0]["features"] == [0]
+
+
+def test_refusals():
+    X, _ = blobs(n=30)
+    with pytest.raises(InputError, match=r"neighbours=\(20, 5\): the first is above the second; swap them"):
+        metric_subspace(X, 2, neighbours=(20, 5))
+    with pytest.raises(InputError, match="neighbours=7 is not valid: expected a pair"):
+        metric_subspace(X, 2, neighbours=7)
+    with pytest.raises(
+        InputError, match="kernel='gauss' is not valid: expected one of 'normal', 'exponential'"
+    ):
+        metric_subspace(X, 2, kernel="gauss")
+    with pytest.raises(InputError, match="ratio=0 is not valid"):
+        metric_subspace(X, 2, ratio=0)
+    with pytest.raises(InputError, match="k_max=31 exceeds the 30 objects in X"):
+        metric_subspace(X, 2, k_max=31)

@@ -1,0 +1,76 @@
+"""Neighbours by blocked products: against scikit-learn and against the formulas over all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from consilience.kernels import neighbours
+
+
+def cloud(seed, n=700, d=9):
+    return np.random.default_rng(seed).normal(size=(n, d)) * np.linspace(1, 3, d)
+
+
+@pytest.mark.parametrize("k", [1, 7])
+def test_nearest_are_those_of_scikit_learn(seed, k):
+    X = cloud(seed)
+    index, squares = neighbours.nearest(X, k)
+    distance, expected = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(X).kneighbors(X)
+    assert np.array_equal(index, expected[:, 1:])
+    assert np.allclose(squares, distance[:, 1:] ** 2, rtol=1e-12)
+
+
+def test_blocks_meet_every_pair_once(monkeypatch):
+    X = cloud(0, n=83)
+    expected = neighbours.nearest(X, 5)
+    monkeypatch.setattr(neighbours, "_ROWS", 7)
+    monkeypatch.setattr(neighbours, "_COLUMNS", 11)
+    again = neighbours.nearest(X, 5)
+    assert np.array_equal(again[0], expected[0])
+    assert np.array_equal(again[1], expected[1])
+
+
+def test_sparse_rows_have_the_same_neighbours(seed):
+    X = cloud(seed, n=150)
+    X[np.abs(X) < 1] = 0
+    dense, sparse = neighbours.nearest(X, 6), neighbours.nearest(sp.csr_array(X), 6)
+    assert np.array_equal(dense[0], sparse[0])
+    assert np.allclose(dense[1], sparse[1], rtol=1e-12)
+
+
+def test_equal_rows_have_distance_zero_however_far_from_the_origin():
+    X = np.repeat(1e8 + cloud(0, n=20), 3, axis=0)
+    _, squares = neighbours.nearest(X, 2)
+    assert (squares == 0).all()
+
+
+def test_all_neighbours_of_few_objects():
+    X = np.array([[0.0], [1.0], [3.0]])
+    index, squares = neighbours.nearest(X, 2)
+    assert index.tolist() == [[1, 2], [0, 2], [1, 0]]
+    assert squares.tolist() == [[1, 9], [1, 4], [4, 9]]
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.8])
+def test_most_similar_against_all_pairs(seed, mu):
+    X, k = cloud(seed, n=300), 6
+    _, near = neighbours.nearest(X, k)
+    radius = near.mean(axis=1)
+    index, squares = neighbours.most_similar(X, k, radius, mu)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    s = mu * (radius[:, None] + radius + D) / 3
+    cost = np.log(s) + 0.5 * (D / s) ** 2
+    np.fill_diagonal(cost, np.inf)
+    expected = np.argsort(cost, axis=1)[:, :k]
+    assert np.array_equal(np.sort(index, axis=1), np.sort(expected, axis=1))
+    assert np.allclose(squares, np.take_along_axis(D, index.astype(int), axis=1))
+
+
+def test_graph_keeps_an_edge_listed_at_either_end():
+    index = np.array([[1], [2], [1]], np.int32)
+    values = np.array([[0.5], [0.25], [0.75]])
+    expected = [[0, 0.5, 0], [0.5, 0, 0.75], [0, 0.75, 0]]
+    assert neighbours.symmetric_graph(index, values).toarray().tolist() == expected
