@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -90,6 +91,14 @@ method_option = click.option(
 
 confidence_option = click.option(
     "--confidence", is_flag=True, help="Add a column that says how sure each label is, from 0 to 1."
+)
+
+report_option = click.option(
+    "--report",
+    "report_output",
+    metavar="FILE.html",
+    default=None,
+    help="Also write a page that shows and explains the result; it opens offline.",
 )
 
 
@@ -209,6 +218,43 @@ def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: b
     for given in inputs:
         if given != "-" and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise InputError(f"{path} is the input file itself; give another output file.")
+
+
+def check_report(path: str | None, *others: str) -> None:
+    """Refuse now a page that could not be written later."""
+    if path is None:
+        return
+    from ..errors import need
+    from ..io import check_writable
+
+    if path == "-":
+        raise InputError("--report needs the name of a file, such as report.html.")
+    need("jinja2", "report", "--report")
+    check_writable(path, formats=False)
+    same = [other for other in others if other != "-" and os.path.realpath(other) == os.path.realpath(path)]
+    if same:
+        raise InputError(f"--report {path} would overwrite the file of that name; give the page another one.")
+
+
+def write_report(
+    session: Session, path: str | None, model: Any, X: Any, *, source: str, names: Any, seconds: float
+) -> None:
+    """The page about a result, with the command that made it."""
+    if path is None:
+        return
+    from ..reporting import report
+
+    report(
+        model,
+        X,
+        path=path,
+        source="standard input" if source == "-" else os.path.basename(source),
+        sample_names=names,
+        command=shlex.join(["consilience", *session.arguments]),
+        seconds=seconds,
+        warnings=session.warnings,
+    )
+    session.say(f"wrote a report to {path}")
 
 
 def write_result(

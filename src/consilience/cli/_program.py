@@ -82,6 +82,7 @@ class Program(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         session = Session()
+        session.arguments = args
         code = 1
         try:
             with _shown_warnings(session):

@@ -16,6 +16,7 @@ class Session:
         self.quiet = False
         self.notes: list[str] = []
         self.warnings: list[str] = []
+        self.arguments: list[str] = []  # as given on the command line
 
     def note(self, text: str) -> None:
         """Something the user may want to know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from ._options import (
     GENERATORS,
     build_method,
     check_output,
+    check_report,
     common,
     confidence_option,
     generator_parameters,
@@ -18,9 +20,11 @@ from ._options import (
     output,
     param_option,
     reading,
+    report_option,
     run_generator,
     running,
     source,
+    write_report,
     write_result,
 )
 from ._session import Session
@@ -43,6 +47,7 @@ from ._session import Session
 )
 @output
 @confidence_option
+@report_option
 @click.option(
     "--ensemble", "ensemble_output", metavar="FILE", default=None, help="Also write the base clusterings."
 )
@@ -61,6 +66,7 @@ def command(
     n_clusterings: int | None,
     output: str,
     confidence: bool,
+    report_output: str | None,
     ensemble_output: str | None,
     param: tuple[str, ...],
     generator_param: tuple[str, ...],
@@ -78,7 +84,7 @@ def command(
 
     \b
     Examples:
-      consilience cluster features.csv -k 3 -o labels.csv
+      consilience cluster features.csv -k 3 -o labels.csv --report report.html
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator-param k_max=8 --json
     """
@@ -87,7 +93,9 @@ def command(
     from ..pipeline import ConsensusClustering
     from ..progress import progress_shown
 
+    start = time.perf_counter()
     check_output(output, features, as_json=as_json)
+    check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
         check_output(ensemble_output, features, output, as_json=True, json_instead=False)
     model = ConsensusClustering(
@@ -113,6 +121,15 @@ def command(
         }
         write_result(
             session, output, fitted, table.row_names, confidence=confidence, as_json=as_json, facts=facts
+        )
+        write_report(
+            session,
+            report_output,
+            model,
+            table.values,
+            source=features,
+            names=table.row_names,
+            seconds=time.perf_counter() - start,
         )
 
 

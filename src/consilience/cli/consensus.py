@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from ._options import (
     build_method,
     check_output,
+    check_report,
     common,
     confidence_option,
     method_option,
     output,
     param_option,
     reading,
+    report_option,
     running,
     source,
+    write_report,
     write_result,
 )
 from ._session import Session
@@ -26,6 +31,7 @@ from ._session import Session
 @method_option
 @output
 @confidence_option
+@report_option
 @click.option(
     "-c",
     "--column",
@@ -46,6 +52,7 @@ def command(
     method: str,
     output: str,
     confidence: bool,
+    report_output: str | None,
     columns: tuple[str, ...],
     drop_unseen: bool,
     param: tuple[str, ...],
@@ -70,7 +77,9 @@ def command(
     from ..io import read_labels
     from ..progress import progress_shown
 
+    start = time.perf_counter()
     check_output(output, labels, as_json=as_json)
+    check_report(report_output, labels, output)
     model = build_method(method, n_clusters, param, seed=seed, n_jobs=n_jobs)
     with progress_shown(False if session.quiet else None):
         ensemble = read_labels(
@@ -91,3 +100,5 @@ def command(
             "n_clusterings": ensemble.n_clusterings,
         }
         write_result(session, output, model, names, confidence=confidence, as_json=as_json, facts=facts)
+        seconds = time.perf_counter() - start
+        write_report(session, report_output, model, None, source=labels, names=names, seconds=seconds)

@@ -23,9 +23,11 @@ _LEAST_PER_CLUSTER = 15
 class EmbeddingDisplay:
     """Objects in two dimensions.
 
-    With features, their two principal components. Without, classical scaling of co-association: objects that are
-    often together lie close. That is the principal components of the indicator matrix Y, since Y Y' / m is the
-    co-association, so it is found from distinct objects and base clusters alone.
+    With features, their two principal components. Without, up to three clusters: classical scaling of
+    co-association, so that objects that are often together lie close (the principal components of the indicator
+    matrix Y, since Y Y' / m is the co-association). With more clusters two dimensions cannot hold their distances:
+    every cluster then has a place on a circle, neighbours are alike, and an object lies between the clusters the
+    base clusterings tie it to, spread a little so that equal objects stay visible.
 
     At most ``max_points`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
 
@@ -40,7 +42,7 @@ class EmbeddingDisplay:
     n_samples : int
         Number of objects the points stand for.
     what : str
-        "principal component" or "dimension".
+        "principal component", "dimension" or "circle".
 
     Examples
     --------
@@ -81,7 +83,9 @@ class EmbeddingDisplay:
         check("max_points", max_points, Integer(1))
         rng = np.random.default_rng(random_state)
         index = sample(fitted.labels, fitted.sizes, max_points, rng)
-        if X is None:
+        if X is None and fitted.n_clusters > 3:
+            points, explained, what = around_circle(fitted, index), np.zeros(2), "circle"
+        elif X is None:
             points, explained = scale_coassociation(fitted.signatures)
             points, what = points[fitted.inverse[index]], "dimension"
         else:
@@ -97,6 +101,9 @@ class EmbeddingDisplay:
         )
 
     def axis_names(self) -> list[str]:
+        """What the two axes are; nothing for places on a circle."""
+        if self.what == "circle":
+            return ["", ""]
         return [
             f"{self.what} {i + 1} ({100 * share:.0f}% of the variance)"
             for i, share in enumerate(self.explained)
@@ -204,6 +211,35 @@ def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
     )
     explained = values / total if total > 0 else np.zeros_like(values)
     return _two_columns(centred(vectors)), _two(explained)
+
+
+def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:
+    """Points between the places of the clusters, by affinity; the surest of a cluster in the middle of its spot."""
+    c = fitted.n_clusters
+    angle = np.empty(c)
+    angle[seriate(fitted.between)] = 2 * np.pi * np.arange(c) / c
+    places = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = fitted.affinity(fitted.inverse[index]) @ places
+    labels, sizes = fitted.labels[index], np.bincount(fitted.labels[index], minlength=c)
+    order = np.lexsort((-fitted.confidence[index], labels))
+    rank = np.empty(len(index))
+    rank[order] = np.arange(len(index)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # A sunflower: equal areas, no two points on top of each other.
+    room = 0.8 * np.sin(np.pi / c) * np.sqrt(sizes / sizes.max())
+    radius = room[labels] * np.sqrt((rank + 0.5) / sizes[labels])
+    turn = rank * np.pi * (3 - np.sqrt(5))
+    return points + radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def seriate(similarity: np.ndarray) -> np.ndarray:
+    """A round of the clusters in which each is followed by the most alike of those that are left."""
+    alike = np.nan_to_num(similarity)
+    route, left = [0], set(range(1, len(alike)))
+    while left:
+        here = route[-1]
+        route.append(max(left, key=lambda j: (alike[here, j], -j)))
+        left.remove(route[-1])
+    return np.array(route)
 
 
 def _two_columns(points: np.ndarray) -> np.ndarray:

@@ -26,7 +26,6 @@ from ..ensemble import Compressed, Ensemble
 from ..errors import InputError
 from ..kernels.memory import ensure_fits
 
-_BLOCK = 1 << 14
 _POWER_STEPS = 8
 
 
@@ -78,10 +77,12 @@ class Fitted:
         """(c, c) Eq. (3) for the consensus clusters; the diagonal is their stability (NaN: no pair was seen)."""
         return self.blocks(self.labels, self.n_clusters)
 
-    @property
+    @cached_property
     def stability(self) -> np.ndarray:
-        """(c,) how often the objects of a cluster are together, over the clusterings that saw them."""
-        return np.diagonal(self.between)
+        """(c,) the diagonal of :attr:`between` alone: any number of clusters."""
+        N = np.add.reduceat(self.table, self.signatures.offsets[:-1], axis=0)
+        itself = self._itself(self.labels, self.n_clusters)
+        return _ratio((self.table**2).sum(axis=0) - itself, (N**2).sum(axis=0) - itself)
 
     def cross(self, bins: np.ndarray, b: int) -> np.ndarray:
         """Eq. (1)."""
@@ -95,25 +96,39 @@ class Fitted:
         return (signatures.indicator().T @ Z).toarray()
 
     def blocks(self, bins: np.ndarray, b: int) -> np.ndarray:
-        """Eq. (3), NaN where no pair was seen."""
+        """Eq. (3), NaN where no pair was seen. O(n m + k b^2) time, O((k + b) b) memory."""
+        ensure_fits(16.0 * b * b, what=f"A table of {b} by {b} groups", remedy="use fewer groups")
         T = self.cross(bins, b)
         N = np.add.reduceat(T, self.signatures.offsets[:-1], axis=0)
         together, seen = T.T @ T, N.T @ N
-        sights = (self.signatures.labels >= 0).sum(axis=1)[self.inverse]
-        itself = np.bincount(bins, self.weights * np.minimum(self.weights, 1.0) * sights, minlength=b)
+        itself = self._itself(bins, b)
         together[np.diag_indices(b)] -= itself
         seen[np.diag_indices(b)] -= itself
-        some = seen > 1e-9
-        return np.where(some, np.clip(together / np.where(some, seen, 1.0), 0.0, 1.0), np.nan)
+        return _ratio(together, seen)
+
+    def _itself(self, bins: np.ndarray, b: int) -> np.ndarray:
+        """(b,) what the pairs of objects with themselves add to the diagonal of Eq. (3), above and below."""
+        sights = (self.signatures.labels >= 0).sum(axis=1)[self.inverse]
+        return np.bincount(bins, self.weights * np.minimum(self.weights, 1.0) * sights, minlength=b)
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """(k, c) share of each consensus cluster, as its clustering saw it, that lies in a base cluster."""
+        N = np.add.reduceat(self.table, self.signatures.offsets[:-1], axis=0)
+        owner = np.repeat(np.arange(self.signatures.n_clusterings), self.signatures.n_clusters)
+        return self.table / np.maximum(N[owner], np.finfo(float).tiny)
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """(n,) share of an object's ties that go to its own cluster, whatever the method calls confidence."""
+        return support(self)
 
     def affinity(self, signatures: np.ndarray) -> np.ndarray:
         """(len(signatures), c) how strongly the clusterings tie these distinct objects to each cluster; rows sum to 1.
 
         As in :func:`consilience.consensus._base.memberships`.
         """
-        N = np.add.reduceat(self.table, self.signatures.offsets[:-1], axis=0)
-        owner = np.repeat(np.arange(self.signatures.n_clusterings), self.signatures.n_clusters)
-        share = self.table / np.maximum(N[owner], np.finfo(float).tiny)
+        share = self.shares
         codes = self.signatures.labels[signatures]
         out = np.zeros((len(signatures), self.n_clusters))
         for i, start in enumerate(self.signatures.offsets[:-1]):
@@ -196,11 +211,19 @@ def from_labels(ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
 
 
 def support(fitted: Fitted) -> np.ndarray:
-    """(n,) affinity of every object to its own cluster, in blocks of signatures."""
-    u = fitted.signatures.n_samples
-    out = np.empty(fitted.n_samples)
-    for start in range(0, u, _BLOCK):
-        rows = np.arange(start, min(start + _BLOCK, u))
-        here = np.flatnonzero((fitted.inverse >= start) & (fitted.inverse < start + _BLOCK))
-        out[here] = fitted.affinity(rows)[fitted.inverse[here] - start, fitted.labels[here]]
-    return out
+    """(n,) affinity of every object to its own cluster. O(n m) time for any number of clusters."""
+    own, total = np.zeros(fitted.n_samples), np.zeros(fitted.n_samples)
+    share = fitted.shares
+    sums = share.sum(axis=1)
+    for i, start in enumerate(fitted.signatures.offsets[:-1]):
+        column = fitted.signatures.labels[:, i][fitted.inverse]
+        seen = np.flatnonzero(column >= 0)
+        rows = start + column[seen]
+        own[seen] += share[rows, fitted.labels[seen]]
+        total[seen] += sums[rows]
+    return own / np.maximum(total, np.finfo(float).tiny)
+
+
+def _ratio(together: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    some = seen > 1e-9
+    return np.where(some, np.clip(together / np.where(some, seen, 1.0), 0.0, 1.0), np.nan)
