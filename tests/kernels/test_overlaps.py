@@ -22,7 +22,7 @@ def test_products_with_the_indicator(seed, missing):
     Y = ens.indicator().toarray()
     rng = np.random.default_rng(seed)
     left, right, v = (
-        rng.normal(size=(50, 3)),
+        rng.normal(size=(50, 7)),
         rng.normal(size=(ens.n_total_clusters, 2)),
         rng.uniform(size=50),
     )

@@ -142,27 +142,49 @@ def _overlaps_from(codes, offsets, values, i, out):
 @kernel
 def _gather(labels, offsets, values, out):
     b = values.shape[1]
+    whole = b - b % 4
     for p in range(labels.shape[0]):
-        row = out[p]
-        row[:] = 0.0
-        for i in range(labels.shape[1]):
-            code = labels[p, i]
-            if code >= 0:
-                own = values[offsets[i] + code]
-                for j in range(b):
-                    row[j] += own[j]
+        # Four columns at a time in registers: eigensolvers ask for blocks of four.
+        for j in range(0, whole, 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for i in range(labels.shape[1]):
+                code = labels[p, i]
+                if code >= 0:
+                    r = offsets[i] + code
+                    s0 += values[r, j]
+                    s1 += values[r, j + 1]
+                    s2 += values[r, j + 2]
+                    s3 += values[r, j + 3]
+            out[p, j], out[p, j + 1], out[p, j + 2], out[p, j + 3] = s0, s1, s2, s3
+        for j in range(whole, b):
+            s0 = 0.0
+            for i in range(labels.shape[1]):
+                code = labels[p, i]
+                if code >= 0:
+                    s0 += values[offsets[i] + code, j]
+            out[p, j] = s0
 
 
 @kernel
 def _scatter(labels, offsets, values, k):
     b = values.shape[1]
+    whole = b - b % 4
     out = np.zeros((k, b))
     for p in range(labels.shape[0]):
-        row = values[p]
-        for i in range(labels.shape[1]):
-            code = labels[p, i]
-            if code >= 0:
-                own = out[offsets[i] + code]
-                for j in range(b):
-                    own[j] += row[j]
+        for j in range(0, whole, 4):
+            v0, v1, v2, v3 = values[p, j], values[p, j + 1], values[p, j + 2], values[p, j + 3]
+            for i in range(labels.shape[1]):
+                code = labels[p, i]
+                if code >= 0:
+                    r = offsets[i] + code
+                    out[r, j] += v0
+                    out[r, j + 1] += v1
+                    out[r, j + 2] += v2
+                    out[r, j + 3] += v3
+        for j in range(whole, b):
+            v0 = values[p, j]
+            for i in range(labels.shape[1]):
+                code = labels[p, i]
+                if code >= 0:
+                    out[offsets[i] + code, j] += v0
     return out

@@ -1,0 +1,220 @@
+"""MDEC: making members against a plain loop, the consensus functions on large ensembles, and eigensolvers.
+
+    python -m benchmarks.bench_mdec                  everything
+    python -m benchmarks.bench_mdec members          only rows whose case starts with this word
+
+members    All of ours (subspaces, neighbours, kernels, eigenvectors, k-means) for 100 members on Multiple Features
+           (2,000 x 649) and 20 on USPS (11,000 x 256), against scikit-learn's SpectralClustering on the same
+           affinities, handed over ready-made, with the same numbers of clusters. The loop runs on every 10th (5th)
+           member and its time is scaled to all. Both may use all cores.
+consensus  LWEA, LWSC and LWGP on 20,000 objects x 100 clusterings (letter recognition).
+million    LWGP on 1,000,000 x 100 synthetic labels: 20 planted clusters, members of 10 to 30, one label in
+           five scrambled, so that all rows differ.
+solver     20 and 90 leading eigenvectors of member graphs: ours (factors or polynomials) against ARPACK,
+           CPU seconds of one thread.
+
+NMI is by the larger entropy. CPU seconds are given beside elapsed ones: on a shared machine they are the fairer figure. Data: beside the checkout
+(CONSILIENCE_SHARED, or ../shared), else synthetic ones of the same shape.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from ._measure import SHARED, alone, table
+
+HEADS = (
+    "case",
+    "objects",
+    "seconds",
+    "CPU",
+    "theirs",
+    "their CPU",
+    "speed-up",
+    "CPU ratio",
+    "peak GB",
+    "NMI",
+)
+
+
+def features(name: str, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    file = SHARED / "data" / f"{name}.npz"
+    if file.is_file():
+        with np.load(file) as held:
+            return held["X"], held["y"]
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(*shape, centers=10, cluster_std=8.0, random_state=0)
+
+
+def clocks() -> np.ndarray:
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def members(name: str, n: int, d: int, m: int, step: int) -> dict:
+    """Our members, then the plain loop on every ``step``-th of them."""
+    import warnings
+
+    from sklearn.cluster import SpectralClustering
+
+    import consilience as cs
+    from consilience.generate._metric_subspace import affinity
+
+    X, y = features(name, (n, d))
+    cs.generate.metric_subspace(X[:300], 2, random_state=0)  # compiled before the clock starts
+    start = clocks()
+    ensemble = cs.generate.metric_subspace(X, m, random_state=0)
+    ours = clocks() - start
+    picked = ensemble.recipes[::step]
+    loop, theirs = np.zeros(2), []
+    for recipe in picked:
+        Z = np.ascontiguousarray(X[:, recipe["features"]], dtype=np.float64)
+        W = affinity(Z, recipe["n_neighbours"], recipe["scale"], recipe["kernel"])
+        start = clocks()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = SpectralClustering(recipe["k"], affinity="precomputed", random_state=0).fit(W)
+        loop += clocks() - start
+        theirs.append(model.labels_)
+    loop *= m / len(picked)
+    base = [cs.metrics.scores(labels, y)["nmi_max"] for labels in ensemble.labels[:, ::step].T]
+    other = [cs.metrics.scores(labels, y)["nmi_max"] for labels in theirs]
+    return {
+        "case": f"members: {m} of {name}",
+        "objects": X.shape[0],
+        "seconds": ours[0],
+        "CPU": ours[1],
+        "theirs": loop[0],
+        "their CPU": loop[1],
+        "speed-up": loop[0] / ours[0],
+        "CPU ratio": loop[1] / ours[1],
+        "NMI": f"{np.mean(base):.3f} (theirs {np.mean(other):.3f})",
+    }
+
+
+def consensus(method: str) -> dict:
+    import consilience as cs
+
+    file = SHARED / "data" / "pool_lr.npz"
+    if file.is_file():
+        with np.load(file) as held:
+            labels, y = held["labels"], held["y"]
+    else:
+        labels, y = synthetic(20_000, 100)
+    options: dict[str, Any] = {} if method == "LWEA" else {"random_state": 0}
+    make = getattr(cs, method)
+    make(2, **options).fit(labels[:200, :5])
+    start = clocks()
+    model = make(np.unique(y).size, theta=0.4, **options).fit(labels)
+    used = clocks() - start
+    return {
+        "case": f"consensus: {method}, 100 clusterings ({model.signatures_.n_samples} distinct)",
+        "objects": labels.shape[0],
+        "seconds": used[0],
+        "CPU": used[1],
+        "NMI": f"{cs.metrics.scores(model.labels_, y)['nmi_max']:.3f}",
+    }
+
+
+def synthetic(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 20, n)
+    labels = np.empty((n, m), np.int16)
+    for i in range(m):
+        k = int(rng.integers(10, 31))
+        own = rng.integers(0, k, 20)[truth]
+        scrambled = rng.random(n) < 0.2
+        own[scrambled] = rng.integers(0, k, int(scrambled.sum()))
+        labels[:, i] = own
+    return labels, truth
+
+
+def million(n: int = 1_000_000) -> dict:
+    import consilience as cs
+
+    small, _ = synthetic(500, 5)
+    cs.LWGP(2, random_state=0).fit(small)
+    labels, truth = synthetic(n, 100)
+    start = clocks()
+    model = cs.LWGP(20, random_state=0).fit(labels)
+    used = clocks() - start
+    return {
+        "case": f"million: LWGP, 100 clusterings ({model.signatures_.n_samples} distinct)",
+        "objects": n,
+        "seconds": used[0],
+        "CPU": used[1],
+        "NMI": f"{cs.metrics.scores(model.labels_, truth)['nmi_max']:.3f}",
+    }
+
+
+def solver(n: int, k: int, mu: float, count: int) -> dict:
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.linalg import eigsh
+
+    from consilience.generate._metric_subspace import affinity
+    from consilience.kernels.krylov import graph_eigenvectors
+    from consilience.kernels.parallel import blas_threads
+
+    X = features("usps11000", (11_000, 256))[0][:n].astype(float)
+    with blas_threads(1):
+        W = affinity(np.ascontiguousarray(X[:, ::2]), k, mu)
+        degree = np.asarray(W.sum(axis=1)).ravel()
+        root = sp.diags_array(degree**-0.5)
+        N = sp.csr_array(root @ W @ root)
+        pieces, piece = connected_components(N)
+        known = np.zeros((n, pieces))
+        known[np.arange(n), piece] = np.sqrt(degree)
+        known /= np.linalg.norm(known, axis=0)
+        graph_eigenvectors(N, 2, known=known)
+        start = clocks()
+        found = graph_eigenvectors(N, count, known=known)
+        ours = clocks() - start
+        start = clocks()
+        values, _ = eigsh(N, count + pieces, which="LA", tol=1e-5, v0=np.ones(n))
+        theirs = clocks() - start
+    gap = float(np.abs(np.sort(values)[::-1][pieces:] - found.values).max())
+    return {
+        "case": f"solver: {count} vectors, k={k}, mu={mu} (values differ by {gap:.0e})",
+        "objects": n,
+        "seconds": ours[0],
+        "CPU": ours[1],
+        "theirs": theirs[0],
+        "their CPU": theirs[1],
+        "speed-up": theirs[0] / ours[0],
+        "CPU ratio": theirs[1] / ours[1],
+    }
+
+
+PLAN: dict[str, list[tuple]] = {
+    "members": [
+        (members, "mf_multiple_features", 2000, 649, 100, 10),
+        (members, "usps11000", 11_000, 256, 20, 5),
+    ],
+    "consensus": [(consensus, "LWEA"), (consensus, "LWSC"), (consensus, "LWGP")],
+    "million": [(million,)],
+    "solver": [
+        (solver, n, k, mu, c) for n in (1400, 11_000) for k, mu in ((7, 0.3), (15, 0.6)) for c in (20, 90)
+    ],
+}
+
+
+def run(only: str = "") -> list[dict]:
+    """One row per case, each in a process of its own."""
+    rows = []
+    for group, tasks in PLAN.items():
+        if not group.startswith(only):
+            continue
+        for call, *arguments in tasks:
+            _, held, row = alone(call, *arguments)
+            row["peak GB"] = held / 1e9
+            rows.append({head: row.get(head, "") for head in HEADS})
+    return rows
+
+
+if __name__ == "__main__":
+    print(table(run(sys.argv[1] if len(sys.argv) > 1 else "")))
