@@ -95,6 +95,12 @@ def test_unknown_and_unreadable_protocols(tmp_path):
 def test_restricting_names_rows_or_files():
     protocol = load_protocol("bundled")
     assert [s.name for s in protocol.restricted(["IRIS", "sklearn:wine"]).sets] == ["iris", "wine"]
+    sccabg = load_protocol("sccabg")
+    assert [s.data for s in sccabg.restricted(["ALLAML"]).sets] == [
+        "pool_allaml"
+    ]  # the row, not the file allaml
+    assert [m.name for m in load_protocol("spce").restricted(methods=["SPCE"]).methods] == ["SPCE"]
+    assert [s.name for s in sccabg.restricted(["allaml", "tox171"]).sets] == ["ALLAML", "TOX"]
     with pytest.raises(InputError, match="'iriss' is not in the protocol 'bundled'"):
         protocol.restricted(["iriss"])
 

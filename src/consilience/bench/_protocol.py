@@ -149,7 +149,7 @@ class Protocol:
 
     def has(self, what: str, name: str) -> bool:
         """Whether one of its ``"sets"`` or ``"methods"`` goes by that name."""
-        return any(name.lower() in _names(item) for item in getattr(self, what))
+        return bool(_called(getattr(self, what), name))
 
     def restricted(
         self, sets: list[str] | None = None, methods: list[str] | None = None, repetitions: int | None = None
@@ -438,22 +438,24 @@ def _printed(raw: dict, measures: set[str], where: str) -> dict:
     return out
 
 
-def _names(item: Any) -> set[str]:
-    """What a set or a method goes by: its row, and its file or class."""
-    return {item.name.lower(), (item.data if isinstance(item, DataSet) else item.method).lower()}
+def _called(items: tuple, name: str) -> list[int]:
+    """Positions of the sets or methods of that name; where no row has it, of those whose file or class has it."""
+    low = name.lower()
+    rows = [i for i, item in enumerate(items) if item.name.lower() == low]
+    inner = [item.data if isinstance(item, DataSet) else item.method for item in items]
+    return rows or [i for i, text in enumerate(inner) if text.lower() == low]
 
 
 def _pick(items: tuple, wanted: list[str] | None, what: str, where: str) -> tuple:
     if not wanted:
         return items
-    unknown = [name for name in wanted if not any(name.lower() in _names(item) for item in items)]
-    if unknown:
+    if unknown := [name for name in wanted if not _called(items, name)]:
         raise InputError(
             f"{what} {listed(map(repr, unknown))} is not in the protocol {where!r}: choose from "
             f"{listed((item.name for item in items), 40)}."
         )
-    low = {name.lower() for name in wanted}
-    return tuple(item for item in items if _names(item) & low)
+    chosen = {i for name in wanted for i in _called(items, name)}
+    return tuple(item for i, item in enumerate(items) if i in chosen)
 
 
 def _plain(name: str) -> bool:

@@ -215,7 +215,8 @@ class _Worker:
         self.limit: float | None = None
         self.memory: int | None = None
         self.ready = False  # its libraries are loaded: only then does time count
-        threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, args=(answers,), daemon=True)
+        self.listener.start()
 
     def _listen(self, answers: queue.Queue) -> None:
         assert self.process.stdout is not None
@@ -246,6 +247,7 @@ class _Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
+        self.listener.join(5)  # it ends with the pipe
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError, ValueError):
                 pipe.close()  # type: ignore[union-attr]

@@ -32,7 +32,7 @@ class Records:
     damaged: int = 0
 
     def of(self, kind: str) -> Iterator[dict]:
-        """The records of one kind: ``"cell"``, ``"ensemble"`` or ``"run"``."""
+        """The records of one kind: ``"cell"``, ``"base"`` (clusterings made) or ``"run"``."""
         return (record for record in self.records if record.get("kind") == kind)
 
 
