@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench reproduce clean
+.PHONY: help demo test lint types bench browser reproduce clean
 
 help:
 	@echo "make demo    cluster a bundled data set by consensus and show the scores"
@@ -21,7 +21,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[report]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
@@ -36,8 +36,21 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# The page is tested in a real browser: CHROMIUM=/path/to/one, the one that is installed, or, as root on Debian, one
+# installed now. It is tried once; where there is none, those tests are skipped and say so.
+export CHROMIUM
+browser: $(VENV)/.dev
+	@found="$$(for name in $${CHROMIUM:-chromium chromium-browser google-chrome google-chrome-stable chrome}; do command -v "$$name" && break; done)"; \
+	if [ -z "$$found" ] && [ -z "$$CHROMIUM" ] && [ ! -e $(VENV)/.browser ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "browser tests: installing Chromium"; touch $(VENV)/.browser; \
+		{ apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >$(VENV)/browser.log 2>&1 </dev/null; \
+		found="$$(command -v chromium)"; \
+	fi; \
+	if [ -n "$$found" ]; then echo "browser tests: $$found"; \
+	else echo "browser tests: skipped, no Chromium here (install one, or make test CHROMIUM=/path/to/chromium)"; fi
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

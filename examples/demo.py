@@ -1,4 +1,4 @@
-"""Cluster handwritten digits by consensus, compare with the base clusterings, write the labels to a file.
+"""Cluster handwritten digits by consensus, compare with the base clusterings, write the labels and a report.
 
 The data set (1797 images of digits, 64 pixels) comes with scikit-learn. Nothing here uses the true digits
 until the scores are printed.
@@ -32,6 +32,8 @@ def main() -> None:
     doubtful = (model.confidence_ < 0.5).sum()
     print(f"\n{doubtful} images are doubtful (confidence below 0.5).")
     print(f"Labels and confidence of every image: {OUT / 'labels.csv'}")
+    page = cs.report(model, X, path=OUT / "report.html", truth=digits, source="handwritten digits")
+    print(f"The whole story, in your browser: {page.path.resolve().as_uri()}")
 
 
 if __name__ == "__main__":
