@@ -24,7 +24,9 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("generator", ["kmeans", "random_k", "random_features", "bagging", "spectral"])
+@pytest.mark.parametrize(
+    "generator", ["kmeans", "random_k", "random_features", "metric_subspace", "bagging", "spectral"]
+)
 def test_every_generator_by_name(generator):
     model = cs.ConsensusClustering(generator, n_clusters=4, n_clusterings=30, random_state=0).fit(BLOBS)
     assert np.unique(model.labels_).size == 4

@@ -20,7 +20,7 @@ from .validation import N_JOBS, Integer, RandomState, check_all, check_weights
 __all__ = ["ConsensusClustering"]
 
 #: Generators that need only X, the number of members and (maybe) k.
-GENERATORS = ("kmeans", "random_k", "random_features", "bagging", "spectral")
+GENERATORS = ("kmeans", "random_k", "random_features", "metric_subspace", "bagging", "spectral")
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -30,8 +30,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     ----------
     generator : str, callable or list of clusterers
         How base clusterings are made: the name of a function of :mod:`consilience.generate`
-        (``"random_k"``, ``"kmeans"``, ``"random_features"``, ``"bagging"``, ``"spectral"``), a callable
-        ``(X, random_state=...) -> Ensemble`` or labels, or a list of scikit-learn clusterers.
+        (``"random_k"``, ``"kmeans"``, ``"random_features"``, ``"metric_subspace"``, ``"bagging"``, ``"spectral"``),
+        a callable ``(X, random_state=...) -> Ensemble`` or labels, or a list of scikit-learn clusterers.
     consensus : str or consensus estimator
         Name of a method (``consilience methods`` lists them) or an instance, which is cloned;
         ``n_clusters`` is set here.
@@ -146,7 +146,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             options: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
             if generator != "spectral":
                 options |= {"n_clusterings": self.n_clusterings, "sample_weight": sample_weight}
-            if generator == "random_k":
+            if generator in ("random_k", "metric_subspace"):
                 # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
                 top = max(isqrt(features.n_samples), self.n_clusters)
                 k_max = min(top, features.distinct_rows(top))

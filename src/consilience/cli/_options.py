@@ -17,7 +17,7 @@ from ._session import Session
 Command = Callable[..., Any]
 
 #: Generators by their command-line name; each is the function of that name in ``consilience.generate``.
-GENERATORS = ("kmeans", "random-k", "random-features", "spectral", "bagging")
+GENERATORS = ("kmeans", "random-k", "random-features", "metric-subspace", "spectral", "bagging")
 
 
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
