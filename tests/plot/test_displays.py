@@ -1,0 +1,355 @@
+"""The numbers behind the displays against brute force, and that every display draws."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import InputError
+from consilience.plot._coassociation import cell_counts
+from consilience.plot._embedding import sample, scale_coassociation, seriate
+from consilience.plot._fitted import from_labels, read
+from consilience.plot._history import needs_log, read_terms
+
+
+def some_labels(rng, n=60, m=7, missing=0.2):
+    """Noisy copies of three groups, with gaps."""
+    groups = np.arange(n) % 3
+    labels = np.where(rng.random((n, m)) < 0.7, groups[:, None], rng.integers(0, 5, (n, m)))
+    labels[rng.random((n, m)) < missing] = -1
+    labels[:, 0] = groups  # every object is seen at least once
+    return labels
+
+
+@pytest.fixture
+def ensemble(seed):
+    return cs.Ensemble(some_labels(np.random.default_rng(seed)), sample_names=[f"s{i}" for i in range(60)])
+
+
+@pytest.fixture
+def model(ensemble):
+    return cs.EvidenceAccumulation(n_clusters=4).fit(ensemble)
+
+
+def brute_blocks(labels, bins, b):
+    """Eq. (3) by looping over pairs of different objects."""
+    together, seen = np.zeros((b, b)), np.zeros((b, b))
+    for p in range(len(labels)):
+        for q in range(len(labels)):
+            if p != q:
+                both = (labels[p] >= 0) & (labels[q] >= 0)
+                together[bins[p], bins[q]] += (both & (labels[p] == labels[q])).sum()
+                seen[bins[p], bins[q]] += both.sum()
+    return np.where(seen > 0, together / np.maximum(seen, 1), np.nan)
+
+
+def test_blocks_are_mean_coassociation(ensemble, seed):
+    bins = np.random.default_rng(seed).integers(0, 5, 60)
+    fitted = from_labels(ensemble, bins)
+    np.testing.assert_allclose(fitted.blocks(bins, 5), brute_blocks(ensemble.labels, bins, 5), atol=1e-12)
+
+
+def test_stability_is_that_of_the_metrics(ensemble, model):
+    fitted = read(model)
+    expected = cs.metrics.cluster_stability(model.labels_, ensemble)
+    np.testing.assert_allclose(fitted.stability, expected, atol=1e-12)
+    np.testing.assert_allclose(np.diagonal(fitted.between), expected, atol=1e-12)
+
+
+def test_weights_count_as_copies(seed):
+    rng = np.random.default_rng(seed)
+    labels = some_labels(rng, n=30, missing=0.1)
+    copies = rng.integers(1, 4, 30)
+    weighted = cs.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=copies)
+    repeated = from_labels(np.repeat(labels, copies, axis=0), np.repeat(weighted.labels_, copies))
+    np.testing.assert_allclose(read(weighted).between, repeated.between, atol=1e-9)
+
+
+def test_support_is_the_confidence_of_methods_without_their_own(model):
+    np.testing.assert_allclose(read(model).support, model.confidence_, atol=1e-12)
+    rows = read(model).affinity(np.arange(model.signatures_.n_samples))
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    own = rows[model.signatures_.inverse, model.labels_]
+    np.testing.assert_allclose(own, model.confidence_, atol=1e-12)
+
+
+# Co-association --------------------------------------------------------------------------------------------
+
+
+def test_small_heat_map_is_the_matrix_itself(ensemble, model):
+    display = cs.plot.CoassociationDisplay.from_estimator(model)
+    A = ensemble.coassociation()[np.ix_(display.order, display.order)]
+    counts = ensemble.cooccurrence_counts()[np.ix_(display.order, display.order)]
+    np.testing.assert_allclose(display.values[counts > 0], A[counts > 0], atol=1e-12)
+    assert np.isnan(display.values[counts == 0]).all()
+    assert (np.diff(display.cell_cluster) >= 0).all()
+    np.testing.assert_array_equal(model.labels_[display.order], display.cell_cluster)
+
+
+def test_order_puts_parts_of_a_cluster_side_by_side():
+    """One consensus cluster of two parts that are never together: each part must be one run."""
+    halves = np.tile([0, 1], 20)
+    display = cs.plot.CoassociationDisplay.from_ensemble(
+        [halves, np.zeros(40, int), halves], np.zeros(40, int)
+    )
+    assert np.abs(np.diff(halves[display.order])).sum() == 1
+
+
+def test_large_heat_map_needs_no_square_memory():
+    rng = np.random.default_rng(0)
+    n = 50_000
+    truth = rng.integers(0, 8, n)
+    labels = np.column_stack([np.where(rng.random(n) < 0.9, truth, rng.integers(0, 8, n)) for _ in range(8)])
+    ensemble = cs.Ensemble(labels)
+    ensemble.compress()
+    tracemalloc.start()
+    display = cs.plot.CoassociationDisplay.from_ensemble(ensemble, truth, max_cells=100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6  # 8 n^2 would be 20 GB
+    assert len(display.values) <= 100
+    assert display.cell_size.sum() == n
+    assert np.unique(display.cell_cluster).size == 8
+    inside = display.cell_cluster[:, None] == display.cell_cluster
+    assert display.values[inside].mean() > 0.7 > 0.2 > display.values[~inside].mean()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"), [([3, 2], 10), ([1000, 1, 1], 50), ([70, 20, 10], 30), ([1] * 40, 40)]
+)
+def test_cells_cover_every_cluster(sizes, most):
+    sizes = np.array(sizes)
+    cells = cell_counts(sizes, most)
+    assert (cells >= 1).all()
+    assert (cells <= sizes).all()
+    assert cells.sum() <= most or sizes.sum() <= most
+
+
+def test_more_clusters_than_cells_still_gives_a_picture():
+    display = cs.plot.CoassociationDisplay.from_ensemble([np.arange(50)] * 2, np.arange(50), max_cells=10)
+    assert display.values.shape == (10, 10)
+    assert display.cell_size.sum() == 50
+
+
+# Agreement -------------------------------------------------------------------------------------------------
+
+
+def test_agreement_is_that_of_the_metrics(ensemble, model):
+    display = cs.plot.AgreementDisplay.from_estimator(model)
+    for i in range(ensemble.n_clusterings):
+        base = ensemble.labels[:, i]
+        assert display.nmi[i] == pytest.approx(cs.metrics.nmi(base, model.labels_, missing="ignore"))
+        assert display.ari[i] == pytest.approx(cs.metrics.ari(base, model.labels_, missing="ignore"))
+        table = display.table[display.offsets[i] : display.offsets[i + 1]]
+        expected = [[((base == a) & (model.labels_ == b)).sum() for b in range(4)] for a in range(len(table))]
+        np.testing.assert_array_equal(table, expected)
+
+
+def test_alluvial_loses_nobody(model):
+    display = cs.plot.AlluvialDisplay.from_estimator(model, max_clusters=3)
+    assert display.stages[-1] == "consensus"
+    for flow, left, right in zip(display.flows, display.nodes, display.nodes[1:]):
+        np.testing.assert_allclose(flow.sum(axis=1), left)
+        np.testing.assert_allclose(flow.sum(axis=0), right)
+        assert flow.sum() == pytest.approx(60)
+    assert any("smaller" in name for names in display.node_names for name in names)
+    assert any("not seen" in names for names in display.node_names)
+
+
+def test_unknown_clustering_is_refused(model):
+    with pytest.raises(InputError, match="no clustering 7: they are counted from 0 to 6"):
+        cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[7])
+    with pytest.raises(InputError, match="clustering=9 is not valid"):
+        cs.plot.AgreementDisplay.from_estimator(model).plot(clustering=9)
+
+
+def test_weights_are_read_from_whatever_the_method_learned(model):
+    with pytest.raises(InputError, match="EvidenceAccumulation learns no weights"):
+        cs.plot.WeightsDisplay.from_estimator(model)
+    model.clustering_weights_ = np.arange(7.0)
+    assert cs.plot.WeightsDisplay.from_estimator(model).weights.tolist() == list(range(7))
+    del model.clustering_weights_
+    model.cluster_reliability_ = np.full(model.signatures_.n_total_clusters, 0.25)
+    np.testing.assert_allclose(cs.plot.WeightsDisplay.from_estimator(model).weights, 0.25)
+
+
+# Confidence and history ------------------------------------------------------------------------------------
+
+
+def test_confidence_counts_everyone_once(model):
+    model.confidence_ = np.linspace(0, 1, 60)
+    display = cs.plot.ConfidenceDisplay.from_estimator(model, bins=10)
+    np.testing.assert_array_equal(display.sizes, np.bincount(model.labels_))
+    np.testing.assert_array_equal(display.counts.sum(axis=0), np.histogram(model.confidence_, 10, (0, 1))[0])
+    assert display.quartiles[0, 1] == pytest.approx(np.median(model.confidence_[model.labels_ == 0]))
+
+
+def test_history_of_numbers_and_of_dicts():
+    assert read_terms([3, 2.5])["objective"].tolist() == [3, 2.5]
+    terms = read_terms([{"loss": 1, "note": "x"}, {"loss": np.float32(2), "rank": True}, {"loss": None}])
+    assert list(terms) == ["loss", "rank"]
+    np.testing.assert_array_equal(terms["loss"], [1, 2, np.nan])
+    assert not read_terms([])
+    assert needs_log(np.array([1, 1e4]))
+    assert not needs_log(np.array([-1, 1e4]))
+
+
+def test_history_says_when_there_is_none(model):
+    with pytest.raises(InputError, match="EvidenceAccumulation keeps no history"):
+        cs.plot.HistoryDisplay.from_estimator(model)
+    with pytest.raises(InputError, match="EvidenceAccumulation is not self-paced"):
+        cs.plot.PacingDisplay.from_estimator(model)
+    model.history_ = [1.0, 0.5]
+    with pytest.raises(InputError, match="has no 'loss'; it has objective"):
+        cs.plot.HistoryDisplay.from_estimator(model).plot(terms="loss")
+
+
+def test_pacing_from_pairs_and_from_edges(model):
+    # Half of the 60 x 60 pairs, then all of them: the pace term is -lambda times their number.
+    model.history_ = [{"lambda": 2.0, "pace": -2.0 * 1800}, {"lambda": 4.0, "pace": -4.0 * 3600}] * 1
+    display = cs.plot.PacingDisplay.from_estimator(model)
+    assert display.share.tolist() == [0.5, 1.0]
+    assert display.stage.tolist() == [1, 2]
+    assert display.what == "pairs of objects"
+    model.history_ = [{"mean_W": 0.25}, {"mean_W": 1.0}]
+    assert cs.plot.PacingDisplay.from_estimator(model).share.tolist() == [0.25, 1.0]
+
+
+# Embedding and comparison ----------------------------------------------------------------------------------
+
+
+def test_scaling_is_that_of_coassociation(seed):
+    """Without gaps, inner products of all dimensions are the doubly centred co-association; two are its best part."""
+    labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
+    ensemble = cs.Ensemble(labels)
+    signatures = ensemble.compress()
+    points, explained = scale_coassociation(signatures)
+    centre = np.eye(40) - 1 / 40
+    B = centre @ ensemble.coassociation() @ centre * ensemble.n_clusterings
+    values = np.sort(np.linalg.eigvalsh(B))[::-1]
+    np.testing.assert_allclose(explained, values[:2] / values.sum(), atol=1e-9)
+    np.testing.assert_allclose(
+        np.sort((points[signatures.inverse] ** 2).sum(axis=0))[::-1], values[:2], atol=1e-8
+    )
+
+
+def test_features_give_principal_components(model, seed):
+    from sklearn.decomposition import PCA
+
+    X = np.random.default_rng(seed).normal(size=(60, 5))
+    display = cs.plot.EmbeddingDisplay.from_estimator(model, X)
+    np.testing.assert_allclose(np.abs(display.points), np.abs(PCA(2).fit_transform(X)), atol=1e-8)
+    assert "principal component 1" in display.axis_names()[0]
+    one = cs.plot.EmbeddingDisplay.from_estimator(model, X[:, :1])
+    assert one.points.shape == (60, 2)
+    with pytest.raises(InputError, match="X has 59 rows for the 60 objects"):
+        cs.plot.EmbeddingDisplay.from_estimator(model, X[:-1])
+
+
+def test_circle_keeps_sure_objects_at_their_cluster():
+    truth = np.repeat(np.arange(6), 10)
+    display = cs.plot.EmbeddingDisplay.from_ensemble([truth] * 3, truth)
+    assert display.what == "circle"
+    middles = np.array([display.points[truth == j].mean(axis=0) for j in range(6)])
+    distance = np.linalg.norm(display.points[:, None] - middles, axis=2)
+    np.testing.assert_array_equal(distance.argmin(axis=1), truth)
+    assert len(np.unique(display.points.round(6), axis=0)) == 60
+
+
+def test_seriation_visits_all_and_likes_neighbours():
+    similarity = np.array([[1, 0.1, 0.9, 0], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0, 0.8, 0.1, 1]])
+    assert seriate(similarity).tolist() == [0, 2, 1, 3]
+
+
+def test_sample_is_in_proportion_but_leaves_nobody_out(seed):
+    labels = np.repeat([0, 1, 2], [9000, 990, 10])
+    index = sample(labels, np.bincount(labels), 500, np.random.default_rng(seed))
+    shown = np.bincount(labels[index])
+    assert shown[2] == 10
+    assert 400 < shown[0] <= 460
+    assert (np.diff(index) > 0).all()
+
+
+def test_comparison(ensemble, model):
+    other = cs.EvidenceAccumulation(n_clusters=3).fit(ensemble)
+    truth = np.arange(60) % 3
+    display = cs.plot.ComparisonDisplay.from_estimators([model, other], truth=truth)
+    assert display.names == ["EvidenceAccumulation 1", "EvidenceAccumulation 2"]
+    assert display.ari[0, 1] == pytest.approx(cs.metrics.ari(model.labels_, other.labels_))
+    assert display.scores["EvidenceAccumulation 2"]["acc"] == pytest.approx(
+        cs.metrics.accuracy(other.labels_, truth)
+    )
+    with pytest.raises(InputError, match="different numbers of objects"):
+        cs.plot.ComparisonDisplay.from_estimators([model, cs.EvidenceAccumulation(2).fit([[0, 0, 1]])])
+
+
+# Doors and drawing -----------------------------------------------------------------------------------------
+
+
+def test_doors_say_what_they_expect(ensemble):
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        cs.plot.ConfidenceDisplay.from_estimator(cs.EvidenceAccumulation(2))
+    with pytest.raises(InputError, match=r"KMeans is not a fitted consensus method.*from_ensemble"):
+        cs.plot.ConfidenceDisplay.from_estimator(KMeans(2, n_init=1).fit(np.arange(10.0)[:, None]))
+    with pytest.raises(InputError, match=r"labels has shape \(3,\) for the 60 objects"):
+        cs.plot.CoassociationDisplay.from_ensemble(ensemble, [0, 1, 2])
+
+
+def test_a_pipeline_is_read_like_its_method():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    pipeline = cs.ConsensusClustering(n_clusters=3, n_clusterings=5, random_state=0).fit(X)
+    a = cs.plot.CoassociationDisplay.from_estimator(pipeline).values
+    np.testing.assert_array_equal(a, cs.plot.CoassociationDisplay.from_estimator(pipeline.consensus_).values)
+
+
+@pytest.fixture(scope="module")
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_every_display_draws_into_the_axes_given(model, pyplot):
+    model.history_ = [{"objective": 2.0, "mean_W": 0.5}, {"objective": 1.0, "mean_W": 1.0}]
+    model.clustering_weights_ = np.ones(7)
+    drawn = set()
+    for name in cs.plot.__all__:
+        cls = getattr(cs.plot, name)
+        display = cls.from_estimators([model]) if name == "ComparisonDisplay" else cls.from_estimator(model)
+        figure, ax = pyplot.subplots()
+        assert display.plot(ax) is display
+        assert display.ax_ is ax
+        assert ax.has_data() or ax.images or ax.collections, name
+        assert display.plot().figure_ is not figure
+        display.figure_.canvas.draw()
+        drawn.add(name)
+        pyplot.close("all")
+    assert len(drawn) == 9
+
+
+def test_embedding_draws_by_confidence_and_by_nothing_else(model, pyplot):
+    display = cs.plot.EmbeddingDisplay.from_estimator(model)
+    display.plot(by="confidence")
+    with pytest.raises(InputError, match="by='age' is not valid"):
+        display.plot(by="age")
+
+
+def test_numbers_need_no_plotting_library():
+    code = (
+        "import sys, consilience as cs; m = cs.EvidenceAccumulation(2).fit([[0,0,1,1],[0,1,1,1]]); "
+        "cs.plot.CoassociationDisplay.from_estimator(m); cs.plot.EmbeddingDisplay.from_estimator(m); "
+        "print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
