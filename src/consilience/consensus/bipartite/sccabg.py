@@ -47,6 +47,9 @@ from .._base import BaseConsensus, Solution
 
 SMALL = 1e-4  # edges below are no edges
 
+PACE = 2**0.5  # growth of rho and lam in a round
+PATIENCE = 0.4  # lam at the start, of the mean strain
+
 #: Of gamma1 and gamma2, by mode: the default mode measures C in units of its mean degree (see SCCABG).
 DEFAULTS = {"default": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
@@ -314,9 +317,9 @@ def objective(graph: Graph, state: State) -> float:
     """Eq. (9) after a round."""
     C, K, G, copies, total = graph.C, graph.K, graph.total.G, graph.copies, graph.total
     value = total.loss - state.lam * total.total_W + state.rho * total.trace
-    value += graph.gamma1 * float(copies @ (C * G) @ copies)
+    value += float(copies @ (graph.gamma1 * C * G) @ copies)
     if graph.mu > 0:
-        value += graph.gamma1 / (2 * graph.mu) * float(copies @ (C - K) ** 2 @ copies)
+        value += float(copies @ (graph.gamma1 * (C - K) ** 2) @ copies) / (2 * graph.mu)
     return value
 
 
@@ -344,15 +347,16 @@ def reach_components(graph: Graph, c: int, max_iter: int):
 
     Returns (state, history, whether c was reached).
     """
-    growth, history = 2**0.5, []
+    growth, history = PACE, []
     before: tuple | None = None  # the last round with too few components
     right, sigma, values = update_F(graph.total, graph.copies, c)
     # rho starts where it cuts a 64th of an average edge.
     apart = max(c - float(sigma.sum()), 1e-9)
     rho = float(graph.total.D2 @ graph.copies) / (64 * apart)
     weigh = graph.blocks[0].W is not None
-    # 0.5 would trust everything at once where gamma1 is small: start where an average object is in doubt.
-    lam = min(0.5, graph.total.strain / graph.total_weight) if weigh else 0.5
+    # lam starts at a share of what speaks against the worst edge of an average object, whatever gamma1 is. Then
+    # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
+    lam = PATIENCE * graph.total.strain / graph.total_weight if weigh else 0.5
     state = State(
         graph.C, graph.copies, graph.owners, graph.gamma1, lam, rho, right, sigma, weigh, SMALL, 1e-7
     )
@@ -373,7 +377,7 @@ def reach_components(graph: Graph, c: int, max_iter: int):
         if state.weigh and graph.total.least_W >= 1.0:
             graph.trust_all()
             state = replace(state, weigh=False)
-        state = replace(state, lam=2 * state.lam)
+        state = replace(state, lam=PACE * state.lam)
     return state, history, found == c
 
 
@@ -515,9 +519,9 @@ class SCCABG(BaseConsensus):
 
     Differences from the paper: (1) exactly n_clusters clusters: too many components are merged by
     co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
-    eigenvalues. (3) rho grows by sqrt(2) from a start set by the data, and where the graph jumps past n_clusters
-    the round is taken back and repeated more gently; doubling tears off small pieces. (4) gamma1 is scale-free,
-    see above. (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0.
+    eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
+    weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
+    repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above. (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0.
     (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex; its solver treats all columns
     alike, see :mod:`consilience.kernels.boxqp`. ``mode="authors"`` keeps (7) alone.
 

@@ -1,0 +1,127 @@
+"""Row problems over a box: against a generic solver, by hand, and without favour for any column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from consilience.kernels.boxqp import contradiction, smooth_rows, weigh_rows
+
+
+def problem(seed, b=4, k=7):
+    rng = np.random.default_rng(seed)
+    E = np.abs(rng.normal(size=(k, k)))
+    E = (E + E.T) / 2
+    np.fill_diagonal(E, 0.0)
+    Y = (rng.random((b, k)) < 0.4).astype(float)
+    return rng, E, Y, rng.random((b, k)), rng.exponential(size=(b, k)) * (rng.random((b, k)) < 0.7)
+
+
+def smooth_value(s, w, y, linear, E, o):
+    differences = (s[:, None] - s) ** 2
+    return o @ (w * (s - y)) ** 2 + linear @ s + 0.5 * np.sum(E * np.outer(w, w) * differences)
+
+
+@pytest.mark.parametrize("weights", ["ones", "free"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_smooth_rows_reach_the_optimum(seed, weights, missing):
+    rng, E, Y, W, linear = problem(seed)
+    W = None if weights == "ones" else W
+    observed = (rng.random(Y.shape) < 0.7).astype(float) if missing else None
+    S = smooth_rows(Y, W, Y, linear, E, np.ones(E.shape[0]), observed=observed, tol=1e-12)
+    assert S.min() >= 0
+    assert S.max() <= 1
+    for i in range(Y.shape[0]):
+        w = np.ones(E.shape[0]) if W is None else W[i]
+        o = np.ones(E.shape[0]) if observed is None else observed[i]
+        args = (w, Y[i], linear[i], E, o)
+        best = minimize(
+            smooth_value,
+            np.full(E.shape[0], 0.5),
+            args,
+            bounds=[(0, 1)] * E.shape[0],
+            options={"ftol": 1e-14},
+        )
+        assert smooth_value(S[i], *args) <= best.fun + 1e-8
+
+
+def test_smooth_row_by_hand():
+    # One edge of weight 2 between a coordinate seen as 1 and one seen as 0: (s-1)^2 + t^2 + 2 (s-t)^2.
+    E = np.array([[0.0, 2.0], [2.0, 0.0]])
+    S = smooth_rows(np.zeros((1, 2)), None, np.array([[1.0, 0.0]]), np.zeros((1, 2)), E, np.ones(2))
+    np.testing.assert_allclose(S, [[3 / 5, 2 / 5]], atol=1e-9)
+
+
+def test_a_coordinate_that_does_not_matter_follows_the_others():
+    E = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 3.0], [1.0, 3.0, 0.0]])
+    Y, W = np.array([[1.0, 0.0, 0.0]]), np.array([[1.0, 1.0, 0.0]])
+    free = smooth_rows(Y, W, Y, np.zeros((1, 3)), E, np.ones(3))
+    np.testing.assert_allclose(free, [[1.0, 0.0, 0.25]])  # the limit of a small weight: (1 * 1 + 3 * 0) / 4
+    pulled = smooth_rows(Y, W, Y, np.array([[0.0, 0.0, 0.1]]), E, np.ones(3))
+    np.testing.assert_allclose(pulled, [[1.0, 0.0, 0.0]])
+
+
+def test_weights_are_stationary(seed):
+    _, E, Y, S, _ = problem(seed, b=6)
+    lam = 0.8
+    W, solved = weigh_rows(np.zeros_like(Y), S, Y, lam, E, np.ones(E.shape[0]), tol=1e-11, max_steps=200_000)
+    assert solved > 0
+    for i in range(Y.shape[0]):
+        M = np.diag((S[i] - Y[i]) ** 2) + 0.5 * E * (S[i][:, None] - S[i]) ** 2
+        gradient = 2 * M @ W[i] - lam
+        moved = np.clip(W[i] - gradient, 0, 1)
+        np.testing.assert_allclose(moved, W[i], atol=1e-7)
+
+
+def test_rows_without_contradiction_are_not_solved(seed):
+    _, E, Y, S, _ = problem(seed)
+    lam = (2 * (S - Y) ** 2 + contradiction(S, E, np.ones(E.shape[0]))).max()
+    W, solved = weigh_rows(np.zeros_like(Y), S, Y, lam, E, np.ones(E.shape[0]))
+    assert solved == 0
+    np.testing.assert_array_equal(W, 1.0)
+
+
+def test_weights_do_not_depend_on_the_order_of_columns(seed):
+    rng, E, Y, S, _ = problem(seed, b=5, k=9)
+    r = np.ones(9)
+    order = rng.permutation(9)
+    W, _ = weigh_rows(np.zeros_like(Y), S, Y, 0.5, E, r)
+    shuffled, _ = weigh_rows(np.zeros_like(Y), S[:, order], Y[:, order], 0.5, E[order][:, order], r)
+    np.testing.assert_allclose(shuffled, W[:, order], atol=1e-6)
+
+
+def test_contradicting_mirror_images_share_the_doubt():
+    # The published toy: 4 w1 w3 + 4 w2 w4 - sum(w). A minimiser would favour one of each pair; the mirror
+    # images must come out alike, at the saddle.
+    E = np.zeros((4, 4))
+    E[0, 2] = E[2, 0] = E[1, 3] = E[3, 1] = 4.0
+    S = np.array([[1.0, 0.0, 0.0, 1.0]])
+    W, _ = weigh_rows(np.zeros((1, 4)), S, S, 1.0, E, np.ones(4))
+    np.testing.assert_allclose(W, 0.25)
+
+
+def test_copies_stand_for_equal_columns(seed):
+    _, E, Y, W, linear = problem(seed, k=5)
+    r = np.array([1.0, 3.0, 1.0, 2.0, 1.0])
+    spread = np.repeat(np.arange(5), r.astype(int))
+    wide = E[spread][:, spread] * (spread[:, None] != spread)
+    args = [x[:, spread] for x in (Y, W, Y, linear)]
+    S = smooth_rows(Y, W, Y, linear, E, r, tol=1e-12)
+    np.testing.assert_allclose(
+        S[:, spread], smooth_rows(*args, wide, np.ones(spread.size), tol=1e-12), atol=1e-9
+    )
+    V, _ = weigh_rows(np.zeros_like(Y), S, Y, 0.6, E, r, tol=1e-11)
+    V_wide, _ = weigh_rows(
+        np.zeros((4, spread.size)), S[:, spread], Y[:, spread], 0.6, wide, np.ones(spread.size), tol=1e-11
+    )
+    np.testing.assert_allclose(V[:, spread], V_wide, atol=1e-6)
+
+
+def test_inputs_are_left_alone(seed):
+    _, E, Y, W, linear = problem(seed)
+    given = [x.copy() for x in (E, Y, W, linear)]
+    smooth_rows(Y, W, Y, linear, E, np.ones(7))
+    weigh_rows(W, Y, Y, 0.5, E, np.ones(7))
+    for before, after in zip(given, (E, Y, W, linear)):
+        np.testing.assert_array_equal(before, after)
