@@ -89,7 +89,7 @@ def test_says_when_products_run_out():
 @pytest.mark.parametrize("count", [2, 20])
 def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
     N, known = neighbour_graph(seed=seed)
-    monkeypatch.setattr(krylov, "FACTORS_UP_TO", (10**6, 10**6) if way == "factors" else (0, 0))
+    monkeypatch.setattr(krylov, "FACTORS_UP_TO", (10**6,) * 3 if way == "factors" else (0, 0, 0))
     found = krylov.graph_eigenvectors(N, count, known=known, tol=1e-7)
     values, vectors = np.linalg.eigh(N.toarray())
     expected = vectors[:, ::-1][:, 1 : count + 1]

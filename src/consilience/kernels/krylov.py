@@ -22,7 +22,8 @@ from scipy.sparse.linalg import splu
 from ._jit import kernel
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
-FACTORS_UP_TO = (1500, 8000)  # rows, the second for few neighbours; beyond, factors fill in too much
+#: Rows up to which factors of a neighbour graph are the first choice, are with few neighbours, and are a last resort.
+FACTORS_UP_TO = (1500, 8000, 20_000)
 
 
 class Leading(NamedTuple):
@@ -84,7 +85,10 @@ def graph_eigenvectors(
         return _dense(N.toarray(), count, known)
     if n <= FACTORS_UP_TO[0] or (n <= FACTORS_UP_TO[1] and N.nnz <= 12 * n):
         return _inverted(N, count, known, tol, max_products)
-    return _filtered(product, n, count, known, tol, max_products)
+    found = _filtered(product, n, count, known, tol, max_products)
+    if not found.converged and n <= FACTORS_UP_TO[2]:
+        return _inverted(N, count, known, tol, max_products)
+    return found
 
 
 def _filtered(product, n, count, known, tol, max_products) -> Leading:
@@ -92,24 +96,29 @@ def _filtered(product, n, count, known, tol, max_products) -> Leading:
 
     T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
     and one orthogonalisation, where the latter cost more. cut comes from a first, short run: Ritz values are below
-    the eigenvalues they stand for.
+    the eigenvalues they stand for. Where that was too short for a spectrum bunched at 1, cut is moved up once.
     """
-    first = _restarted(product, n, count, known, tol, 4, min(n // 2, 2 * count + 24), 0)
-    if first.converged:
-        return first
-    cut = float(np.clip(first.values[-1], -0.9, 1 - 1e-4))
-    degree = int(np.clip(np.ceil(3.0 / np.sqrt(2.0 * (1.0 - cut))), 3, 40))
-    centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
+    room = min(n // 2, 2 * count + 24)
+    found = _restarted(product, n, count, known, tol, 4, room, 0)
+    used = found.products
+    for steepest in (40, 160):
+        if found.converged:
+            break
+        cut = float(np.clip(found.values[-1], -0.9, 1 - 1e-6))
+        degree = int(np.clip(np.ceil(3.0 / np.sqrt(2.0 * (1.0 - cut))), 3, steepest))
+        centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
 
-    def polynomial(X: np.ndarray) -> np.ndarray:
-        before, now = X, (product(X) - centre * X) / half
-        for _ in range(degree - 1):
-            before, now = now, (product(now) - centre * now) * (2.0 / half) - before
-        return now
+        def polynomial(X: np.ndarray, degree=degree, centre=centre, half=half) -> np.ndarray:
+            before, now = X, (product(X) - centre * X) / half
+            for _ in range(degree - 1):
+                before, now = now, (product(now) - centre * now) * (2.0 / half) - before
+            return now
 
-    found = _restarted(polynomial, n, count, known, tol, 4, 2 * count + 24, max_products // degree)
-    values = np.einsum("ij,ij->j", found.vectors, product(np.ascontiguousarray(found.vectors)))
-    return found._replace(values=values, products=first.products + degree * found.products)
+        found = _restarted(polynomial, n, count, known, tol, 4, room, max_products // (2 * degree))
+        used += degree * found.products
+        values = np.einsum("ij,ij->j", found.vectors, product(np.ascontiguousarray(found.vectors)))
+        found = found._replace(values=values)
+    return found._replace(products=used)
 
 
 def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_products: int) -> Leading:

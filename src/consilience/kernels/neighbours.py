@@ -64,7 +64,9 @@ def pair_squares(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def symmetric_graph(index: np.ndarray, values: np.ndarray) -> sp.csr_array:
     """(n, n) CSR of the listed edges and their reverses, the larger value where both are listed."""
     n, k = index.shape
-    one_way = sp.csr_array((values.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    # 32-bit indices throughout: half the memory to stream, and what other libraries accept.
+    starts = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**30 else np.int64)
+    one_way = sp.csr_array((values.ravel(), index.ravel(), starts), shape=(n, n))
     one_way.sort_indices()
     return sp.csr_array(one_way.maximum(one_way.T.tocsr()))
 
