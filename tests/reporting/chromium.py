@@ -189,7 +189,7 @@ class Chromium:
     def complaints(self) -> list[str]:
         """Console messages, log entries and uncaught errors since the page was opened."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
-        return [json.dumps(event["params"])[:500] for event in self.events if event["method"] in kinds]
+        return [json.dumps(event["params"])[:3000] for event in self.events if event["method"] in kinds]
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
