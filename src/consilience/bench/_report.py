@@ -371,6 +371,13 @@ def _cost_blocks(summary: Summary) -> list[Block]:
 
 def _omission_blocks(summary: Summary) -> list[Block]:
     out = []
+    ran = {name for name in summary.shapes if any(row.startswith(name) for row in summary.rows)}
+    idle = [item.name for item in summary.protocol.sets if item.name not in ran]
+    methods = {figure.method for figures in summary.figures.values() for figure in figures}
+    idle_methods = [method.name for method in summary.protocol.methods if method.name not in methods]
+    for what, names in (("Sets", idle), ("Methods", idle_methods)):
+        if names:
+            out.append(Block("p", f"{what} of this protocol without results here: {', '.join(names)}."))
     if summary.skipped:
         out += [
             Block("h3", "Left out"),
