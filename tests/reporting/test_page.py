@@ -231,6 +231,34 @@ def test_one_cluster_and_singletons_make_a_page():
         assert not re.search(r"\bnan\b", page.visible)
 
 
+@pytest.mark.parametrize("method", sorted(cs.consensus.methods()))
+def test_every_method_has_a_page(method):
+    _, labels, _ = groups(40, 3, 6, noise=0.3)
+    cls = cs.consensus.methods()[method]
+    model = cls(**{"n_clusters": 3, **cls._test_params[0]}).fit(labels)
+    page = Page(cs.report(model).html)
+    assert f"40 objects in {count(model.n_clusters, 'cluster')}" in page.visible
+    assert cls.__name__ in page.visible
+
+
+def test_many_clusters_keep_the_page_small():
+    rng = np.random.default_rng(0)
+    labels = np.column_stack([rng.integers(0, 380, 600) for _ in range(6)])
+    page = cs.report(cs.EvidenceAccumulation(n_clusters=400).fit(labels))
+    assert len(page.html) < 1e6
+    shown = Page(page.html)
+    assert "The 100 smallest clusters are not listed." in shown.visible
+    assert shown.data["alluvial"]["consensus"][-1]["name"] == "360 smaller clusters"
+
+
+def test_weights_are_said():
+    X, labels, _ = groups(40, 3, 6)
+    weighted = cs.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=np.arange(1.0, 41))
+    assert "Objects have weights" in Page(cs.report(weighted).html).visible
+    model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(X, sample_weight=np.arange(40) > 4)
+    assert "Objects of weight 0 took no part" in Page(cs.report(model, X).html).visible
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [

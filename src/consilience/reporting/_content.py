@@ -462,6 +462,8 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"{percent(share)} of the labels are missing; each pair of objects is judged by the clusterings that saw both."
         )
+    if (fitted.weights != 1).any():
+        out.append("Objects have weights: sizes here count objects, stability and agreement count weights.")
     single = np.flatnonzero(k == 1)
     if single.size:
         names = listing([f"“{printable(signatures.clustering_names[i], 40)}”" for i in single], 4)

@@ -39,7 +39,10 @@ def facts(
         data += f", {count(X_shape[1], 'feature')}"
     rows.append(("Data", f"{printable(source)}: {data}" if source is not None else data))
     k = signatures.n_clusters
-    members = f"{count(signatures.n_clusterings, 'clustering')} with {k.min()} to {k.max()} clusters, {number(k.sum())} clusters in all"
+    each = f"{k.min()} to {k.max()} clusters" if k.min() < k.max() else f"{count(int(k[0]), 'cluster')} each"
+    members = (
+        f"{count(signatures.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
+    )
     rows.append(("Base clusterings", members))
     made = generator(fitted)
     if made:

@@ -132,8 +132,14 @@ def report(
                 f"sample_names has {len(sample_names)} entries for {count(main.n_samples, 'object')}."
             )
         main.names = list(sample_names)
+    remarks = list(warnings)
+    if X is not None and _left_out(main, X):
+        X = None
+        remarks.append(
+            "Objects of weight 0 took no part and are not on this page; the picture is made from the clusterings."
+        )
     values = _content_of(main, name, fitted, X, truth, source, seconds, command)
-    values["warnings"] = [*(printable(text, 1000) for text in warnings), *values["warnings"]]
+    values["warnings"] = [*(printable(text, 1000) for text in remarks), *values["warnings"]]
     values["title"] = printable(title or _title(main, source), 200)
     page = _render(jinja2, values)
     result = Report(page)
@@ -174,6 +180,12 @@ def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[
     values["sections"] = _sections(values)
     values["data"] = data
     return values
+
+
+def _left_out(fitted, X: Any) -> bool:
+    """Whether X has rows of objects of weight 0, which the pipeline labels but the consensus does not know."""
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return fitted.pipeline is not None and rows == len(fitted.pipeline.labels_) != fitted.n_samples
 
 
 def _title(fitted, source: Any) -> str:
