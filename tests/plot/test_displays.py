@@ -176,6 +176,14 @@ def test_weights_are_read_from_whatever_the_method_learned(model):
     del model.clustering_weights_
     model.cluster_reliability_ = np.full(model.signatures_.n_total_clusters, 0.25)
     np.testing.assert_allclose(cs.plot.WeightsDisplay.from_estimator(model).weights, 0.25)
+    del model.cluster_reliability_
+    signatures = model.signatures_
+    edges = np.random.default_rng(0).random((signatures.n_samples, signatures.n_total_clusters))
+    model.signature_reliability_ = edges
+    for i, found in enumerate(cs.plot.WeightsDisplay.from_estimator(model).weights):
+        seen = np.flatnonzero(signatures.labels[:, i] >= 0)
+        own = edges[seen, signatures.offsets[i] + signatures.labels[seen, i]]
+        assert found == pytest.approx(np.average(own, weights=signatures.weights[seen]))
 
 
 # Confidence and history ------------------------------------------------------------------------------------

@@ -284,6 +284,13 @@ def learned_weights(fitted: Fitted) -> tuple[np.ndarray, str] | None:
         starts = signatures.offsets[:-1]
         mean = np.add.reduceat(sizes * np.asarray(reliability), starts) / np.add.reduceat(sizes, starts)
         return mean, "mean reliability of its clusters"
+    edges = getattr(method, "signature_reliability_", None)
+    if edges is not None and np.shape(edges) == (signatures.n_samples, signatures.n_total_clusters):
+        own = signatures.indicator().multiply(signatures.weights[:, None]).tocsr()
+        starts = signatures.offsets[:-1]
+        sums = np.asarray(own.multiply(np.asarray(edges)).sum(axis=0)).ravel()
+        seen = np.asarray(own.sum(axis=0)).ravel()
+        return np.add.reduceat(sums, starts) / np.add.reduceat(seen, starts), "mean reliability of its edges"
     return None
 
 

@@ -236,8 +236,8 @@ def _history(fitted) -> dict[str, Any]:
         found["pacing"] = _svg.pacing(pace)
         low, high = float(np.nanmin(pace.share)), float(pace.share[-1])
         found["pacing_text"] = (
-            f"Self-pacing: easy evidence first. The share of {pace.what} that the method works with, from "
-            f"{100 * low:.3g}% to {100 * high:.3g}%."
+            f"Self-pacing: easy evidence first. The share of {pace.what} that the method works with: "
+            f"{100 * low:.3g}% at the least, {100 * high:.3g}% at the end."
         )
     return found
 
