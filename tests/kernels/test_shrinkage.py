@@ -122,6 +122,16 @@ def test_guard_grows_when_more_values_cross(monkeypatch):
     assert remainder_is_below(X, found.right, 0.7)
 
 
+def test_orthonormal_factors(seed):
+    rng = np.random.default_rng(seed)
+    graded = np.linalg.qr(rng.standard_normal((80, 6)))[0] * 10.0 ** -np.arange(0, 12, 2)
+    dependent = np.column_stack([graded[:, 0], graded[:, 0], np.zeros(80)])
+    for Y in (graded + 1e-3 * graded[:, :1], dependent):
+        Q, R = shrinkage._orthonormal(Y)
+        assert np.allclose(Q.T @ Q, np.eye(Y.shape[1]), atol=1e-12)
+        assert np.allclose(Q @ R, Y, atol=1e-14)
+
+
 def test_inputs_stay_as_they_are():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((260, 260))

@@ -54,13 +54,14 @@ def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thres
 
 
 @fast_kernel()
-def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start):
+def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start, norms):
     """Z and its multiplier where E is shrunk entry by entry: D = E - Y1 / mu is given in the eigenbasis.
 
-    image (float32) becomes lam (z - j), from which S Z follows.
+    image (float32) becomes lam (z - j), from which S Z follows; norms (len(J),) those of z - j.
     """
     for r in range(J.shape[0]):
         i = start + r
+        gap2 = 0.0
         for j in range(lam.shape[0]):
             z = (lam[j] * (lam[j] * U[i, j] - D[i, j]) + J[r, j] + (G[r, j] - Y2[i, j]) / mu) / (
                 lam[j] * lam[j] + 1.0
@@ -71,6 +72,8 @@ def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start):
             X[i, j] = z + y2 / mu_next
             gap[i, j] = d
             image[i, j] = lam[j] * d
+            gap2 += d * d
+        norms[r] = np.sqrt(gap2)
 
 
 @fast_kernel()

@@ -18,7 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import eigh
+import scipy.sparse as sp
+from scipy.linalg import eigh, svd
 
 from ...kernels import representation as passes
 from ...kernels.memory import ensure_fits
@@ -28,37 +29,101 @@ from ...kernels.spectra import smallest_eigenvectors
 
 LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
+_ROOM = 64  # directions kept for the term of H beyond the range of S, for each cluster
+_NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, that is rounding
+_SMALL_GAP = 1e-4  # |Z - J| / |J| from which the graph is built from J; measured in benchmarks/bench_rsec.py
 
 
 class Frame:
-    """S (u, u, scaled) in its eigenbasis, with the buffers that every run of the Lagrangian reuses."""
+    """S (u, u, scaled) in its eigenbasis, with the buffers that every run of the Lagrangian reuses.
 
-    def __init__(self, S: np.ndarray, root: np.ndarray, n_jobs: int | None = None):
-        u = root.size
+    lam (s,), U (u, s): eigenpairs of S. Where S has rank s < u, eigenvectors of 0 are left out: there S and E have no part,
+    and Z only what the term of H pulls it to. The basis grows by those directions as they come up (:meth:`admit`).
+    """
+
+    def __init__(
+        self, lam: np.ndarray, U: np.ndarray, root: np.ndarray, *, n_clusters: int, n_jobs: int | None = None
+    ):
+        u, s = U.shape
         self.root = root  # (u,) square roots of the weights
         self.n_jobs = n_jobs
-        lam, U = eigh(S, overwrite_a=True, check_finite=False)
-        self.lam, self.U = lam[::-1].copy(), np.ascontiguousarray(U[:, ::-1])
-        self.single = self.U.astype(np.float32)
+        self.size = s  # directions in use
+        room = min(u, s + _ROOM * n_clusters)
+        self._lam, self._U = np.zeros(room), np.zeros((u, room))
+        self._lam[:s], self._U[:, :s] = lam, U
+        self._single = self._U.astype(np.float32)
         self.norm = float(np.abs(lam).max())  # |S|_2
-        self.Y2, self.X = np.zeros((u, u)), np.zeros((u, u))
-        self.gap = np.zeros((u, u), np.float32)  # Z - J
+        self._Y2, self._X = np.zeros((u, room)), np.zeros((u, room))
+        self._gap = np.zeros((u, room), np.float32)
         self.graph = np.zeros((u, u), np.float32)  # Z in the original basis, then its affinity
 
+    lam = property(lambda self: self._lam[: self.size])
+    U = property(lambda self: self._U[:, : self.size])
+    single = property(lambda self: self._single[:, : self.size])
+    Y2 = property(lambda self: self._Y2[:, : self.size])
+    X = property(lambda self: self._X[:, : self.size], doc="Z + Y2 / mu, what the next J is shrunk from.")
+    gap = property(lambda self: self._gap[:, : self.size], doc="Z - J.")
+
     @property
-    def size(self) -> int:
+    def n_objects(self) -> int:
         return self.root.size
 
-    def restart(self) -> None:
-        self.Y2[:] = 0.0
-
     def blocks(self, function):
-        return map_blocks(function, self.size, size=BLOCK, n_jobs=self.n_jobs)
+        return map_blocks(function, self.n_objects, size=BLOCK, n_jobs=self.n_jobs)
+
+    def admit(self, B: np.ndarray) -> None:
+        """Make room in the basis for the columns of B (u, c)."""
+        free = self._lam.size - self.size
+        scale = np.linalg.norm(B)
+        if not free or scale == 0:
+            return
+        rest = B - self.U @ (self.U.T @ B)
+        rest -= self.U @ (self.U.T @ rest)  # twice: the first may leave mostly rounding
+        left, values, _ = svd(rest, full_matrices=False, check_finite=False)
+        new = left[:, values > _NEGLIGIBLE * scale][:, :free]
+        span = slice(self.size, self.size + new.shape[1])
+        self._U[:, span], self._single[:, span] = new, new
+        self.size += new.shape[1]
+
+    def fitting(self, J: LowRank) -> LowRank:
+        """J in the present basis: nothing in directions that came later."""
+        missing = self.size - J.right.shape[0]
+        if not missing:
+            return J
+        pad = ((0, missing), (0, 0))
+        return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
     def original(self, low_rank: LowRank, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Factors (a, b) with rows (a b') in the original basis; ``scale`` multiplies each eigendirection."""
         right = low_rank.right if scale is None else scale[:, None] * low_rank.right
         return low_rank.left * low_rank.values, self.U @ right
+
+    def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
+        """Bring Z - J to ``graph``, in the original basis; returns max |Z - J|.
+
+        ``norms`` are those of the columns of Z - J. Once it is small beside J the graph is built from J alone and the product
+        saved: what that changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu. The largest
+        norm, which bounds max |Z - J|, is returned then.
+        """
+        if np.linalg.norm(norms) <= _SMALL_GAP * np.linalg.norm(J.values):
+            self.graph[:] = 0.0
+            return float((norms / self.root).max())
+        np.matmul(self.gap, self.single.T, out=self.graph)
+        return max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+
+
+def eigenpairs(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All eigenpairs of a symmetric S, which is overwritten; eigenvalues falling."""
+    lam, U = eigh(S, overwrite_a=True, check_finite=False)
+    return lam[::-1].copy(), np.ascontiguousarray(U[:, ::-1])
+
+
+def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
+    lam, V = eigh((F.T @ F).toarray(), overwrite_a=True, check_finite=False)
+    keep = lam > _NEGLIGIBLE * lam[-1]
+    lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
+    return lam.copy(), np.ascontiguousarray((F @ V) / np.sqrt(lam))
 
 
 class ColumnErrors:
@@ -66,17 +131,21 @@ class ColumnErrors:
 
     def __init__(self, frame: Frame, weight: float):
         self.frame, self.weight = frame, weight
-        self.Q = np.zeros_like(frame.X)
-        self.share = np.zeros(frame.size)  # E = share Q, Y1 = mu (1 - share) Q, by column
+        self._Q = np.zeros_like(frame._X)
+        self.share = np.zeros(frame.n_objects)  # E = share Q, Y1 = mu (1 - share) Q, by column
         self.mu = 1.0
 
-    def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> float:
-        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column."""
+    @property
+    def Q(self) -> np.ndarray:
+        return self._Q[:, : self.frame.size]
+
+    def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
+        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z - J|."""
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
         towards = (frame.U.T @ B).T.copy()  # (c, u): the term of H in the eigenbasis is B towards
         thresholds = self.weight / mu * frame.root
-        norms = np.empty((frame.size, 2))
+        norms = np.empty((frame.n_objects, 2))
         frame.blocks(
             lambda a, b: passes.step_columns(
                 frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.Q, self.share, frame.Y2, frame.X,
@@ -84,25 +153,21 @@ class ColumnErrors:
             )
         )  # fmt: skip
         self.mu = mu
-        np.matmul(frame.gap, frame.single.T, out=frame.graph)
-        return float((norms[:, 0] / frame.root).max())
+        return float((norms[:, 0] / frame.root).max()), frame.gap_entries(norms[:, 1], J)
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
         return self.frame.U @ (self.share[:, None] * self.Q).T
-
-    def norm(self, E: np.ndarray) -> float:
-        """|E|_2,1 of the n x n problem."""
-        return float(self.frame.root @ np.linalg.norm(E, axis=0))
 
 
 class EntryErrors:
     """E shrunk entry by entry, for the l1 norm or its reweighted form: Eqs. (13) and (25)."""
 
     def __init__(self, frame: Frame, weight: float, S: np.ndarray):
-        u = frame.size
+        u = frame.n_objects
         self.frame, self.weight, self.S = frame, weight, S
-        self.E, self.Y1, self.D = np.zeros((u, u)), np.zeros((u, u)), np.zeros((u, u))
+        self.E, self.Y1, self._D = np.zeros((u, u)), np.zeros((u, u)), np.zeros_like(frame._X)
+        self._image = np.zeros_like(frame._gap)
         self.moved = np.zeros((u, u), np.float32)
         self.weights = np.zeros((0, 0), np.float32)  # of the entries; empty for one everywhere
 
@@ -110,10 +175,15 @@ class EntryErrors:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
         self.weights = weights
         self.Y1[:] = 0.0
-        self.D = self.E @ self.frame.U
+        np.matmul(self.E, self.frame.U, out=self.D)
 
-    def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> float:
-        """Update Z, E, Y1, Y2; returns max |S - S Z - E|.
+    @property
+    def D(self) -> np.ndarray:
+        """E - Y1 / mu, in the eigenbasis."""
+        return self._D[:, : self.frame.size]
+
+    def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
+        """Update Z, E, Y1, Y2; returns max |S - S Z - E| and max |Z - J|.
 
         Products in single precision carry only what changed (Z - J, the step of E), so that their rounding shrinks
         with the residuals.
@@ -121,33 +191,30 @@ class EntryErrors:
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
         towards = (frame.U.T @ B).T.copy()
+        image = self._image[:, : frame.size]
+        norms = np.empty(frame.n_objects)
         frame.blocks(
             lambda a, b: passes.step_representation(
                 frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.D, frame.Y2, frame.X, frame.gap,
-                self.moved, mu, mu_next, a,
+                image, mu, mu_next, a, norms[a:b],
             )
         )  # fmt: skip
-        np.matmul(self.moved, frame.single.T, out=frame.graph)
-        self.moved, frame.graph = frame.graph, self.moved
-        np.matmul(frame.gap, frame.single.T, out=frame.graph)
-        left, image = frame.original(J, scale=frame.lam)
-        image = image.T.copy()
+        np.matmul(image, frame.single.T, out=self.moved)
+        gap = frame.gap_entries(norms, J)
+        left, SJ = frame.original(J, scale=frame.lam)
+        SJ = SJ.T.copy()
         worst = frame.blocks(
             lambda a, b: passes.step_entries(
-                self.S, left[a:b] @ image, self.moved, self.E, self.Y1, self.weights, frame.root,
+                self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
                 self.weight / mu, mu, mu_next, a,
             )
         )  # fmt: skip
-        self.D += self.moved @ frame.single
-        return max(worst)
+        self.D[:] += self.moved @ frame.single
+        return max(worst), gap
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
         return self.E.T
-
-    def norm(self, E: np.ndarray) -> float:
-        """|E|_1 of the n x n problem."""
-        return float(np.abs(E * np.outer(self.frame.root, self.frame.root)).sum())
 
 
 @dataclass
@@ -163,9 +230,10 @@ class State:
     certified: bool = True
 
     @classmethod
-    def zero(cls, u: int, c: int) -> State:
-        nothing = np.zeros((u, 0))
-        return cls(LowRank(nothing, np.zeros(0), nothing, nothing, 0.0, 0), np.zeros((u, c)), np.zeros(u))
+    def zero(cls, frame: Frame, c: int) -> State:
+        u = frame.n_objects
+        left, right = np.zeros((u, 0)), np.zeros((frame.size, 0))
+        return cls(LowRank(left, np.zeros(0), right, right, 0.0, 0), np.zeros((u, c)), np.zeros(u))
 
 
 def solve(
@@ -186,20 +254,21 @@ def solve(
     Stops when max |S - S Z - E| and max |Z - J| are below ``tol`` and the last J is certified.
     """
     mu = 1.5 / frame.norm if penalty is None else penalty
-    frame.restart()
+    frame.Y2[:] = 0.0
+    frame.X[:] = 0.0
     if state.J.rank:  # a second linearisation starts where the first ended
         np.matmul(state.J.left * state.J.values, state.J.right.T, out=frame.X)
-        frame.X += frame.gap
-    else:
-        frame.X[:] = 0.0
+        frame.X[:] += frame.gap
     state.converged = False
     for _ in range(max_iter):
         mu_next = min(growth * mu, LARGEST_PENALTY)
         state.J = shrink_singular_values(
             frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block
         )
-        residual = errors.step(state.J, state.scale[:, None] * state.H, mu, mu_next)
-        gap = max(frame.blocks(lambda a, b: passes.largest_gap(frame.graph, frame.root, a, b)))
+        B = state.scale[:, None] * state.H
+        frame.admit(B)
+        state.J = frame.fitting(state.J)
+        residual, gap = errors.step(state.J, B, mu, mu_next)
         build_graph(frame, state.J, absolute=affinity == "absolute")
         bad = update_H(frame, state)
         state.history.append(
@@ -244,7 +313,7 @@ def update_H(frame: Frame, state: State) -> int:
     root, old = frame.root, state.H
     degrees = (frame.graph @ root.astype(np.float32) + old @ (old.T @ root)) / root
     positive = degrees > 0
-    state.scale = np.zeros(frame.size)
+    state.scale = np.zeros(frame.n_objects)
     np.power(degrees, -0.5, out=state.scale, where=positive)
     state.H, state.spectrum = leading_vectors(frame.graph, state.scale, c, extra=old, start=state.spectrum)
     return int((~positive).sum())

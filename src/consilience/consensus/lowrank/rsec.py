@@ -27,23 +27,27 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...ensemble import Compressed
 from ...kernels.kmeans import many_kmeans
 from ...kernels.partition import split_clusters
-from ...validation import Choice, Integer, Nothing, Real, Rule
+from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
 from .._base import BaseConsensus, Solution
 from ._lagrangian import (
     ColumnErrors,
     EntryErrors,
     Frame,
     State,
+    eigenpairs,
+    eigenpairs_of_product,
     ensure_memory,
     leading_vectors,
     solve,
 )
 
 _POSITIVE = Real(0, open_low=True)
+_THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
 
 
 def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = None) -> np.ndarray:
@@ -56,6 +60,13 @@ def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = Non
         S -= 1.0
         S *= ensemble.cooccurrence_counts()
         S /= ensemble.n_clusterings
+    return S
+
+
+def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """N^1/2 S N^1/2, in place: the matrix whose norms and spectra are those of all n objects."""
+    S *= root[:, None]
+    S *= root
     return S
 
 
@@ -84,6 +95,7 @@ class _LowRankConsensus(BaseConsensus):
         "penalty": _POSITIVE | Nothing(),
         "growth": Real(1, open_low=True),
         "tol": _POSITIVE,
+        "unit_rows": Flag(),
         "n_init": Integer(1),
         "gamma": Real(1, open_low=True),
         "warm_start": Choice("convex", "zero"),
@@ -92,22 +104,15 @@ class _LowRankConsensus(BaseConsensus):
     _BYTES: ClassVar[int]  # for each pair of distinct objects
 
     def _fit(self, ensemble, rng):
-        u, c = ensemble.n_samples, self.n_clusters
-        ensure_memory(u, self._BYTES, type(self).__name__)
+        c = self.n_clusters
+        ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)
         root = np.sqrt(ensemble.weights)
-        S = co_association(ensemble, self.evidence, self.n_jobs)
-        S *= root[:, None]
-        S *= root
-        lengths = np.linalg.norm(S, axis=0)
-        state = State.zero(u, c)
-        frame, errors = self._learn(S, root, state)
+        frame, errors, state = self._learn(ensemble, root)
         E = errors.error()
         graph = frame.graph
         Z = frame.U @ (state.J.dense() + frame.gap).T
-        if self.from_ == "embedding":
-            points = state.H / root[:, None]
-        else:
-            points = rows_of_unit_length(spectral_rows(graph, root, c))
+        vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c)
+        points = rows_of_unit_length(vectors) if self.unit_rows else vectors / root[:, None]
         labels = cluster_rows(points, ensemble.weights, c, self.n_init, rng, self.n_jobs)
         last = state.history[-1]
         spread = np.outer(root, root)
@@ -123,7 +128,7 @@ class _LowRankConsensus(BaseConsensus):
             ),
             per_sample={
                 "embedding": state.H / root[:, None],
-                "outlier_score": np.linalg.norm(E, axis=0) / lengths,
+                "outlier_score": np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1),
             },
             per_pair={"representation": Z / spread, "error": E / spread},
             extra={"rank": state.J.rank, "singular_values": state.J.values},
@@ -139,8 +144,21 @@ class _LowRankConsensus(BaseConsensus):
             "max_iter": self.max_iter,
         }
 
-    def _learn(self, S: np.ndarray, root: np.ndarray, state: State):
+    def _learn(self, ensemble: Compressed, root: np.ndarray):
         raise NotImplementedError
+
+    def _frame(self, ensemble: Compressed, root: np.ndarray, S: np.ndarray | None = None) -> Frame:
+        """S in its eigenbasis; through the base clusters where they are fewer than the objects."""
+        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        plain = self.evidence == "together" or (self.evidence == "auto" and not ensemble.has_missing)
+        if plain and not ensemble.has_missing and k < _THIN * u:
+            F = sp.diags_array(root / np.sqrt(ensemble.n_clusterings)) @ ensemble.indicator()
+            pairs = eigenpairs_of_product(sp.csr_array(F))
+        else:
+            if S is None:
+                S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
+            pairs = eigenpairs(S)
+        return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)
 
 
 def spectral_rows(W: np.ndarray, root: np.ndarray, count: int) -> np.ndarray:
@@ -168,7 +186,7 @@ class RSEC(_LowRankConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    low_rank_weight : float, default 1.0
+    low_rank_weight : float, default 0.5
         lambda_1 in Eq. (7). Larger: fewer directions in Z. The paper prints 0.1.
     error_weight : float, default 0.01
         lambda_2 in Eq. (7). Smaller: more of S is put aside as error.
@@ -183,6 +201,8 @@ class RSEC(_LowRankConsensus):
         mu_0. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
     growth : float, default 1.3
         rho, growth of the penalty in each iteration. The paper prints 1.1 for RSEC and 1.3 for NRSEC.
+    unit_rows : bool, default True
+        Bring the rows that k-means sees to length one. The paper does so for Z, and not for H.
     tol : float, default 1e-7
         Stop when every entry of S - S Z - E and of Z - J is smaller.
     max_iter : int, default 500
@@ -218,7 +238,8 @@ class RSEC(_LowRankConsensus):
 
     Differences from the paper (figures for each in the method's page)
     - Eq. (15) is printed without the column Q_i that it scales.
-    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.3`` and ``low_rank_weight=1`` instead of (Z + Z')/2, 1e-6, 1.1 and 0.1.
+    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.3``, ``low_rank_weight=0.5`` and ``unit_rows=True`` instead of
+      (Z + Z')/2, 1e-6, 1.1, 0.1 and rows of H as they are.
     - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
     - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never
       used here.
@@ -245,13 +266,14 @@ class RSEC(_LowRankConsensus):
         self,
         n_clusters: int = 2,
         *,
-        low_rank_weight: float = 1.0,
+        low_rank_weight: float = 0.5,
         error_weight: float = 0.01,
         from_: str = "embedding",
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
         growth: float = 1.3,
+        unit_rows: bool = True,
         tol: float = 1e-7,
         max_iter: int = 500,
         n_init: int = 20,
@@ -266,17 +288,18 @@ class RSEC(_LowRankConsensus):
         self.evidence = evidence
         self.penalty = penalty
         self.growth = growth
+        self.unit_rows = unit_rows
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _learn(self, S, root, state):
-        frame = Frame(S, root, self.n_jobs)
-        errors = ColumnErrors(frame, self.error_weight)
+    def _learn(self, ensemble, root):
+        frame = self._frame(ensemble, root)
+        errors, state = ColumnErrors(frame, self.error_weight), State.zero(frame, self.n_clusters)
         solve(frame, errors, state, **self._options())
-        return frame, errors
+        return frame, errors, state
 
 
 class NRSEC(_LowRankConsensus):
@@ -290,8 +313,8 @@ class NRSEC(_LowRankConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    low_rank_weight, error_weight : floats, default 1.0 and 0.01
-        lambda_1 and lambda_2 in Eq. (20).
+    low_rank_weight, error_weight : floats, default 3.0 and 0.01
+        lambda_1 and lambda_2 in Eq. (20). The paper prints 1 and 0.01.
     gamma : float, default 2.0
         gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the convex penalties.
     warm_start : {"convex", "zero"}
@@ -299,7 +322,7 @@ class NRSEC(_LowRankConsensus):
         printed, for which all weights are one and the answer *is* that convex one.
     n_steps : int, default 1
         Linearisations. The paper takes one.
-    from_, affinity, evidence, penalty, growth, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
+    from_, affinity, evidence, penalty, growth, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
         max_iter bounds each linearisation.
 
     Attributes
@@ -331,14 +354,14 @@ class NRSEC(_LowRankConsensus):
     [0, 0, 0, 1, 1, 1]
     """
 
-    _test_params = [{"n_init": 3}, {"n_init": 3, "from_": "representation"}]
+    _test_params = [{"n_init": 3}]
     _BYTES = 108
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
-        low_rank_weight: float = 1.0,
+        low_rank_weight: float = 3.0,
         error_weight: float = 0.01,
         gamma: float = 2.0,
         warm_start: str = "convex",
@@ -348,6 +371,7 @@ class NRSEC(_LowRankConsensus):
         evidence: str = "auto",
         penalty: float | None = None,
         growth: float = 1.3,
+        unit_rows: bool = True,
         tol: float = 1e-7,
         max_iter: int = 500,
         n_init: int = 20,
@@ -365,15 +389,17 @@ class NRSEC(_LowRankConsensus):
         self.evidence = evidence
         self.penalty = penalty
         self.growth = growth
+        self.unit_rows = unit_rows
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _learn(self, S, root, state):
-        frame = Frame(S.copy(), root, self.n_jobs)
-        errors = EntryErrors(frame, self.error_weight, S)
+    def _learn(self, ensemble, root):
+        S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
+        frame = self._frame(ensemble, root, S.copy())
+        errors, state = EntryErrors(frame, self.error_weight, S), State.zero(frame, self.n_clusters)
         rank_weights = None
         first = 0 if self.warm_start == "convex" else 1
         for step in range(first, self.n_steps + 1):
@@ -384,7 +410,7 @@ class NRSEC(_LowRankConsensus):
             solve(frame, errors, state, rank_weights=rank_weights, **self._options())
             for entry in state.history[begun:]:
                 entry["step"] = step
-        return frame, errors
+        return frame, errors, state
 
 
 def linearise(
