@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import consilience as cs
 from consilience.errors import InputError
@@ -20,6 +21,11 @@ WAYS = ("hierarchical", "spectral", "bipartite")
 
 def blobs(seed=0, n=90):
     return make_blobs(n, 12, centers=3, random_state=seed)
+
+
+@parametrize_with_checks([cs.MDEC(n_clusters=3, n_clusterings=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("consensus", WAYS)

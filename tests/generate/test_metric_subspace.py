@@ -199,8 +199,16 @@ def test_repeated_and_constant_rows():
         warnings.simplefilter("error")
         ens = metric_subspace(X, 5, random_state=0)
     assert (ens.labels >= 0).all()
-    zero = np.vstack([X, np.zeros((6, X.shape[1]))])
-    assert metric_subspace(zero, 3, metric="cosine", random_state=0).n_samples == 66
+
+
+def test_rows_similar_to_nothing_are_missing():
+    X = np.vstack([np.abs(blobs(n=60)[0]), np.zeros((6, 10))])
+    ens = metric_subspace(X, 3, metric="cosine", random_state=0)
+    assert (ens.labels[60:] == -1).all()
+    assert (ens.labels[:60] >= 0).all()
+    assert [recipe["missing"] for recipe in ens.recipes] == [6, 6, 6]
+    with pytest.raises(InputError, match="No two objects are similar in a random subspace"):
+        metric_subspace(np.diag(np.arange(1.0, 9.0)), 1, metric="cosine", random_state=0)
 
 
 def test_one_feature():

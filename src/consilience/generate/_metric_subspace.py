@@ -96,8 +96,9 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces``; pieces
-        is the number of connected components of the member's graph.
+        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing``;
+        pieces is the number of connected components of the member's graph, missing the number of objects that
+        a fixed similarity finds similar to nothing, which get no label.
 
     Warns
     -----
@@ -198,24 +199,46 @@ def affinity(Z: Any, k: int, mu: float, kernel: str = "normal") -> sp.csr_array:
 
 
 def similarity(Z: Any, k: int) -> sp.csr_array:
-    """W (n, n) of inner products between k nearest neighbours; negative ones are 0. Rows of Z have length 1 or 0."""
-    index, squares = nearest(Z, k)
-    lengths = np.asarray((Z * Z).sum(axis=1)).ravel()
-    return symmetric_graph(index, np.maximum((lengths[:, None] + lengths[index] - squares) / 2, 0.0))
+    """W (n, n) of inner products between k nearest neighbours; negative ones are 0.
+
+    Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbours.
+    """
+    n = Z.shape[0]
+    rows = np.flatnonzero(np.asarray((Z * Z).sum(axis=1)).ravel() > 0)
+    if rows.size < 2:
+        return sp.csr_array((n, n))
+    index, squares = nearest(Z[rows], min(k, rows.size - 1))
+    W = symmetric_graph(index, np.maximum(1.0 - squares / 2, 0.0)).tocoo()
+    return sp.csr_array((W.data, (rows[W.row], rows[W.col])), shape=(n, n))
 
 
 def spectral_cut(
     W: sp.csr_array, k: int, Z: Any, *, seed: int, n_init: int = 1, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, dict]:
-    """(k clusters of the graph W, {"pieces", "converged"}); Z (n, d) are the rows it was made from."""
+    """(k clusters of the graph W, facts for the recipe); Z (n, d) are the rows it was made from.
+
+    An object that is similar to nothing (never so with random kernels) is missing from the member: -1.
+    """
     n = W.shape[0]
     W = sp.csr_array(W)
     W.eliminate_zeros()
+    linked = np.flatnonzero(np.diff(W.indptr))
+    if linked.size < n:
+        if linked.size == 0:
+            raise InputError(
+                "No two objects are similar in a random subspace: use a larger ratio or metric='diversified'."
+            )
+        own = None if weight is None else weight[linked]
+        part, facts = spectral_cut(
+            W[linked][:, linked], min(k, linked.size), Z[linked], seed=seed, n_init=n_init, weight=own
+        )
+        labels = np.full(n, -1, np.int32)
+        labels[linked] = part
+        return labels, {**facts, "missing": int(n - linked.size)}
     count, piece = connected_components(W, directed=False)
     if count >= k:
-        return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "converged": True}
-    degree = np.asarray(W.sum(axis=1)).ravel()
-    root = np.sqrt(np.where(degree > 0, degree, 1.0))  # an object linked to nothing is a piece of its own
+        return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
+    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
     N = sp.csr_array(
         (W.data / (np.repeat(root, np.diff(W.indptr)) * root[W.indices]), W.indices, W.indptr), W.shape
     )
@@ -227,13 +250,18 @@ def spectral_cut(
     U = np.hstack([known, found.vectors])
     seeds = [[seed, start] for start in range(n_init)]
     labels = cut_directions(U, k, weights=weight, seeds=seeds, n_jobs=1)
-    return labels.astype(np.int32), {"pieces": int(count), "converged": found.converged}
+    return labels.astype(np.int32), {"pieces": int(count), "missing": 0, "converged": found.converged}
 
 
 def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
     """At least k pieces: average linkage of their means, each as heavy as its objects, down to k."""
     if count == k:
         return piece.astype(np.int32)
+    ensure_fits(
+        8.0 * count * count,
+        what=f"Joining {count} pieces of a member's graph",
+        remedy="use metric='diversified', whose graphs have few pieces, or drop rows without any feature",
+    )
     sizes = np.bincount(piece).astype(float)
     gather = sp.csr_array((np.ones(piece.size), (piece, np.arange(piece.size))))
     means = gather @ Z
