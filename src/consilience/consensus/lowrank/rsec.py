@@ -64,7 +64,7 @@ def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = Non
 
 
 def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """N^1/2 S N^1/2, in place: the matrix whose norms and spectra are those of all n objects."""
+    """diag(root) S diag(root), in place: for root = sqrt(weights) its norms and spectra are those of all n objects."""
     S *= root[:, None]
     S *= root
     return S
@@ -114,8 +114,8 @@ class _LowRankConsensus(BaseConsensus):
         vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c)
         points = rows_of_unit_length(vectors) if self.unit_rows else vectors / root[:, None]
         labels = cluster_rows(points, ensemble.weights, c, self.n_init, rng, self.n_jobs)
+        outlier_score = np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1)
         last = state.history[-1]
-        spread = np.outer(root, root)
         return Solution(
             labels,
             history=state.history,
@@ -128,9 +128,9 @@ class _LowRankConsensus(BaseConsensus):
             ),
             per_sample={
                 "embedding": state.H / root[:, None],
-                "outlier_score": np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1),
+                "outlier_score": outlier_score,
             },
-            per_pair={"representation": Z / spread, "error": E / spread},
+            per_pair={"representation": scaled(Z, 1.0 / root), "error": scaled(E, 1.0 / root)},
             extra={"rank": state.J.rank, "singular_values": state.J.values},
         )
 
@@ -233,7 +233,7 @@ class RSEC(_LowRankConsensus):
     Notes
     -----
     Works on the u distinct objects, exactly as on all n. Time per iteration: one product of two u x u matrices in single
-    precision and a few of rank(J) + 8 columns; one symmetric eigendecomposition before. Memory: about 64 u^2 bytes.
+    precision and a few of rank(J) + 8 columns; one symmetric eigendecomposition before. Memory: about 80 u^2 bytes.
     The stopping rule is met by the growth of mu whatever happens; that the end is a minimum is not proved.
 
     Differences from the paper (figures for each in the method's page)
@@ -260,7 +260,7 @@ class RSEC(_LowRankConsensus):
     """
 
     _test_params = [{"n_init": 3}, {"n_init": 3, "from_": "representation"}]
-    _BYTES = 64
+    _BYTES = 80
 
     def __init__(
         self,
@@ -335,7 +335,7 @@ class NRSEC(_LowRankConsensus):
     Notes
     -----
     Three products of u x u matrices an iteration, one run for the warm start and one for each step: about six times
-    the time of RSEC. Memory: about 108 u^2 bytes.
+    the time of RSEC. Memory: about 120 u^2 bytes.
 
     Differences from the paper
     - The warm start (see ``warm_start``): from zero, as printed, one linearisation is RSEC with an l1 error.
@@ -355,7 +355,7 @@ class NRSEC(_LowRankConsensus):
     """
 
     _test_params = [{"n_init": 3}]
-    _BYTES = 108
+    _BYTES = 120
 
     def __init__(
         self,
