@@ -215,6 +215,9 @@ def test_light_and_dark_are_readable(page, tmp_path, dark):
     for front, back in pairs:
         low, high = sorted([shade[front], shade[back]])
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)  # WCAG AA
+    corner = "[...document.querySelector('#heat').getContext('2d').getImageData(c.width - 20, 12, 1, 1).data].slice(0, 3)"
+    pixel = page.run(f"(() => {{ const c = document.querySelector('#heat'); return {corner}; }})()")
+    assert (max(pixel) < 110) is dark  # objects of the first and the last cluster are hardly together
     if dark:
         shot(page, tmp_path, "desktop-dark")
 

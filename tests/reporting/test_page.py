@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import consilience as cs
 from consilience.errors import FileError, InputError, MissingExtraError
@@ -189,6 +190,35 @@ def test_size_and_sampling_of_a_large_set():
     assert len(page.data["heat"]["cluster"]) <= 180
     assert len(page.data["scatter"]["labels"]) <= 4000
     assert page.tags.count("tr") < 400
+
+
+def test_pairs_that_nobody_saw_are_not_taken_for_apart():
+    labels = np.full((6, 4), -1)
+    labels[:3, :2], labels[3:, 2:] = 0, 0
+    labels[2, 2:] = 0  # one object that both halves of the clusterings saw
+    page = Page(cs.report(cs.EvidenceAccumulation(n_clusters=2).fit(labels)).html)
+    heat = page.data["heat"]
+    values = np.frombuffer(base64.b64decode(heat["values"]), "u1").reshape(6, 6)
+    place = {i: heat["first"].index(i) for i in range(6)}
+    assert values[place[0], place[5]] == 255
+    assert values[place[0], place[2]] == 254
+    assert values[place[2], place[5]] == 254
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "sparse", "list"])
+def test_features_of_any_kind(small, kind):
+    model, X, _ = small
+    if kind == "sparse":
+        given = sp.csr_array(X)
+    else:
+        given = (
+            X.tolist()
+            if kind == "list"
+            else pytest.importorskip(kind).DataFrame({f"f{j}": X[:, j] for j in range(6)})
+        )
+    page = Page(cs.report(model, given).html)
+    assert "90 objects, 6 features" in page.visible
+    assert "principal components" in page.visible
 
 
 # Words -----------------------------------------------------------------------------------------------------

@@ -171,8 +171,8 @@ def doubts(fitted: Fitted, confidence: ConfidenceDisplay) -> dict[str, Any]:
         f"The {number(len(rows))} least certain of {count(n, 'object')}" if len(rows) < n else "All objects"
     )
     caption += ". Ties: the share of an object's company, over all base clusterings, that is in its own cluster; second choice: the other cluster with the most."
-    if len(rows) > 30:
-        caption += " In print, the first 30."
+    if len(rows) > 20:
+        caption += " In print, the first 20."
     return {"doubt": [sentence], "doubtful": rows, "doubtful_caption": caption, "doubtful_data": data}
 
 

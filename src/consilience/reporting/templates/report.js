@@ -371,7 +371,7 @@
       });
     });
     if (more) more.addEventListener("click", () => { limit = 200; more.setAttribute("aria-expanded", "true"); show(); });
-    addEventListener("beforeprint", () => { body.replaceChildren(...rows.slice(0, 30).map(cells)); });
+    addEventListener("beforeprint", () => { body.replaceChildren(...rows.slice(0, 20).map(cells)); });
     addEventListener("afterprint", show);
     show();
     let timer = 0;
