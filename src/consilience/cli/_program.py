@@ -26,6 +26,7 @@ COMMANDS = {
     "cluster": ("cluster", "Cluster a table of features by consensus."),
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
+    "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
     "methods": ("methods", "List the consensus methods and generators."),
     "bench": ("bench", "Rerun published comparisons."),

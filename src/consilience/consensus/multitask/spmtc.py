@@ -31,11 +31,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ...errors import InputError
 from ...kernels.pacing import hard_weights, quantile_loss, shares, soft_weights
-from ...validation import Choice, Flag, Instance, Integer, Nothing, Real, Rule
-from ._base import BaseMultitask, Centres, Solution, Tasks, draw_parts
+from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
+from ._base import BaseMultitask, Centres, Solution, Tasks, best_parts, draw_parts
 from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form, squares
 
 # The updates -----------------------------------------------------------------------------------------------
@@ -72,6 +73,12 @@ def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_
     # A weight above zero needs a loss below the age, hence the last digit.
     age = 3 * age * (1 + 1e-12) if inclusion == "full" else age * (1 + 1e-9)
     return soft_weights(L, age, age / 2)
+
+
+def cluster_means(X: Any, own: Centres, P: np.ndarray) -> np.ndarray:
+    """(d, c) means of the examples by their largest membership; zero for an empty cluster."""
+    onto = (own.memberships(P).argmax(axis=1)[:, None] == np.arange(P.shape[1])).astype(float)
+    return np.asarray(X.T @ onto) / np.maximum(onto.sum(axis=0), 1)
 
 
 @dataclass
@@ -152,6 +159,34 @@ class Model:
             self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
         return total
 
+    def align(self) -> None:
+        """Number the clusters of each task after those of the weightiest one, if that lowers (7).
+
+        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates do not lead out of that: the
+        tasks' own terms do not depend on the numbers and scales of the columns of P, only the shared one does.
+        The clusters as they stand are matched by their means, and P starts anew from these.
+        """
+        if len(self.Xs) == 1 or self.trade_off == 1 or self.epsilon:
+            return
+        value = sum(float(u @ L) for u, L in zip(self.us, self.losses()))
+        kept = self.Ps, self.W
+        means = [cluster_means(X, own, P) for X, own, P in zip(self.Xs, self.centres(), self.Ps)]
+        lengths = [np.maximum(np.linalg.norm(mean, axis=0), np.finfo(float).tiny) for mean in means]
+        first = int(np.argmax([own.sum() for own in self.own]))
+        for t, mean in enumerate(means):
+            likeness = (means[first] / lengths[first]).T @ (mean / lengths[t])
+            means[t] = mean[:, linear_sum_assignment(-likeness)[1]]
+        self.Ps = [best_parts(np.asarray(X @ mean), mean.T @ mean) for X, mean in zip(self.Xs, means)]
+        if self._value_anew() >= value:
+            self.Ps, self.W = kept
+            self._sum()
+
+    def _value_anew(self) -> float:
+        """(7) without its last term, at the best W and centres for the P of now."""
+        self._sum()
+        self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
+        return sum(float(u @ L) for u, L in zip(self.us, self.losses()))
+
     def _revived(self, P: np.ndarray, B: np.ndarray, L: np.ndarray, u: np.ndarray) -> np.ndarray:
         """P with every emptied cluster restarted from the examples of the task that are explained worst.
 
@@ -219,11 +254,25 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
 
 # The estimators --------------------------------------------------------------------------------------------
 
+#: Rounds before the clusters of the tasks are matched and, in SPMTC, the first stage begins.
+WARM_UP = 20
+
+
+class _Start(Rule):
+    """Where P starts."""
+
+    def accepts(self, value: Any) -> bool:
+        return value == "random" if isinstance(value, str) else hasattr(value, "__len__")
+
+    def __str__(self) -> str:
+        return "'random' or an array (n_samples, n_clusters)"
+
+
 _RULES: dict[str, Rule] = {
     "trade_off": Real(0, 1),
     "n_components": Nothing() | Integer(1),
     "subspace": Choice(*FORMS),
-    "init": Choice("random") | Instance("'random' or an array of starting values", "__len__"),
+    "init": _Start(),
 }
 
 
@@ -296,7 +345,8 @@ class LSSMTC(BaseMultitask):
     shared term carries nothing from task to task. The default minimises |X - W M P'| instead, which adds the variance that W
     leaves out; M and P keep their updates. Labels are read off the best P for the final centres, each
     column weighted by the length of its centre, because the scale of a column of P is arbitrary. Emptied clusters restart from the
-    worst explained examples, a singular P'P is lifted, and the start of P depends on the example, not on its position.
+    worst explained examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds, and the
+    start of P depends on the example, not on its position.
 
     References
     ----------
@@ -341,7 +391,10 @@ class LSSMTC(BaseMultitask):
     def _learn(self, tasks, rng):
         model = make_model(self, tasks, rng, self.trade_off)
         history: list[dict] = []
-        converged = run_stage(model, history, 0, 1.0, self.max_iter, self.tol)
+        converged = run_stage(model, history, 0, 1.0, min(WARM_UP, self.max_iter), self.tol)
+        model.align()
+        if (left := self.max_iter - len(history)) > 0:
+            converged = run_stage(model, history, 0, 1.0, left, self.tol)
         return solution_of(model, history, converged, self.tol)
 
 
@@ -442,7 +495,7 @@ class SPMTC(BaseMultitask):
         share_step: float = 0.1,
         inclusion: str = "full",
         weight_power: int = 1,
-        warm_up: int = 20,
+        warm_up: int = WARM_UP,
         init: Any = "random",
         max_iter: int = 50,
         tol: float = 1e-5,
@@ -469,6 +522,7 @@ class SPMTC(BaseMultitask):
         model = make_model(self, tasks, rng, self.trade_off)
         history: list[dict] = []
         run_stage(model, history, 0, 1.0, self.warm_up, self.tol)
+        model.align()
         stages = shares(self.first_share, self.share_step)
         weights = []
         for stage, share in enumerate(stages, 1):

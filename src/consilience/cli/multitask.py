@@ -1,0 +1,95 @@
+"""``consilience multitask``: features of several related tasks in, one clustering of each out."""
+
+from __future__ import annotations
+
+import click
+
+from ._options import (
+    check_output,
+    common,
+    confidence_option,
+    output,
+    param_option,
+    parse_params,
+    reading,
+    running,
+    source,
+    write_result,
+)
+from ._session import Session
+
+#: Methods by their command-line name.
+METHODS = {"spmtc": "SPMTC", "lssmtc": "LSSMTC", "asi": "ASI"}
+
+
+@click.command("multitask", short_help="Cluster related tasks together.")
+@click.argument("features")
+@click.option(
+    "--task-column",
+    required=True,
+    metavar="NAME",
+    help="The column that holds the task of each row (in an .npz or .mat file: the array).",
+)
+@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of each task.")
+@click.option(
+    "-m",
+    "--method",
+    type=click.Choice(list(METHODS), case_sensitive=False),
+    default="spmtc",
+    show_default=True,
+    help="Self-paced, all examples at once, or each task by itself.",
+)
+@output
+@confidence_option
+@param_option("--param", "method")
+@running
+@reading
+@common
+@click.pass_obj
+def command(
+    session: Session,
+    features: str,
+    task_column: str,
+    n_clusters: int,
+    method: str,
+    output: str,
+    confidence: bool,
+    param: tuple[str, ...],
+    seed: int,
+    n_jobs: int | None,
+    header: bool | None,
+    index: bool | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Cluster the rows of FEATURES within each task, the tasks learning from each other.
+
+    Tasks are related sets of objects with the same features, for instance documents from two sources. Cluster 0 of one
+    task corresponds to cluster 0 of the others. The result has the columns "name" and "label", in the order of the rows.
+
+    \b
+    Examples:
+      consilience multitask documents.csv --task-column source -k 2 -o labels.csv
+      consilience multitask documents.csv --task-column source -k 2 --param weighting=hard --confidence
+      consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
+    """
+    import consilience
+
+    from ..io._columns import read_features_and_column
+
+    check_output(output, features, as_json=as_json)
+    cls = getattr(consilience, METHODS[method.lower()])
+    reserved = {"n_clusters": "-k", "random_state": "--seed", "n_jobs": "--n-jobs"}
+    values = parse_params(param, cls._get_param_names(), owner=cls.__name__, reserved=reserved)
+    model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
+    table, task = read_features_and_column(
+        source(features), task_column, key=key, header=header, index=index, report=session.note
+    )
+    model.fit(table.values, task=task)
+    facts = {
+        "command": "multitask",
+        "method": type(model).__name__,
+        "parameters": model.get_params(),
+        "tasks": {str(name): int((task == name).sum()) for name in model.tasks_},
+    }
+    write_result(session, output, model, table.row_names, confidence=confidence, as_json=as_json, facts=facts)
