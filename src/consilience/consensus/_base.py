@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
+from ..kernels.overlaps import gather, scatter
 from ..kernels.parallel import blas_threads
 from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
 
@@ -225,15 +226,15 @@ def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
     in p's base cluster; then normalised over j. Nothing pairwise is formed: O(u m c).
     """
     c = int(labels.max()) + 1
-    Y = ensemble.indicator()
+    codes, offsets = ensemble.labels, ensemble.offsets  # products with the indicator, without forming it
     onto = np.zeros((ensemble.n_samples, c))
     onto[np.arange(labels.size), labels] = ensemble.weights
-    table = Y.T @ onto  # (k, c) weight of base cluster and consensus cluster together
+    table = scatter(codes, offsets, onto)  # (k, c) weight of base cluster and consensus cluster together
     owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
     seen = np.zeros((ensemble.n_clusterings, c))  # weight of consensus cluster j seen by clustering i
     np.add.at(seen, owner, table)
     share = table / np.maximum(seen[owner], np.finfo(float).tiny)
-    affinity = Y @ share
+    affinity = gather(codes, offsets, share)
     return affinity / affinity.sum(axis=1, keepdims=True)
 
 
