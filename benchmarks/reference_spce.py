@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 def spce(labels: np.ndarray, n_clusters: int, theta: float, *, max_steps: int | None = None) -> dict:
     """Labels, S, alpha and history of the plain algorithm; ``max_steps`` stops early, for timing."""
-    n, m = labels.shape
+    m = labels.shape[1]
     c = n_clusters
     gamma = (theta * m) ** 2
     together = np.stack([np.equal.outer(labels[:, i], labels[:, i]) for i in range(m)]).astype(float)
@@ -36,7 +36,7 @@ def spce(labels: np.ndarray, n_clusters: int, theta: float, *, max_steps: int | 
             squares = (F**2).sum(axis=1)
             distance = np.maximum(squares[:, None] + squares - 2 * F @ F.T, 0)
             C = (a - rho * distance / (2 * W**2)) / s
-            S = np.where(C <= np.sqrt(gamma / s) / W * (1 + 1e-12), 0.0, np.minimum(C, 1.0))
+            S = np.where(np.sqrt(gamma / s) / W * (1 + 1e-12) >= C, 0.0, np.minimum(C, 1.0))
             S[certain] = A[certain]
             S = (S + S.T) / 2
             before = F

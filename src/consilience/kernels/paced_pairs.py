@@ -27,12 +27,13 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsymm
 
 from ._jit import fast_kernel, kernel
-from .graph import components
+from .graph import components, components_of_rows
 from .memory import ensure_fits
-from .parallel import map_blocks
+from .parallel import map_blocks, map_tasks
 
 _TILE = 512  # columns of a tile: its scratch vectors stay in the first-level cache
 _ROWS = 64  # rows of a block
+_COLUMNS = 8  # of a product, to a thread
 # C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (theta equal to an agreement k / m), so
 # it is settled here, for the sparser S, and not by rounding.
 _TIE = 1.0 + 1e-12
@@ -89,8 +90,15 @@ class DensePairs:
         return self.product(self.weights[:, None]).ravel()
 
     def product(self, X: np.ndarray) -> np.ndarray:
-        """S X."""
-        return dsymm(1.0, self.S.T, np.asfortranarray(X), lower=1)
+        """S X, a few columns at a time on threads: callers hold BLAS to one thread for their thin matrices."""
+        X = np.asfortranarray(X)
+        out = np.empty(X.shape, order="F")
+
+        def columns(j: int) -> None:
+            out[:, j : j + _COLUMNS] = dsymm(1.0, self.S.T, X[:, j : j + _COLUMNS], lower=1)
+
+        map_tasks(columns, list(range(0, X.shape[1], _COLUMNS)), n_jobs=self.n_jobs)
+        return out
 
     def components(self) -> tuple[int, np.ndarray]:
         """Count and labels of the connected components of S."""
@@ -124,7 +132,7 @@ class DensePairs:
 
 
 class SparsePairs:
-    """The pairs that were together at least once, as the upper triangle of a CSR pattern: 20 bytes a pair."""
+    """The pairs that were together at least once, as the upper triangle of a CSR pattern: 20 + m / 8 bytes a pair."""
 
     sparse = True
 
@@ -132,19 +140,23 @@ class SparsePairs:
         self,
         codes: np.ndarray,
         weights: np.ndarray,
-        pattern: sp.csr_array,
+        upper: sp.csr_array,
         *,
         any_missing: bool,
         n_jobs: int | None,
     ):
-        """pattern (u, u): the co-association matrix on its pattern, both triangles."""
-        upper = sp.triu(pattern, 1, format="csr")
-        self.codes = np.ascontiguousarray(codes.T)  # (u, m): a pair compares two short rows
+        """upper (u, u): the co-association matrix on its pattern, without diagonal and lower triangle."""
         self.weights, self.any_missing, self.n_jobs = weights, any_missing, n_jobs
-        self.indptr, self.indices = upper.indptr.astype(np.int64), upper.indices.astype(np.int32)
-        self.S = upper.data.astype(float)
+        self.indptr, self.indices = upper.indptr.astype(np.int64), upper.indices.astype(np.int32, copy=False)
+        self.S = upper.data.astype(float, copy=False)
         self.V = np.empty(self.S.size)
         self._compact: sp.csr_array | None = None
+        rows = np.ascontiguousarray(codes.T)
+        n_bytes = (codes.shape[0] + 7) // 8
+        self.seen = np.zeros((rows.shape[0], n_bytes), np.uint8)
+        self.met = np.zeros((self.S.size, n_bytes), np.uint8)
+        _bits(rows, self.seen)
+        self._map(lambda a, b: _pair_bits(rows, self.indptr, self.indices, a, b, self.met))
 
     def _map(self, function):
         return map_blocks(function, self.weights.size, size=_ROWS, n_jobs=self.n_jobs)
@@ -152,7 +164,8 @@ class SparsePairs:
     def pace(self, x: np.ndarray, lam: float) -> float:
         easy = self._map(
             lambda a, b: _sparse_pace(
-                self.codes,
+                self.met,
+                self.seen,
                 x,
                 self.any_missing,
                 lam,
@@ -176,7 +189,7 @@ class SparsePairs:
         def rows(a, b):
             d, nonzero = np.zeros(x.size), np.zeros(1)
             _sparse_step(
-                self.codes, x, self.any_missing, F, spread, rho, gamma, self.weights, self.V, self.indptr,
+                self.met, self.seen, x, self.any_missing, F, spread, rho, gamma, self.weights, self.V, self.indptr,
                 self.indices, a, b, self.S, d, nonzero,
             )  # fmt: skip
             return d, nonzero[0]
@@ -200,7 +213,7 @@ class SparsePairs:
         return out
 
     def components(self) -> tuple[int, np.ndarray]:
-        return components(self.matrix())
+        return components_of_rows(self.indptr, self.indices, self.S)
 
     def scaled_laplacian(self, degrees: np.ndarray) -> np.ndarray:
         root = np.sqrt(self.weights)
@@ -211,7 +224,8 @@ class SparsePairs:
     def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
         own, other = np.zeros(self.weights.size), np.zeros(self.weights.size)
         _sparse_ties(
-            self.codes, x, self.any_missing, self.weights, labels, self.indptr, self.indices, self.S, self.V, own, other
+            self.met, self.seen, x, self.any_missing, self.weights, labels, self.indptr, self.indices, self.S, self.V,
+            own, other,
         )  # fmt: skip
         return own, other
 
@@ -304,13 +318,12 @@ def _fill_upper(S, starts, out_indices, out_data):
 def _csr_product(indptr, indices, data, X, start, stop, out):
     c = X.shape[1]
     for p in range(start, stop):
-        row = out[p]
-        row[:] = 0.0
+        for k in range(c):
+            out[p, k] = 0.0
         for t in range(indptr[p], indptr[p + 1]):
-            value = data[t]
-            other = X[indices[t]]
+            value, q = data[t], indices[t]
             for k in range(c):
-                row[k] += value * other[k]
+                out[p, k] += value * X[q, k]
 
 
 # Dense passes ----------------------------------------------------------------------------------------------
@@ -449,30 +462,59 @@ def _dense_ties(codes, x, any_missing, weights, labels, S, V, start, stop):
 
 
 # Sparse passes ---------------------------------------------------------------------------------------------
+#
+# A pair's clusterings are bits, eight to a byte: met (pairs, bytes) has them together, and seen (u, bytes) of its two
+# objects, both set, has them both seen. A sum over clusterings is then one look-up a byte, and the sums d of Eq. (6)
+# are kept by byte value and taken apart into clusterings at the end of a block. Eq. (1) is written out in each pass:
+# handing arrays to a function for every pair costs more (their reference counts) than the look-ups.
 
 
-@fast_kernel
-def _pair_evidence(left, right, x, any_missing, total):
-    """a and s of Eq. (1) for one pair."""
-    a = 0.0
+@kernel
+def _bits(codes, seen):
+    """Which clusterings saw an object."""
+    for p in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            if codes[p, i] != -1:
+                seen[p, i >> 3] |= np.uint8(1 << (i & 7))
+
+
+@kernel
+def _pair_bits(codes, indptr, indices, start, stop, met):
+    """Which clusterings have a pair together."""
+    for p in range(start, stop):
+        left = codes[p]
+        for t in range(indptr[p], indptr[p + 1]):
+            right = codes[indices[t]]
+            for i in range(left.size):
+                if left[i] == right[i] and left[i] != -1:
+                    met[t, i >> 3] |= np.uint8(1 << (i & 7))
+
+
+@kernel
+def _byte_sums(x):
+    """(bytes, 256) sum of x over the set bits of a byte."""
+    out = np.zeros(((x.size + 7) >> 3, 256))
     for i in range(x.size):
-        a += x[i] if left[i] == right[i] and left[i] != -1 else 0.0
-    if not any_missing:
-        return a, total
-    s = 0.0
-    for i in range(x.size):
-        s += x[i] if left[i] != -1 and right[i] != -1 else 0.0
-    return a, s
+        for value in range(256):
+            if (value >> (i & 7)) & 1:
+                out[i >> 3, value] += x[i]
+    return out
 
 
-@fast_kernel
-def _sparse_pace(codes, x, any_missing, lam, weights, indptr, indices, S, start, stop, V):
-    total = x.sum()
+@kernel
+def _sparse_pace(met, seen, x, any_missing, lam, weights, indptr, indices, S, start, stop, V):
+    table, total, n_bytes = _byte_sums(x), x.sum(), met.shape[1]
     easy = 0.0
     for p in range(start, stop):
         for t in range(indptr[p], indptr[p + 1]):
             q = indices[t]
-            a, s = _pair_evidence(codes[p], codes[q], x, any_missing, total)
+            a, s = 0.0, total
+            for b in range(n_bytes):
+                a += table[b, met[t, b]]
+            if any_missing:
+                s = 0.0
+                for b in range(n_bytes):
+                    s += table[b, seen[p, b] & seen[q, b]]
             value = S[t]
             B = s * value * value - 2.0 * value * a + a
             v = max(1.0, 2.0 * B / lam)
@@ -481,27 +523,30 @@ def _sparse_pace(codes, x, any_missing, lam, weights, indptr, indices, S, start,
     return easy
 
 
-@fast_kernel
+@kernel
 def _sparse_step(
-    codes, x, any_missing, F, spread, rho, gamma, weights, V, indptr, indices, start, stop, S, d, nonzero
+    met, seen, x, any_missing, F, spread, rho, gamma, weights, V, indptr, indices, start, stop, S, d, nonzero
 ):  # fmt: skip
-    m = x.size
-    c = F.shape[1]
-    total = x.sum()
+    c, n_bytes = F.shape[1], met.shape[1]
+    table, total = _byte_sums(x), x.sum()
+    hits, misses = np.zeros((n_bytes, 256)), np.zeros((n_bytes, 256))
     for p in range(start, stop):
-        left, f = codes[p], F[p]
         for t in range(indptr[p], indptr[p + 1]):
             q = indices[t]
-            right = codes[q]
-            a, s = _pair_evidence(left, right, x, any_missing, total)
+            a, s = 0.0, total
+            for b in range(n_bytes):
+                a += table[b, met[t, b]]
+            if any_missing:
+                s = 0.0
+                for b in range(n_bytes):
+                    s += table[b, seen[p, b] & seen[q, b]]
             v = V[t]
             cut = np.sqrt(gamma / s) * v
             value = a / s
             if value >= cut:  # the distance can only lower C, so it is needed only here
-                g = F[q]
                 far = spread[p] + spread[q]
                 for k in range(c):
-                    z = f[k] - g[k]
+                    z = F[p, k] - F[q, k]
                     far += z * z
                 value = (a - 0.5 * rho * far * v * v) / s
             value = 0.0 if value <= cut * _TIE else min(value, 1.0)
@@ -509,21 +554,22 @@ def _sparse_step(
             both = weights[p] * weights[q]
             strength = both / (v * v)
             hit = strength * (1.0 - value) * (1.0 - value)
-            miss = strength * value * value
-            nonzero[0] += both if value != 0.0 else 0.0
-            if any_missing:
-                for i in range(m):
-                    d[i] += (
-                        (hit if left[i] == right[i] else miss) if left[i] != -1 and right[i] != -1 else 0.0
-                    )
-            else:
-                for i in range(m):
-                    d[i] += hit if left[i] == right[i] else miss
+            for b in range(n_bytes):
+                hits[b, met[t, b]] += hit
+            if value != 0.0:
+                miss = strength * value * value
+                nonzero[0] += both
+                for b in range(n_bytes):
+                    misses[b, seen[p, b] & seen[q, b] & ~met[t, b]] += miss
+    for i in range(x.size):
+        for value in range(256):
+            if (value >> (i & 7)) & 1:
+                d[i] += hits[i >> 3, value] + misses[i >> 3, value]
 
 
-@fast_kernel
-def _sparse_ties(codes, x, any_missing, weights, labels, indptr, indices, S, V, own, other):
-    total = x.sum()
+@kernel
+def _sparse_ties(met, seen, x, any_missing, weights, labels, indptr, indices, S, V, own, other):
+    table, total, n_bytes = _byte_sums(x), x.sum(), met.shape[1]
     for p in range(indptr.size - 1):
         for t in range(indptr[p], indptr[p + 1]):
             q = indices[t]
@@ -532,7 +578,13 @@ def _sparse_ties(codes, x, any_missing, weights, labels, indptr, indices, S, V, 
                 own[p] += weights[q] * tie
                 own[q] += weights[p] * tie
             else:
-                a, s = _pair_evidence(codes[p], codes[q], x, any_missing, total)
+                a, s = 0.0, total
+                for b in range(n_bytes):
+                    a += table[b, met[t, b]]
+                if any_missing:
+                    s = 0.0
+                    for b in range(n_bytes):
+                        s += table[b, seen[p, b] & seen[q, b]]
                 tie = a / s
                 other[p] += weights[q] * tie
                 other[q] += weights[p] * tie

@@ -67,17 +67,17 @@ class Naive:
                 elif s > 0:
                     far = ((F[p] - F[q]) ** 2).sum() + spread[p] + spread[q]
                     C = (a - rho * far / (2 * self.W[p, q] ** 2)) / s
-                    S[p, q] = 0.0 if C <= np.sqrt(gamma / s) / self.W[p, q] else min(C, 1.0)
+                    S[p, q] = 0.0 if np.sqrt(gamma / s) / self.W[p, q] >= C else min(C, 1.0)
         self.S = S
         d = [(self.ww * self.seen[i] * self.W**2 * (S - self.together[i]) ** 2).sum() for i in range(x.size)]
         return np.array(d), (self.ww * (S != 0)).sum()
 
 
 CASES = {
-    "complete": dict(n=40, m=6),
-    "weighted": dict(n=40, m=6),
-    "missing": dict(n=40, m=6, missing=0.4),
-    "hardly seen": dict(n=25, m=3, missing=0.6),
+    "complete": {"n": 40, "m": 6},
+    "weighted": {"n": 40, "m": 6},
+    "missing": {"n": 40, "m": 6, "missing": 0.4},
+    "hardly seen": {"n": 25, "m": 3, "missing": 0.6},
 }
 
 
