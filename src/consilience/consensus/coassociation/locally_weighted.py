@@ -78,7 +78,7 @@ class LWEA(BaseConsensus):
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
     >>> model.cluster_reliability_.round(2).tolist()
-    [0.22, 1.0, 1.0, 0.46, 1.0, 0.46]
+    [0.22, 1.0, 1.0, 0.47, 1.0, 0.47]
     """
 
     constraints = {"theta": Real(0, open_low=True)}
