@@ -20,7 +20,9 @@ from .kernels.parallel import map_blocks
 from .validation import listed
 
 #: Text cells that mean "not clustered here".
-MISSING_WORDS = frozenset({"", "-1", "nan", "NaN", "NAN", "NA", "N/A", "<NA>", "None", "none", "null", "NULL", "NaT"})
+MISSING_WORDS = frozenset(
+    {"", "-1", "nan", "NaN", "NAN", "NA", "N/A", "<NA>", "None", "none", "null", "NULL", "NaT"}
+)
 
 _ROWS_PER_BLOCK = 1 << 16
 _WIDE_TABLE = 1 << 20  # integer labels spread over less than this are counted in a table, not sorted

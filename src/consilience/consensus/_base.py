@@ -167,12 +167,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {
             name: value[back][:, clusters][compressed.inverse] for name, value in solution.per_edge.items()
         }
-        learned |= {
-            name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()
-        }
-        learned |= {
-            name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()
-        }
+        learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
+        learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
             learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
         for name, value in learned.items():

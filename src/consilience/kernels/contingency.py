@@ -517,7 +517,10 @@ def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs
     logs = np.log(np.arange(1, 1 + int(min(a[-1], b[-1], 1 << 14))))
     size = max(1, (1 << 10) // b.size)
     sums = map_blocks(
-        lambda i, j: _expected(a[i:j], repeats_a[i:j], b, repeats_b, n, logs), a.size, size=size, n_jobs=n_jobs
+        lambda i, j: _expected(a[i:j], repeats_a[i:j], b, repeats_b, n, logs),
+        a.size,
+        size=size,
+        n_jobs=n_jobs,
     )
     return math.fsum(sums)
 
