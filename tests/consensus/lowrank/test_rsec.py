@@ -343,7 +343,8 @@ def test_refuses_what_makes_no_sense():
 def test_iris_as_printed():
     """ACC 97.33, NMI 90.11 from H and from Z, with 100 k-means from random rows, k in [3, 12].
 
-    The method's page has the counts over ten seeds, for NRSEC too.
+    These seeds were among those the default low_rank_weight was chosen on, so this guards against change; the method's
+    page has the lower counts on fresh seeds, and for NRSEC.
     """
     X, truth = load_iris(return_X_y=True)
     for seed in range(3):
