@@ -338,7 +338,8 @@ class LSSMTC(BaseMultitask):
     Centres combine without a constant: features with a large common offset should be centred first.
 
     The objective falls in every round with "reconstruction" and "span". Labels do not depend on the order of examples or
-    tasks, nor on whether X is sparse; equal examples of a task get equal labels.
+    tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an
+    empty cluster had to be filled.
 
     **Differences from the paper.** The printed W minimises |W'X - M P'| with W'W = I, which it does by looking where the data hardly
     vary: with more features than examples W'X vanishes, and in the span of the data W reproduces any P exactly, so that the
