@@ -112,7 +112,7 @@ def test_blank(tmp_path, read, content):
         (FEATURES, b"1,2\n3,\x004\n", r"t\.csv, line 2 holds a NUL byte: it is binary data or UTF-16"),
         (
             FEATURES,
-            gzip.compress(b"1,2\n"),
+            gzip.compress(b"1,2\n", mtime=0),
             r"t\.csv is named as text but is gzip data\. Let its name end in \.csv\.gz",
         ),
         (
