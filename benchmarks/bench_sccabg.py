@@ -187,7 +187,12 @@ def missing(names=("glioma", "lung203", "yale165", "vs", "semeion", "mf"), repea
     rows = []
     for name in names:
         for share in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
-            scores: dict[str, list[float]] = {"SCCABG": [], "EAC": [], "EAC, random filling": [], "fill": []}
+            scores: dict[str, list[float]] = {
+                "SCCABG": [],
+                "EAC": [],
+                "EAC, random filling": [],
+                "filled": [],
+            }
             for i in range(repeats):
                 labels, truth = pool(name, 20 * i)
                 c = np.unique(truth).size
@@ -199,8 +204,8 @@ def missing(names=("glioma", "lung203", "yale165", "vs", "semeion", "mf"), repea
                 scores["EAC, random filling"].append(accuracy(accumulation.fit_predict(filled), truth))
                 if share:
                     gone = hidden < 0
-                    scores["fill"].append(float((model.filled_labels()[gone] == labels[gone]).mean()))
-            means = {key: float(np.mean(value)) for key, value in scores.items() if value}
+                    scores["filled"].append(float((model.filled_labels()[gone] == labels[gone]).mean()))
+            means = {key: float(np.mean(value)) if value else "" for key, value in scores.items()}
             rows.append({"what": name, "missing": share} | means)
     return rows
 

@@ -368,7 +368,7 @@ def test_a_graph_in_more_pieces_is_merged_and_said():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("mode", ["default", "authors"])
+@pytest.mark.parametrize("mode", ["standard", "authors"])
 @pytest.mark.parametrize("similarity", ["adaptive", "fixed"])
 def test_few_base_clusters(mode, similarity):
     """One clustering, c = 1, and more clusters asked for than there are base clusters."""
@@ -376,7 +376,7 @@ def test_few_base_clusters(mode, similarity):
     assert np.unique(cs.SCCABG(n_clusters=1, **settings).fit_predict(TOY_1)).size == 1
     single = cs.SCCABG(n_clusters=3, **settings).fit([[0, 0, 1, 2, 2, 2]])
     assert same_partition(single.labels_, [0, 0, 1, 2, 2, 2])
-    if mode == "default":
+    if mode == "standard":
         many = [[0, 0, 1, 1, None, None], [0, 1, 0, 1, 0, 1]]  # 6 distinct objects, 4 base clusters
         assert np.unique(cs.SCCABG(n_clusters=5).fit_predict(many)).size == 5
 
@@ -398,7 +398,7 @@ def test_variants_differ_where_they_should(seed):
             {"similarity": "learned"},
             "similarity='learned' is not valid: expected one of 'adaptive', 'fixed'.",
         ),
-        ({"mode": "paper"}, "mode='paper' is not valid: expected one of 'default', 'authors'."),
+        ({"mode": "paper"}, "mode='paper' is not valid: expected one of 'standard', 'authors'."),
     ],
 )
 def test_messages(settings, message):

@@ -48,10 +48,9 @@ from .._base import BaseConsensus, Solution
 SMALL = 1e-4  # edges below are no edges
 
 PACE = 2**0.5  # growth of rho and lam in a round
-PATIENCE = 0.4  # lam at the start, of the mean strain
 
-#: Of gamma1 and gamma2, by mode: the default mode measures C in units of its mean degree (see SCCABG).
-DEFAULTS = {"default": (0.1, 0.05), "authors": (1e-4, 1e-2)}
+#: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
+DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
 @dataclass(frozen=True)
@@ -346,7 +345,16 @@ def record(graph: Graph, state: State, values: np.ndarray) -> dict:
 # The two ways to run it -------------------------------------------------------------------------------------
 
 
-def reach_components(graph: Graph, c: int, max_iter: int):
+def default_patience(ensemble, c: int) -> float:
+    """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
+
+    A large base cluster contradicts many others. That speaks against it where base clusters are finer than the
+    clusters sought, and says nothing where they are as coarse.
+    """
+    return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
+
+
+def reach_components(graph: Graph, c: int, max_iter: int, patience: float):
     """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
 
     Returns (state, history, whether c was reached).
@@ -360,7 +368,7 @@ def reach_components(graph: Graph, c: int, max_iter: int):
     weigh = graph.blocks[0].W is not None
     # lam starts at a share of what speaks against the worst edge of an average object, whatever gamma1 is. Then
     # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
-    lam = PATIENCE * graph.total.strain / graph.total_weight if weigh else 0.5
+    lam = patience * graph.total.strain / graph.total_weight if weigh else 0.5
     state = State(
         graph.C, graph.copies, graph.owners, graph.gamma1, lam, rho, right, sigma, weigh, SMALL, 1e-7
     )
@@ -484,9 +492,14 @@ class SCCABG(BaseConsensus):
         they share outnumber those they do not. In ``mode="authors"`` 1e-2.
     similarity : {"adaptive", "fixed"}
         "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
+    patience : float, optional
+        How much contradiction an edge may meet and still be trusted in the first round, as a share of what the
+        worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2 and more
+        doubts almost nothing. Default: n_clusters over the mean number of clusters of a base clustering, between
+        0.4 and 1. Not used in ``mode="authors"``.
     self_paced : bool
         False trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
-    mode : {"default", "authors"}
+    mode : {"standard", "authors"}
         "authors" follows the authors' program: the order of its steps, its thresholds, its units, components
         as clusters whatever their number, and every object cut off from all clusters a cluster of its own.
     max_iter : int, optional
@@ -525,8 +538,8 @@ class SCCABG(BaseConsensus):
     co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
     eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
     weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
-    repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above. (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0.
-    (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex; its solver treats all columns
+    repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above.
+    (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0. (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex; its solver treats all columns
     alike, see :mod:`consilience.kernels.boxqp`. ``mode="authors"`` keeps (7) alone.
 
     References
@@ -548,8 +561,9 @@ class SCCABG(BaseConsensus):
         "gamma1": Nothing() | Real(0, open_low=True),
         "gamma2": Nothing() | Real(0, open_low=True),
         "similarity": Choice("adaptive", "fixed"),
+        "patience": Nothing() | Real(0, open_low=True),
         "self_paced": Flag(),
-        "mode": Choice("default", "authors"),
+        "mode": Choice("standard", "authors"),
         "max_iter": Nothing() | Integer(1),
     }
     _test_params = [{}, {"similarity": "fixed"}, {"self_paced": False}]
@@ -561,8 +575,9 @@ class SCCABG(BaseConsensus):
         gamma1: float | None = None,
         gamma2: float | None = None,
         similarity: str = "adaptive",
+        patience: float | None = None,
         self_paced: bool = True,
-        mode: str = "default",
+        mode: str = "standard",
         max_iter: int | None = None,
         n_jobs: int | None = None,
     ):
@@ -570,6 +585,7 @@ class SCCABG(BaseConsensus):
         self.gamma1 = gamma1
         self.gamma2 = gamma2
         self.similarity = similarity
+        self.patience = patience
         self.self_paced = self_paced
         self.mode = mode
         self.max_iter = max_iter
@@ -591,8 +607,11 @@ class SCCABG(BaseConsensus):
                 scale_free=not authors,
                 n_jobs=self.n_jobs,
             )
-            run, most = (follow_authors, 20) if authors else (reach_components, 100)
-            state, history, converged = run(graph, c, self.max_iter or most)
+            if authors:
+                state, history, converged = follow_authors(graph, c, self.max_iter or 20)
+            else:
+                patience = default_patience(ensemble, c) if self.patience is None else self.patience
+                state, history, converged = reach_components(graph, c, self.max_iter or 100, patience)
             S = sp.vstack([_sparse(block.S) for block in graph.blocks], format="csr")
             labels = components(sp.block_array([[None, S], [S.T, None]], format="csr"))[1][: S.shape[0]]
             isolated = np.diff(S.indptr) == 0
