@@ -189,7 +189,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         from ..errors import need
 
         check_is_fitted(self, "labels_")
-        pandas = need("pandas", "io", "to_frame()")
+        pandas = need("pandas", "pandas", "to_frame()")
         return pandas.DataFrame(
             {"label": self.labels_, "confidence": self.confidence_}, index=self._sample_names
         )
