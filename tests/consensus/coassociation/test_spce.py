@@ -395,10 +395,12 @@ def test_too_few_components_are_reported_and_split():
 
 def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
     labels, _ = planted(seed, n=80, m=8, c=4, noise=0.35)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
         model = cs.SPCE(4).fit(labels)
     assert model.theta_ in spce.THETAS
+    # Merged or split components are said whether theta was given or chosen.
+    assert model.converged_ == (model.n_components_ == 4) == (not caught)
 
     def agreement(theta):
         found = cs.SPCE(4, theta=theta).fit_predict(labels)

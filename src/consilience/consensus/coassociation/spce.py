@@ -369,7 +369,7 @@ class SPCE(BaseConsensus):
         alpha, adding up to 1. The loss of clustering i is *divided* by it: a large value is a distrusted clustering.
     n_components_ : int
         Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
-        co-association or split by the embedding, and (for a given theta) a ConvergenceWarning says so.
+        co-association or split by the embedding, and a ConvergenceWarning says so.
     theta_ : float
         The theta used.
     history_ : list of dict
@@ -447,8 +447,6 @@ class SPCE(BaseConsensus):
             # A hair more is needed, so that rounding does not choose between thetas that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
-        # The rule compared partitions as returned: merging was a part of it and not a failure.
-        best.converged = True
         return best
 
     def _solve(self, ensemble, theta):
