@@ -39,6 +39,8 @@ class MDEC(ConsensusClustering):
         The kernel of the authors' program or the printed one; see :func:`consilience.generate.metric_subspace`.
     metric : "diversified", "cosine", "correlation" or "spearman"
         Random kernels, or one fixed similarity for all members.
+    search : "exact" or "approximate"
+        How members find neighbours; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None
@@ -83,6 +85,7 @@ class MDEC(ConsensusClustering):
         ratio: float = 0.5,
         kernel: str = "normal",
         metric: str = "diversified",
+        search: str = "exact",
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
@@ -93,6 +96,7 @@ class MDEC(ConsensusClustering):
         self.ratio = ratio
         self.kernel = kernel
         self.metric = metric
+        self.search = search
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -121,6 +125,7 @@ class MDEC(ConsensusClustering):
             ratio=self.ratio,
             kernel=self.kernel,
             metric=self.metric,
+            search=self.search,
             sample_weight=sample_weight,
             random_state=seed,
             n_jobs=self.n_jobs,

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 import consilience as cs
 from consilience.errors import InputError
@@ -230,3 +231,25 @@ def test_refusals():
         metric_subspace(X, 2, ratio=0)
     with pytest.raises(InputError, match="k_max=31 exceeds the 30 objects in X"):
         metric_subspace(X, 2, k_max=31)
+
+
+@pytest.mark.parametrize("metric", ["diversified", "cosine"])
+def test_approximate_search_gives_nearly_the_same_members(seed, metric):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 5, 2000)
+    X = rng.normal(size=(2000, 12)) + 3.0 * rng.normal(size=(5, 12))[truth]
+    options = {"k_min": 5, "k_max": 5, "metric": metric, "random_state": seed}
+    exact = metric_subspace(X, 3, **options)
+    found = metric_subspace(X, 3, search="approximate", **options)
+    again = metric_subspace(X, 3, search="approximate", n_jobs=1, **options)
+    assert np.array_equal(found.labels, again.labels)
+    assert [recipe["search"] for recipe in found.recipes] == ["approximate"] * 3
+    for a, b in zip(exact.labels.T, found.labels.T):
+        assert adjusted_rand_score(a, b) > 0.9
+
+
+def test_approximate_search_of_equal_objects():
+    X = np.repeat(np.eye(4), 60, axis=0)
+    ens = metric_subspace(X, 2, k_min=4, k_max=4, ratio=1.0, search="approximate", random_state=0)
+    for labels in ens.labels.T:
+        assert adjusted_rand_score(labels, np.repeat(np.arange(4), 60)) == 1.0

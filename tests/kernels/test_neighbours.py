@@ -74,3 +74,39 @@ def test_graph_keeps_an_edge_listed_at_either_end():
     values = np.array([[0.5], [0.25], [0.75]])
     expected = [[0, 0.5, 0], [0.5, 0, 0.75], [0, 0.75, 0]]
     assert neighbours.symmetric_graph(index, values).toarray().tolist() == expected
+
+
+def test_cells_that_all_meet_give_the_exact_lists(seed):
+    X, k = cloud(seed, n=400), 6  # 20 groups: each is near all others
+    cells = neighbours.nearby_cells(X, k, seed)
+    exact, found = neighbours.nearest(X, k), neighbours.nearest(X, k, cells)
+    assert np.array_equal(found[0], exact[0])
+    assert np.array_equal(found[1], exact[1])
+    radius = exact[1].mean(axis=1)
+    exact, found = (neighbours.most_similar(X, k, radius, 0.5, given)[0] for given in (None, cells))
+    assert np.array_equal(np.sort(found, axis=1), np.sort(exact, axis=1))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_cells_find_most_neighbours_from_few_pairs(seed, container):
+    X, k = container(np.round(cloud(seed, n=4000, d=4), 3)), 10
+    cells = neighbours.nearby_cells(X, k, seed)
+    sizes = np.diff(cells.starts)
+    met = (sizes[cells.pairs[:, 0]] * sizes[cells.pairs[:, 1]]).sum()
+    assert met < 0.6 * 4000**2 / 2
+    index, _ = neighbours.nearest(X, k, cells)
+    exact, _ = neighbours.nearest(X, k)
+    assert all(np.unique(row).size == k for row in index)
+    assert not (index == np.arange(4000)[:, None]).any()
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(index, exact)]) > 0.97
+
+
+@pytest.mark.parametrize("nearby", [1, 3])
+def test_cells_hold_enough_rows_for_full_lists(seed, nearby, monkeypatch):
+    monkeypatch.setattr(neighbours, "_NEARBY", nearby)
+    rng = np.random.default_rng(seed)
+    far = np.array([[1e6 * i, 0.0] for i in range(20)])  # groups of one
+    X = np.vstack([rng.normal(size=(300, 2)), far, np.zeros((200, 2))])
+    index, squares = neighbours.nearest(X, 30, neighbours.nearby_cells(X, 30, seed))
+    assert index.min() >= 0
+    assert np.isfinite(squares).all()

@@ -35,7 +35,7 @@ from ..kernels.directions import cut_directions
 from ..kernels.krylov import graph_eigenvectors
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
-from ..kernels.neighbours import most_similar, nearest, symmetric_graph
+from ..kernels.neighbours import most_similar, nearby_cells, nearest, symmetric_graph
 from ..kernels.partition import compact
 from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
 from ._features import Features, check_features
@@ -43,6 +43,7 @@ from ._kmeans import _each
 from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, draw_ks, member_seeds, stream
 
 CHOOSE_KERNEL = 4
+CHOOSE_CELLS = 5
 NEIGHBOURS = (5, 20)
 SCALES = (0.2, 0.8)
 
@@ -58,6 +59,7 @@ def metric_subspace(
     metric: str = "diversified",
     neighbours: tuple[int, int] = NEIGHBOURS,
     scales: tuple[float, float] = SCALES,
+    search: str = "exact",
     n_init: int = 1,
     sample_weight: Any = None,
     random_state: Any = None,
@@ -85,6 +87,9 @@ def metric_subspace(
         Range of the number of neighbours k.
     scales : pair of float, default (0.2, 0.8)
         Range of the scale mu.
+    search : "exact" or "approximate"
+        Compare every pair of objects, or only those in nearby groups of about sqrt(n) objects each: for some ten
+        thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
     sample_weight : array (n_samples,), optional
@@ -111,7 +116,8 @@ def metric_subspace(
     together first (their eigenvectors are undetermined). A member never fails in silence.
 
     Per member: n^2 d / 2 multiplications for (1), twice that for (2), and O(n K^2) for eigenvectors and k-means;
-    memory O(n (d + K)) for each thread, never n by n.
+    memory O(n (d + K)) for each thread, never n by n. With ``search="approximate"`` each group of objects is compared with
+    the 24 nearest groups of about sqrt(n), which found 98 to 99.8% of the neighbours on digits and spoken letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
@@ -127,10 +133,18 @@ def metric_subspace(
         "ratio": Real(0, 1, open_low=True),
         "kernel": Choice("normal", "exponential"),
         "metric": Choice("diversified", "cosine", "correlation", "spearman"),
+        "search": Choice("exact", "approximate"),
         "n_init": Integer(1),
         "n_jobs": N_JOBS,
     }
-    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "n_init": n_init, "n_jobs": n_jobs}
+    given = {
+        "ratio": ratio,
+        "kernel": kernel,
+        "metric": metric,
+        "search": search,
+        "n_init": n_init,
+        "n_jobs": n_jobs,
+    }
     check_all(given, rules)
     low_k, high_k = _pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
@@ -152,7 +166,11 @@ def metric_subspace(
         mu = float(rng.uniform(low_mu, high_mu))
         k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
         Z = source.rows(columns)
-        W = affinity(Z, k, mu, kernel) if metric == "diversified" else similarity(Z, k)
+        cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
+        if metric == "diversified":
+            W = affinity(Z, k, mu, kernel, cells_seed)
+        else:
+            W = similarity(Z, k, cells_seed)
         labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=weight)
         recipe = {
             "algorithm": "metric_subspace",
@@ -162,6 +180,7 @@ def metric_subspace(
             "metric": metric,
             "n_neighbours": k,
             "scale": mu,
+            "search": search,
             "ratio": float(ratio),
             "features": columns.tolist(),
             **facts,
@@ -182,23 +201,29 @@ def metric_subspace(
 # One member ------------------------------------------------------------------------------------------------
 
 
-def affinity(Z: Any, k: int, mu: float, kernel: str = "normal") -> sp.csr_array:
+def affinity(
+    Z: Any, k: int, mu: float, kernel: str = "normal", cells_seed: list[int] | None = None
+) -> sp.csr_array:
     """W (n, n), symmetric, of Eq. (1) or (2) on the rows of Z (float64, dense or CSR). Equal objects get the
-    largest value, also where all their neighbours are equal too (0/0 in the formulas)."""
-    index, squares = nearest(Z, k)
+    largest value, also where all their neighbours are equal too (0/0 in the formulas).
+
+    With ``cells_seed``, neighbours are sought in nearby groups of rows only.
+    """
+    cells = None if cells_seed is None else nearby_cells(Z, k, cells_seed)
+    index, squares = nearest(Z, k, cells)
     if kernel == "exponential":
         distance = np.sqrt(squares)
         rho = distance.mean(axis=1)
         eps = (rho[:, None] + rho[index] + distance) / 3
         return symmetric_graph(index, np.exp(-distance / (mu * np.where(eps > 0, eps, 1.0))))
     rho = squares.mean(axis=1)
-    index, squares = most_similar(Z, k, rho, mu)
+    index, squares = most_similar(Z, k, rho, mu, cells)
     # The program adds machine epsilon to eps; it keeps equal objects finite.
     s = mu * ((rho[:, None] + rho[index] + squares) / 3 + np.finfo(float).eps)
     return symmetric_graph(index, np.exp(-0.5 * (squares / s) ** 2) / (sqrt(2 * np.pi) * s))
 
 
-def similarity(Z: Any, k: int) -> sp.csr_array:
+def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_array:
     """W (n, n) of inner products between k nearest neighbours; negative ones are 0.
 
     Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbours.
@@ -207,7 +232,9 @@ def similarity(Z: Any, k: int) -> sp.csr_array:
     rows = np.flatnonzero(np.asarray((Z * Z).sum(axis=1)).ravel() > 0)
     if rows.size < 2:
         return sp.csr_array((n, n))
-    index, squares = nearest(Z[rows], min(k, rows.size - 1))
+    Z, k = Z[rows], min(k, rows.size - 1)
+    cells = None if cells_seed is None else nearby_cells(Z, k, cells_seed)
+    index, squares = nearest(Z, k, cells)
     W = symmetric_graph(index, np.maximum(1.0 - squares / 2, 0.0)).tocoo()
     return sp.csr_array((W.data, (rows[W.row], rows[W.col])), shape=(n, n))
 
