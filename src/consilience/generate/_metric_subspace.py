@@ -117,7 +117,7 @@ def metric_subspace(
 
     Per member: n^2 d / 2 multiplications for (1), twice that for (2), and O(n K^2) for eigenvectors and k-means;
     memory O(n (d + K)) for each thread, never n by n. With ``search="approximate"`` each group of objects is compared with
-    the 24 nearest groups of about sqrt(n), which found 98 to 99.8% of the neighbours on digits and spoken letters.
+    the 24 nearest groups of about sqrt(n), which found 97 to 99.8% of the neighbours on digits and spoken letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
