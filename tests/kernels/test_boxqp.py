@@ -125,3 +125,75 @@ def test_inputs_are_left_alone(seed):
     weigh_rows(W, Y, Y, 0.5, E, np.ones(7))
     for before, after in zip(given, (E, Y, W, linear)):
         np.testing.assert_array_equal(before, after)
+
+
+def stiff(seed, b=30, k=40, strength=1e5):
+    """Rows like those of a large ensemble: couplings that dwarf the loss, few ones, a pull towards 0."""
+    rng = np.random.default_rng(seed)
+    E = strength * np.abs(rng.normal(size=(k, k))) * (rng.random((k, k)) < 0.5)
+    E = E + E.T
+    np.fill_diagonal(E, 0.0)
+    Y = (rng.random((b, k)) < 0.2).astype(float)
+    linear = rng.exponential(size=(b, k)) * strength * 10.0 ** rng.uniform(-6, 1, size=(b, 1))
+    return rng, E, Y, linear
+
+
+@pytest.mark.parametrize("weights", ["ones", "some", "free"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_stiff_rows_are_solved_to_the_last_digit(seed, weights, missing):
+    """Coordinate descent alone would need many thousand sweeps here."""
+    rng, E, Y, linear = stiff(seed)
+    W = {"ones": None, "some": np.ones_like(Y), "free": rng.uniform(0.1, 1, Y.shape)}[weights]
+    if weights == "some":
+        W[::3, ::2] = 0.3
+    O = (rng.random(Y.shape) < 0.7).astype(float) if missing else np.ones_like(Y)
+    r = rng.integers(1, 4, Y.shape[1]).astype(float)
+    S = smooth_rows(Y, W, Y, linear, E, r, observed=O if missing else None)
+    w = np.ones_like(Y) if W is None else W
+    coupling = E * r
+    curvature = w * (O * w + w @ coupling.T)
+    gradient = curvature * S - w * ((w * S) @ coupling.T) - O * w**2 * Y + linear / 2
+    step = S - np.clip(S - gradient / curvature, 0, 1)  # 0 at the solution
+    assert np.abs(step).max() < 1e-9
+    assert (S > 0).any()
+
+
+def test_a_row_does_not_depend_on_the_rows_beside_it(seed):
+    _, E, Y, linear = stiff(seed)
+    r = np.ones(Y.shape[1])
+    whole = smooth_rows(Y, None, Y, linear, E, r)
+    for part in (slice(7), slice(7, None)):
+        np.testing.assert_allclose(
+            whole[part], smooth_rows(Y[part], None, Y[part], linear[part], E, r), atol=1e-9
+        )
+
+
+def test_a_linear_term_that_pushes_past_1_is_left_to_coordinate_descent():
+    E = np.array([[0.0, 50.0, 0.0], [50.0, 0.0, 50.0], [0.0, 50.0, 0.0]])
+    Y, linear = np.array([[1.0, 0.0, 0.0]]), np.array([[-300.0, 1.0, 1.0]])
+    S = smooth_rows(Y, None, Y, linear, E, np.ones(3))
+    np.testing.assert_allclose(S[0, 0], 1.0)
+    args = (np.ones(3), Y[0], linear[0], E, np.ones(3))
+    best = minimize(smooth_value, np.full(3, 0.5), args, bounds=[(0, 1)] * 3, options={"ftol": 1e-14})
+    assert smooth_value(S[0], *args) <= best.fun + 1e-7
+
+
+@pytest.mark.parametrize("max_steps", [1, 40, 3000])
+def test_steps_taken_at_once_are_the_steps_one_by_one(seed, max_steps):
+    rng, E, Y, _, _ = problem(seed, b=6, k=12)
+    E, lam, r = 40 * E, 0.5, rng.integers(1, 3, 12).astype(float)
+    W, solved = weigh_rows(np.zeros_like(Y), Y, Y, lam, E, r, max_steps=max_steps)
+    assert solved == 6
+    worst = contradiction(Y, E, r)
+    for i in range(6):
+        M = E * r * (Y[i][:, None] - Y[i]) ** 2
+        certain = worst[i] <= lam
+        inner = M[~certain][:, ~certain].sum(axis=1)
+        step, w = (1 / inner.max() if inner.max() > 0 else 1 / lam), np.where(certain, 1.0, 0.0)
+        for _ in range(max_steps):
+            new = np.clip(w - step * (M @ w - lam), 0, 1)
+            new = np.where(certain, 1.0, np.rint(new * 2**36) / 2**36)
+            moved, w = np.abs(new - w).max(), new
+            if moved <= 1e-9:
+                break
+        np.testing.assert_allclose(W[i], w, atol=1e-7)

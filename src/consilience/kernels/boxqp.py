@@ -41,7 +41,8 @@ def smooth_rows(
 
     S, W, Y, linear (b, k); E (k, k); r (k,). A coordinate of weight 0 without a linear term does not matter
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
-    maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products.
+    maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
+    large against the loss it would creep; rows are then finished by solving for their positive entries.
     """
     coupling = E * r  # row p holds what the others contribute to the gradient of p
     S = np.array(S, dtype=float, order="C")
@@ -49,21 +50,33 @@ def smooth_rows(
     pull = weighted @ coupling.T  # (b, k): sum_q r_q E_pq w_q s_q
     degree = W @ coupling.T  # (b or 1, k): sum_q r_q E_pq w_q
     seen = np.ones((1, E.shape[0])) if observed is None else observed
-    _descend(S, W, seen, Y, linear, pull, degree, np.ascontiguousarray(coupling.T), tol, max_sweeps)
+    columns = np.ascontiguousarray(coupling.T)
+    problem = (S, W, seen, Y, linear, pull, degree, columns)
+    left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True)
+    if left.size:
+        left = _pivot_rows(problem, r, left)
+        _descend(*problem, left, tol, max_sweeps, False)
     return S
 
 
 @kernel
-def _descend(S, W, seen, Y, linear, pull, degree, columns, tol, max_sweeps):
-    b, k = S.shape
+def _descend(S, W, seen, Y, linear, pull, degree, columns, rows, tol, max_sweeps, sparing):
+    """Sweeps over the coordinates of some rows; returns those that still moved in the last one.
+
+    ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would.
+    """
+    k = S.shape[1]
     shared = W.shape[0] == 1
-    for i in range(b):
+    left = np.empty(rows.size, np.int64)
+    n_left = 0
+    for i in rows:
         s, y, l, z = S[i], Y[i], linear[i], pull[i]
         w = W[0] if shared else W[i]
         d = degree[0] if shared else degree[i]
         o = seen[0] if seen.shape[0] == 1 else seen[i]
+        largest, moves = np.inf, 0
         for _ in range(max_sweeps):
-            largest = 0.0
+            largest, f = 0.0, 0
             for p in range(k):
                 wp = w[p]
                 curvature = wp * (o[p] * wp + d[p])
@@ -82,11 +95,154 @@ def _descend(S, W, seen, Y, linear, pull, degree, columns, tol, max_sweeps):
                     largest = max(largest, abs(step))
                     step *= wp
                     if step != 0.0:
+                        moves += 1
                         column = columns[p]
                         for q in range(k):
                             z[q] += step * column[q]
-            if largest <= tol:
+                f += s[p] > 0.0
+            if largest <= tol or (sparing and moves * k > (f * f / 24 + 3 * k) * f):
                 break
+        if largest > tol:
+            left[n_left] = i
+            n_left += 1
+    return left[:n_left]
+
+
+def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries; returns rows it cannot.
+
+    The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of the
+    solution exceeds 1. So a guess of the positive entries, solved for, corrected by the signs found and solved
+    again, only grows from then on and ends at the solution (Hintermueller, Ito, Kunisch 2003, Theorem 3.2).
+    Rows with the same positive entries share a factorisation where all weights are 1.
+    """
+    S, W, seen = problem[:3]
+    free = S[rows] > 0.0
+    state = np.zeros(rows.size, np.int8)  # 0 first guess, 1 growing, 2 solved, 3 given up
+    plain = np.ones(rows.size, bool)  # all weights are 1: the matrix is the same for all of these rows
+    for factor in (W, seen):
+        plain &= (factor if factor.shape[0] == 1 else factor[rows]).min(axis=1) == 1.0
+    for _ in range(S.shape[1] + 2):
+        todo = np.flatnonzero(state < 2)
+        if not todo.size:
+            break
+        if plain.any():  # equal guesses next to each other
+            todo = todo[np.lexsort((*_words(free[todo]).T, plain[todo]))]
+        _pivot(*problem, r, rows, todo, plain, free, state)
+    return rows[state != 2]
+
+
+def _words(flags: np.ndarray) -> np.ndarray:
+    """(b, k) flags as (b, k / 64) whole numbers."""
+    packed = np.packbits(np.pad(flags, ((0, 0), (0, -flags.shape[1] % 64))), axis=1)
+    return packed.view(np.uint64)
+
+
+@fast_kernel
+def _pivot(S, W, seen, Y, linear, pull, degree, columns, r, rows, todo, plain, free, state):
+    """Solve for the guessed positive entries of some rows, and correct the guess."""
+    k = S.shape[1]
+    L = np.empty((0, 0))
+    index, before = np.empty(k, np.int64), np.empty(k, np.int64)
+    x, b, z = np.empty(k), np.empty(k), np.empty(k)
+    n_before = -1
+    for t in todo:
+        i = rows[t]
+        w = W[0] if W.shape[0] == 1 else W[i]
+        d = degree[0] if W.shape[0] == 1 else degree[i]
+        o = seen[0] if seen.shape[0] == 1 else seen[i]
+        f = 0
+        for p in range(k):
+            b[p] = o[p] * w[p] * w[p] * Y[i, p] - 0.5 * linear[i, p]
+            # An entry of weight 0 does not act on the others; it is set at the end.
+            if w[p] > 0.0 and (free[t, p] or b[p] > 0.0):
+                free[t, p] = True
+                index[f] = p
+                f += 1
+            else:
+                free[t, p] = False
+        known = plain[t] and f == n_before
+        if known:
+            for a in range(f):
+                if index[a] != before[a]:
+                    known = False
+                    break
+        if not known:
+            A = np.zeros((f, f))
+            for a in range(f):
+                p = index[a]
+                for c in range(a):
+                    q = index[c]
+                    A[a, c] = -w[p] * w[q] * columns[p, q] * r[q]
+                A[a, a] = r[p] * w[p] * (o[p] * w[p] + d[p])
+                before[a] = p
+            L = _factor(A)
+            n_before = f if plain[t] else -1
+        if L.shape[0] < f:
+            state[t] = 3
+            continue
+        for a in range(f):
+            x[a] = r[index[a]] * b[index[a]]
+        _solve(L, x)
+        for p in range(k):
+            z[p] = 0.0
+        for a in range(f):
+            step = w[index[a]] * x[a]
+            column = columns[index[a]]
+            for p in range(k):
+                z[p] += step * column[p]
+        changed, over = False, False
+        if state[t] == 0:
+            for a in range(f):
+                if x[a] <= 0.0 and b[index[a]] <= 0.0:
+                    free[t, index[a]] = False
+                    changed = True
+        for p in range(k):
+            if w[p] > 0.0 and not free[t, p] and w[p] * z[p] + b[p] > 1e-12 * w[p] * (o[p] * w[p] + d[p]):
+                free[t, p] = True
+                changed = True
+        state[t] = 1
+        if changed:
+            continue
+        for a in range(f):
+            over = over or x[a] > 1.0 + 1e-9
+        state[t] = 3 if over else 2
+        if over:  # only where l < 0
+            continue
+        for p in range(k):
+            S[i, p] = 0.0
+            if w[p] == 0.0 and linear[i, p] <= 0.0 and d[p] > 0.0:
+                S[i, p] = min(max(z[p] / d[p], 0.0), 1.0)
+        for a in range(f):
+            S[i, index[a]] = min(max(x[a], 0.0), 1.0)
+
+
+@kernel
+def _factor(A):
+    """Cholesky factor, or an empty matrix where A (its lower part) is singular to working precision."""
+    try:
+        L = np.linalg.cholesky(A)
+    except Exception:
+        return np.empty((0, 0))
+    for a in range(A.shape[0]):
+        if L[a, a] * L[a, a] <= 1e-14 * A[a, a]:
+            return np.empty((0, 0))
+    return L
+
+
+@fast_kernel
+def _solve(L, x):
+    """The first entries of x <- (L L')^-1 x, in place."""
+    f = L.shape[0]
+    for a in range(f):
+        total = x[a]
+        for c in range(a):
+            total -= L[a, c] * x[c]
+        x[a] = total / L[a, a]
+    for a in range(f - 1, -1, -1):
+        x[a] /= L[a, a]
+        for c in range(a):
+            x[c] -= L[a, c] * x[a]
 
 
 def weigh_rows(
@@ -105,16 +261,15 @@ def weigh_rows(
 
     A weight whose gradient cannot be positive anywhere in the box is 1 in every solution; rows of such weights
     alone are not solved. The other weights take projected gradient steps of length 1 / L from ``W`` until none
-    moves by more than ``tol``: O(f^2) a step for f of them.
+    moves by more than ``tol``: O(f h) a step for f of them, h of which are at an s that is not 0.
     """
-    coupling = E * r
     loss = (S - Y) ** 2 if observed is None else observed * (S - Y) ** 2
     # Every term of the gradient but -lam is at its largest where all weights are 1.
     worst = 2 * loss + contradiction(S, E, r)
     certain = worst <= lam
     out = np.where(certain, 1.0, W)
     rows = np.flatnonzero(~certain.all(axis=1))
-    _step_rows(out, S, loss, lam, coupling, certain, rows, tol, max_steps)
+    _step_rows(out, S, loss, lam, E, r, certain, rows, tol, max_steps)
     return out, rows.size
 
 
@@ -126,47 +281,82 @@ def contradiction(S: np.ndarray, E: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 @fast_kernel
-def _step_rows(W, S, loss, lam, coupling, certain, rows, tol, max_steps):
+def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
     k = W.shape[1]
     M = np.empty((k, k))
     open_ = np.empty(k, np.int64)
-    w, fixed, gradient = np.empty(k), np.empty(k), np.empty(k)
+    w, v, fixed, gradient, diagonal = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     for i in rows:
         s = S[i]
+        # Entries where s is 0 come last: two of them do not contradict each other, so M has no rows for them.
         f = 0
         for p in range(k):
-            if not certain[i, p]:
+            if not certain[i, p] and s[p] != 0.0:
                 open_[f] = p
                 f += 1
-        lipschitz = 0.0
+        h = f
+        for p in range(k):
+            if not certain[i, p] and s[p] == 0.0:
+                open_[f] = p
+                f += 1
         for a in range(f):
             p = open_[a]
             total = 0.0  # what the weights that are 1 add to the gradient
             for q in range(k):
                 if certain[i, q]:
-                    total += coupling[p, q] * (s[p] - s[q]) ** 2
+                    total += E[p, q] * r[q] * (s[p] - s[q]) ** 2
             fixed[a] = total - lam
-            total = 2.0 * loss[i, p]
-            for b in range(f):
-                M[a, b] = coupling[p, open_[b]] * (s[p] - s[open_[b]]) ** 2
-                total += M[a, b]
-            M[a, a] += 2.0 * loss[i, p]
-            lipschitz = max(lipschitz, total)
+            diagonal[a] = 2.0 * loss[i, p]
+            gradient[a] = diagonal[a]  # its sum over a row of the whole matrix, for the length of a step
             w[a] = W[i, p]
+        for a in range(h):
+            p = open_[a]
+            for b in range(f):
+                q = open_[b]
+                M[a, b] = E[p, q] * (s[p] - s[q]) ** 2
+                gradient[a] += M[a, b] * r[q]
+            for b in range(h, f):
+                gradient[b] += M[a, b] * r[p]
+        lipschitz = 0.0
+        for a in range(f):
+            lipschitz = max(lipschitz, gradient[a])
         step = 1.0 / lipschitz if lipschitz > 0.0 else 1.0 / lam
-        for _ in range(max_steps):
+        for steps in range(max_steps):
             for a in range(f):
-                total = fixed[a]
+                gradient[a] = fixed[a] + diagonal[a] * w[a]
+                v[a] = r[open_[a]] * w[a]
+            for a in range(h):
+                total = 0.0
                 for b in range(f):
-                    total += M[a, b] * w[b]
-                gradient[a] = total
+                    total += M[a, b] * v[b]
+                gradient[a] += total
+                if v[a] != 0.0:
+                    for b in range(h, f):
+                        gradient[b] += M[a, b] * v[a]
+            # With all entries before h held at 0, the others no longer act on each other: where they also only
+            # rise, all further steps are the same and are taken at once.
+            ahead = 1.0
+            if _settled(w, gradient, diagonal, h, f):
+                ahead = float(max_steps - steps)
             largest = 0.0
             for a in range(f):
-                new = min(max(w[a] - step * gradient[a], 0.0), 1.0)
-                new = np.rint(new * _GRID) / _GRID
+                move = np.rint((w[a] - step * gradient[a]) * _GRID) / _GRID - w[a]
+                new = min(max(w[a] + ahead * move, 0.0), 1.0)
                 largest = max(largest, abs(new - w[a]))
                 w[a] = new
-            if largest <= tol:
+            if largest <= tol or ahead > 1.0:
                 break
         for a in range(f):
             W[i, open_[a]] = w[a]
+
+
+@fast_kernel
+def _settled(w, gradient, diagonal, h, f):
+    """Whether entries before h stay at 0 whatever the rest does, and the rest can only rise, by constant steps."""
+    for a in range(h):
+        if w[a] != 0.0 or gradient[a] < 0.0:
+            return False
+    for a in range(h, f):  # noqa: SIM110 (compiled: loops, not generators)
+        if gradient[a] > 0.0 or diagonal[a] != 0.0:
+            return False
+    return True

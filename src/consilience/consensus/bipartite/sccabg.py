@@ -424,7 +424,10 @@ def follow_authors(graph: Graph, c: int, max_iter: int):
         state = replace(state, C=graph.C, rho=rho, right=right, sigma=sigma)
         graph.advance(state)
         # Weights that are nearly 1 are left as they are from then on (the conference version: exactly 1).
-        weigh = weigh and graph.total.least_W < (0.99 if adaptive else 1.0)
+        if weigh and graph.total.least_W >= (0.99 if adaptive else 1.0):
+            weigh = False
+            if graph.total.least_W >= 1.0:
+                graph.trust_all()
         state = replace(state, lam=2 * state.lam, weigh=weigh)
     return state, history, False
 
