@@ -123,16 +123,35 @@ def test_C_minimises_its_part_of_the_objective(seed):
 
 def test_equal_base_clusters_share_a_column():
     labels = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [2, 2, 0]])
-    column, _, copies, K = sccabg.merge_copies(cs.Ensemble(labels).compress(), same_view=True)
+    column, copies, K = sccabg.merge_copies(cs.Ensemble(labels).compress(), same_view=True)
     assert sorted(copies.tolist()) == [1.0, 1.0, 2.0, 2.0, 2.0]
     assert column[0] == column[3]
     assert K[column[0], column[0]] == 2
     gap = labels.copy()
     gap[4, 1] = -1  # clusters 0 and 1 keep equal columns of Y, but one clustering has not seen object 4
-    _, _, merged, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=False)
-    _, _, apart, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=True)
+    _, merged, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=False)
+    _, apart, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=True)
     assert merged.max() == 2
     assert apart.max() == 1
+
+
+def test_missing_labels_start_at_what_the_others_lead_one_to_expect(seed):
+    # Object 2 was not seen by the third clustering. Of its clusters {0, 1, 2} and {2, 3, 4}, the third holds two and
+    # none, and none and two: one half each.
+    by_hand = cs.Ensemble([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).compress()
+    graph = graph_of(by_hand, missing_counts=False)
+    S = graph.rows(lambda block: block.S)[:, graph.column]
+    row = int(np.flatnonzero((by_hand.labels < 0).any(axis=1))[0])
+    np.testing.assert_allclose(S[row, 4:], [0.5, 0.5])
+    ensemble = small(seed, missing=0.3)
+    graph = graph_of(ensemble, missing_counts=False)
+    S = graph.rows(lambda block: block.S)[:, graph.column]
+    for i in range(
+        ensemble.n_clusterings
+    ):  # every object has one label in each clustering, known or expected
+        np.testing.assert_allclose(S[:, ensemble.offsets[i] : ensemble.offsets[i + 1]].sum(axis=1), 1.0)
+    Y = ensemble.indicator().toarray()
+    assert (S[Y > 0] == 1).all()
 
 
 def test_components_are_counted_on_the_cluster_side():

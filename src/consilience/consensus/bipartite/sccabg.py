@@ -126,6 +126,19 @@ def observed(codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
     return ((codes >= 0).astype(float) @ owners > 0).astype(float)
 
 
+def expected(
+    Y: np.ndarray, O: np.ndarray, owners: np.ndarray, copies: np.ndarray, K: np.ndarray
+) -> np.ndarray:
+    """(b, k) for clusterings that did not see an object, the share of each of their clusters in the clusters it is in.
+
+    Shares add up to 1 over a clustering; equal columns belong to clusterings that saw the same objects, and have
+    equal sums there.
+    """
+    share = ((Y * copies) @ (K / np.diagonal(K)[:, None])) * (1 - O)
+    whole = (share @ owners.T) @ owners / copies
+    return np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
+
+
 def advance(block: Block, state: State) -> tuple[Block, Sums]:
     """One round for some rows: W by Eq. (10), S by Eq. (14), and their share of the sums."""
     Y = indicator(block.codes, state.C.shape[0])
@@ -231,8 +244,8 @@ def count_components(P: np.ndarray) -> int:
     return components(P[alive][:, alive])[0]
 
 
-def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(column of each base cluster, first cluster and number of copies of each column, K of the columns).
+def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(column of each base cluster, number of copies of each column, K of the columns).
 
     Clusters with the same objects have equal columns of Y, S and W and are kept once. They are found by
     K_pq = K_pp = K_qq. ``same_view`` asks in addition that their clusterings saw the same objects, as is
@@ -248,14 +261,14 @@ def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
     column = components(same)[1]
     _, first, copies = np.unique(column, return_index=True, return_counts=True)
-    return column, first, copies.astype(float), K.tocsr()[first][:, first].toarray()
+    return column, copies.astype(float), K.tocsr()[first][:, first].toarray()
 
 
 class Graph:
     """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the blocks."""
 
     def __init__(self, ensemble, *, gamma1, mu, self_paced, missing_counts, scale_free, n_jobs):
-        self.column, first, self.copies, self.K = merge_copies(ensemble, same_view=not missing_counts)
+        self.column, self.copies, self.K = merge_copies(ensemble, same_view=not missing_counts)
         self.C, self.mu, self.n_jobs = self.K, mu, n_jobs
         k, sizes = self.copies.size, np.diagonal(self.K)
         degrees = self.K @ self.copies - sizes
@@ -266,7 +279,7 @@ class Graph:
         if ensemble.has_missing and not missing_counts:
             owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
             self.owners = np.zeros((ensemble.n_clusterings, k))
-            self.owners[owner[first], np.arange(k)] = 1.0
+            self.owners[owner, self.column] = 1.0
         ensure_fits(
             (3 + 3 * self_paced) * 8.0 * ensemble.n_samples * k,
             what=f"A graph between {ensemble.n_samples} distinct objects and {k} distinct base clusters",
@@ -282,15 +295,20 @@ class Graph:
         self.total_weight = float(ensemble.weights.sum())
 
     def _start(self, codes, weights, self_paced):
-        """S = Y, and W = 0: nothing is trusted yet."""
-        Y = indicator(codes, self.copies.size)
-        first = sums(Y, None, Y, None, np.zeros_like(Y), weights, self.copies)
+        """S = Y, with expected labels where they are missing, and W = 0: nothing is trusted yet."""
+        Y, O = indicator(codes, self.copies.size), None
+        S = Y
+        if self.owners is not None:
+            # Zeros here would leave a thin graph, from which a first embedding cuts off single objects.
+            O = observed(codes, self.owners)
+            S = Y + expected(Y, O, self.owners, self.copies, self.K)
+        first = sums(S, None, Y, O, np.zeros_like(Y), weights, self.copies)
         if not self_paced:
-            return Block(codes, weights, Y, None), first
+            return Block(codes, weights, S, None), first
         E = 2 * self.gamma1 * self.K
         np.fill_diagonal(E, 0.0)
         strain = float(weights @ contradiction(Y, E, self.copies).max(axis=1))
-        return Block(codes, weights, Y, np.zeros_like(Y)), replace(first, strain=strain)
+        return Block(codes, weights, S, np.zeros_like(Y)), replace(first, strain=strain)
 
     def _pass(self, function, parts):
         """The map over parts and the sum of what they return, added in their order."""
@@ -542,7 +560,8 @@ class SCCABG(BaseConsensus):
     eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
     weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
     repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above.
-    (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0. (6) Edges below
+    (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start at what
+    the other labels lead one to expect. (6) Edges below
     1e-4 are cut in every round. (7) The W problem is not convex; its solver treats all columns alike, see :mod:`consilience.kernels.boxqp`. ``mode="authors"`` keeps (7) alone.
 
     References
