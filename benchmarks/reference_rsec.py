@@ -19,7 +19,7 @@ def rsec(
     errors: str = "columns",
     affinity: str = "absolute",
     penalty: float | None = None,
-    growth: float = 1.3,
+    growth: float = 1.5,
     tol: float = 1e-7,
     max_iter: int = 500,
     gamma: float = 2.0,

@@ -245,7 +245,7 @@ def test_residuals_vanish(method, seed):
     assert np.allclose(values[: model.rank_], model.singular_values_, atol=1e-5)
     assert values[model.rank_ :].max(initial=0) < 1e-5
     penalties = [entry["penalty"] for entry in model.history_ if entry.get("step", 1) == 1]
-    assert np.allclose(np.diff(np.log(penalties)), np.log(1.3))
+    assert np.allclose(np.diff(np.log(penalties)), np.log(model.growth))
 
 
 def test_nrsec_differs_from_its_convex_start():

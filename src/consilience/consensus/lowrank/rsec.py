@@ -188,8 +188,8 @@ class RSEC(_LowRankConsensus):
         Number of clusters returned.
     low_rank_weight : float, default 0.5
         lambda_1 in Eq. (7). Larger: fewer directions in Z. The paper prints 0.1.
-    error_weight : float, default 0.01
-        lambda_2 in Eq. (7). Smaller: more of S is put aside as error.
+    error_weight : float, default 0.003
+        lambda_2 in Eq. (7). Smaller: more of S is put aside as error. The paper prints 0.01.
     from_ : {"embedding", "representation"}
         Read labels off H by k-means, or off Z by spectral clustering.
     affinity : {"absolute", "signed"}
@@ -199,7 +199,7 @@ class RSEC(_LowRankConsensus):
         -1 apart, 0 unseen. "auto" is the second for ensembles with missing labels, as in the paper.
     penalty : float or None
         mu_0. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
-    growth : float, default 1.3
+    growth : float, default 1.5
         rho, growth of the penalty in each iteration. The paper prints 1.1 for RSEC and 1.3 for NRSEC.
     unit_rows : bool, default True
         Bring the rows that k-means sees to length one. The paper does so for Z, and not for H.
@@ -238,8 +238,8 @@ class RSEC(_LowRankConsensus):
 
     Differences from the paper (figures for each in the method's page)
     - Eq. (15) is printed without the column Q_i that it scales.
-    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.3``, ``low_rank_weight=0.5`` and ``unit_rows=True`` instead of
-      (Z + Z')/2, 1e-6, 1.1, 0.1 and rows of H as they are.
+    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``, ``error_weight=0.003`` and
+      ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H as they are.
     - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
     - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never
       used here.
@@ -267,12 +267,12 @@ class RSEC(_LowRankConsensus):
         n_clusters: int = 2,
         *,
         low_rank_weight: float = 0.5,
-        error_weight: float = 0.01,
+        error_weight: float = 0.003,
         from_: str = "embedding",
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
-        growth: float = 1.3,
+        growth: float = 1.5,
         unit_rows: bool = True,
         tol: float = 1e-7,
         max_iter: int = 500,
@@ -370,7 +370,7 @@ class NRSEC(_LowRankConsensus):
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
-        growth: float = 1.3,
+        growth: float = 1.5,
         unit_rows: bool = True,
         tol: float = 1e-7,
         max_iter: int = 500,
