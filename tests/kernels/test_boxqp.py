@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from consilience.kernels.boxqp import contradiction, smooth_rows, weigh_rows
+from consilience.kernels.boxqp import contradiction, couple, gram, smooth_rows, spread, weigh_rows
 
 
 def problem(seed, b=4, k=7):
@@ -197,3 +197,36 @@ def test_steps_taken_at_once_are_the_steps_one_by_one(seed, max_steps):
             if moved <= 1e-9:
                 break
         np.testing.assert_allclose(W[i], w, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_few_entries_and_matrix_products_agree(seed, share):
+    rng = np.random.default_rng(seed)
+    b, k = 20, 60
+    A, B = rng.random((2, b, k)) * (rng.random((2, b, k)) < share)
+    weights, r = rng.random(b), rng.integers(1, 4, k).astype(float)
+    np.testing.assert_allclose(gram(A, weights), A.T @ (weights[:, None] * A), atol=1e-12)
+    np.testing.assert_allclose(gram(A, weights, B), A.T @ (weights[:, None] * B), atol=1e-12)
+    for density in (0.02, 0.5):
+        E = np.triu(rng.random((k, k)) * (rng.random((k, k)) < density), 1)
+        E = E + E.T
+        coupling = couple(E, r)
+        assert (coupling.starts.size > 0) == (density < 0.1)
+        np.testing.assert_allclose(spread(A, coupling), A @ (E * r).T, atol=1e-12)
+        plain = np.einsum("pq,ipq->ip", E * r, (A[:, :, None] - A[:, None, :]) ** 2)
+        np.testing.assert_allclose(contradiction(A, E, r), plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["ones", "free"])
+def test_thin_couplings_are_solved_alike(seed, weights):
+    """Optimality where only the entries of E that are not 0 are visited."""
+    rng, E, Y, linear = stiff(seed, k=60, strength=20.0)
+    E *= np.add.outer(np.arange(60), np.arange(60)) % 14 == 0
+    W = None if weights == "ones" else rng.uniform(0.1, 1, Y.shape)
+    r = np.ones(60)
+    assert couple(E, r).starts.size > 0
+    S = smooth_rows(Y, W, Y, linear, E, r)
+    w, coupling = np.ones_like(Y) if W is None else W, E
+    curvature = w * (w + w @ coupling)
+    gradient = curvature * S - w * ((w * S) @ coupling) - w**2 * Y + linear / 2
+    assert np.abs(S - np.clip(S - gradient / curvature, 0, 1)).max() < 1e-9

@@ -17,12 +17,91 @@ columns alike.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import scipy.sparse as sp
 
 from ._jit import fast_kernel, kernel
 
 #: Weights are kept on this grid: rounding noise must not decide between columns that are mirror images.
 _GRID = 2.0**36
+
+#: Shares of entries that are not 0, below which sums over these alone are faster than matrix products.
+_FEW, _FEW_PAIRS = 0.1, 0.03
+
+
+class Coupling(NamedTuple):
+    """E o r by columns: row p holds what p contributes to the gradients of all, and, where few do, only those."""
+
+    columns: np.ndarray  # (k, k): r_p E_qp at (p, q)
+    starts: np.ndarray  # of each row in the next two; empty if most entries count
+    where: np.ndarray
+    values: np.ndarray
+
+    @property
+    def share(self) -> float:
+        return self.values.size / self.columns.size if self.starts.size else 1.0
+
+
+def couple(E: np.ndarray, r: np.ndarray) -> Coupling:
+    """The coupling of all coordinates, ready for the kernels."""
+    columns = np.ascontiguousarray((E * r).T)
+    if np.count_nonzero(columns) > _FEW * columns.size:
+        return Coupling(columns, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    few = sp.csr_array(columns)
+    return Coupling(columns, few.indptr.astype(np.int64), few.indices.astype(np.int64), few.data)
+
+
+def spread(S: np.ndarray, coupling: Coupling) -> np.ndarray:
+    """(b, k): sum_q r_q E_pq s_q for every row and p; by matrix product, or from the entries that are not 0."""
+    if np.count_nonzero(S) * coupling.share > _FEW_PAIRS * S.size:
+        return S @ coupling.columns
+    if not coupling.starts.size:
+        return sp.csr_array(S) @ coupling.columns
+    return _spread(S, coupling.starts, coupling.where, coupling.values)
+
+
+@kernel
+def _spread(S, starts, where, values):
+    b, k = S.shape
+    out = np.zeros((b, k))
+    for i in range(b):
+        for p in range(k):
+            s = S[i, p]
+            if s != 0.0:
+                for t in range(starts[p], starts[p + 1]):
+                    out[i, where[t]] += s * values[t]
+    return out
+
+
+def gram(A: np.ndarray, weights: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
+    """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are few."""
+    if np.count_nonzero(A) > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
+        if B is None:  # a product of a matrix with itself takes half the time
+            scaled = A * np.sqrt(weights)[:, None]
+            return scaled.T @ scaled
+        return (A * weights[:, None]).T @ B
+    return _gram(A, weights, A if B is None else B)
+
+
+@kernel
+def _gram(A, weights, B):
+    b, k = A.shape
+    out = np.zeros((k, k))
+    where, values = np.empty(k, np.int64), np.empty(k)
+    for i in range(b):
+        n = 0
+        for p in range(k):
+            if B[i, p] != 0.0:
+                where[n], values[n] = p, B[i, p]
+                n += 1
+        for p in range(k):
+            if A[i, p] != 0.0:
+                step = weights[i] * A[i, p]
+                for t in range(n):
+                    out[p, where[t]] += step * values[t]
+    return out
 
 
 def smooth_rows(
@@ -44,14 +123,17 @@ def smooth_rows(
     maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
     large against the loss it would creep; rows are then finished by solving for their positive entries.
     """
-    coupling = E * r  # row p holds what the others contribute to the gradient of p
+    coupling = couple(E, r)
     S = np.array(S, dtype=float, order="C")
-    weighted, W = (S, np.ones((1, E.shape[0]))) if W is None else (W * S, W)
-    pull = weighted @ coupling.T  # (b, k): sum_q r_q E_pq w_q s_q
-    degree = W @ coupling.T  # (b or 1, k): sum_q r_q E_pq w_q
-    seen = np.ones((1, E.shape[0])) if observed is None else observed
-    columns = np.ascontiguousarray(coupling.T)
-    problem = (S, W, seen, Y, linear, pull, degree, columns)
+    total = coupling.columns.sum(axis=0)
+    if W is None:
+        W, degree = np.ones((1, total.size)), total[None]
+        pull = spread(S, coupling)  # (b, k): sum_q r_q E_pq w_q s_q
+    else:
+        degree = total - spread(1.0 - W, coupling)  # (b, k): sum_q r_q E_pq w_q; most weights are 1
+        pull = spread(W * S, coupling)
+    seen = np.ones((1, total.size)) if observed is None else observed
+    problem = (S, W, seen, Y, linear, pull, np.maximum(degree, 0.0), *coupling)
     left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True)
     if left.size:
         left = _pivot_rows(problem, r, left)
@@ -60,13 +142,15 @@ def smooth_rows(
 
 
 @kernel
-def _descend(S, W, seen, Y, linear, pull, degree, columns, rows, tol, max_sweeps, sparing):
+def _descend(
+    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, rows, tol, max_sweeps, sparing
+):
     """Sweeps over the coordinates of some rows; returns those that still moved in the last one.
 
     ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would.
     """
     k = S.shape[1]
-    shared = W.shape[0] == 1
+    shared, few = W.shape[0] == 1, starts.size > 0
     left = np.empty(rows.size, np.int64)
     n_left = 0
     for i in rows:
@@ -96,9 +180,13 @@ def _descend(S, W, seen, Y, linear, pull, degree, columns, rows, tol, max_sweeps
                     step *= wp
                     if step != 0.0:
                         moves += 1
-                        column = columns[p]
-                        for q in range(k):
-                            z[q] += step * column[q]
+                        if few:
+                            for t in range(starts[p], starts[p + 1]):
+                                z[where[t]] += step * values[t]
+                        else:
+                            column = columns[p]
+                            for q in range(k):
+                                z[q] += step * column[q]
                 f += s[p] > 0.0
             if largest <= tol or (sparing and moves * k > (f * f / 24 + 3 * k) * f):
                 break
@@ -139,9 +227,11 @@ def _words(flags: np.ndarray) -> np.ndarray:
 
 
 @fast_kernel
-def _pivot(S, W, seen, Y, linear, pull, degree, columns, r, rows, todo, plain, free, state):
+def _pivot(
+    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, r, rows, todo, plain, free, state
+):
     """Solve for the guessed positive entries of some rows, and correct the guess."""
-    k = S.shape[1]
+    k, few = S.shape[1], starts.size > 0
     L = np.empty((0, 0))
     index, before = np.empty(k, np.int64), np.empty(k, np.int64)
     x, b, z = np.empty(k), np.empty(k), np.empty(k)
@@ -187,10 +277,14 @@ def _pivot(S, W, seen, Y, linear, pull, degree, columns, r, rows, todo, plain, f
         for p in range(k):
             z[p] = 0.0
         for a in range(f):
-            step = w[index[a]] * x[a]
-            column = columns[index[a]]
-            for p in range(k):
-                z[p] += step * column[p]
+            p = index[a]
+            step = w[p] * x[a]
+            if few:
+                for e in range(starts[p], starts[p + 1]):
+                    z[where[e]] += step * values[e]
+            else:
+                for q in range(k):
+                    z[q] += step * columns[p, q]
         changed, over = False, False
         if state[t] == 0:
             for a in range(f):
@@ -274,9 +368,9 @@ def weigh_rows(
 
 
 def contradiction(S: np.ndarray, E: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1; two matrix products."""
-    coupling = E * r
-    value = S * S * coupling.sum(axis=1) - 2 * S * (S @ coupling.T) + (S * S) @ coupling.T
+    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1."""
+    coupling, squares = couple(E, r), S * S
+    value = squares * coupling.columns.sum(axis=0) - 2 * S * spread(S, coupling) + spread(squares, coupling)
     return np.maximum(value, 0.0, out=value)
 
 

@@ -37,7 +37,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ...kernels.boxqp import contradiction, smooth_rows, weigh_rows
+from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
 from ...kernels.parallel import blas_threads, map_tasks
@@ -190,12 +190,9 @@ def sums(S, W, Y, O, H, weights, copies, solved=0) -> Sums:
     """The block's share of degrees, S' D1^-1 S, G and the parts of the objective."""
     degree = S @ copies
     scale = np.divide(weights, degree, out=np.zeros_like(degree), where=degree > 0)
-    scaled = S * np.sqrt(scale)[:, None]
-    P = scaled.T @ scaled  # a product of a matrix with itself takes half the time
-    column = weights[:, None]
+    P = gram(S, scale)
     if W is None:
-        scaled = S * np.sqrt(column)
-        G = scaled.T @ scaled
+        G = gram(S, weights)
         squares = np.diagonal(G).copy()
         G *= -2
         G += squares[:, None] + squares
@@ -203,8 +200,9 @@ def sums(S, W, Y, O, H, weights, copies, solved=0) -> Sums:
         total_W, least_W = float(weights.sum() * copies.sum()), 1.0
     else:
         T = S * W
-        cross = (S * T * column).T @ W
-        G = cross + cross.T - 2 * (T * column).T @ T
+        # sum_i S_ip^2 W_ip W_iq, by way of 1 - W, which is 0 at most entries.
+        cross = (weights @ (S * T))[:, None] - gram(S * T, weights, 1.0 - W)
+        G = cross + cross.T - 2 * gram(T, weights)
         error = W * (S - Y)
         total_W, least_W = float(weights @ (W @ copies)), float(W.min())
     if O is not None:
