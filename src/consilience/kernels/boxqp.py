@@ -165,7 +165,10 @@ def _descend(
                 wp = w[p]
                 curvature = wp * (o[p] * wp + d[p])
                 if curvature > 0.0:
-                    target = (wp * (o[p] * wp * y[p] + z[p]) - 0.5 * l[p]) / curvature
+                    target = wp * (o[p] * wp * y[p] + z[p]) - 0.5 * l[p]
+                    if target <= 0.0 and s[p] == 0.0:  # stays at 0, as most do
+                        continue
+                    target /= curvature
                 elif l[p] > 0.0:
                     target = 0.0
                 elif d[p] > 0.0:
