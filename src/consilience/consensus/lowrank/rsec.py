@@ -322,7 +322,9 @@ class NRSEC(_LowRankConsensus):
         printed, for which all weights are one and the answer *is* that convex one.
     n_steps : int, default 1
         Linearisations. The paper takes one.
-    from_, affinity, evidence, penalty, growth, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
+    growth : float, default 1.3
+        rho, as printed.
+    from_, affinity, evidence, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
         max_iter bounds each linearisation.
 
     Attributes
@@ -370,7 +372,7 @@ class NRSEC(_LowRankConsensus):
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
-        growth: float = 1.5,
+        growth: float = 1.3,
         unit_rows: bool = True,
         tol: float = 1e-7,
         max_iter: int = 500,
