@@ -177,9 +177,11 @@ def test_taking_dropping_and_filling():
     filled = fill_at_random(labels, np.random.default_rng(0))
     assert filled.min() >= 0
     assert np.array_equal(filled[labels >= 0], labels[labels >= 0])
-    labels = np.zeros((3, 1), int)
-    drop_at_random(labels, 0.99, np.random.default_rng(0))
-    assert (labels >= 0).sum() == 1
+    labels = np.tile(np.arange(40)[:, None], (1, 3))
+    drop_at_random(labels, 0.9, np.random.default_rng(0))
+    assert (labels >= 0).any(axis=1).all()  # nobody is left without evidence
+    assert (labels >= 0).any(axis=0).all()
+    assert (labels < 0).mean() > 0.6
 
 
 def test_threads_of_workers_are_held(write_protocol, tmp_path, monkeypatch):

@@ -110,10 +110,14 @@ def taken(members: np.ndarray, task: dict) -> np.ndarray:
 
 
 def drop_at_random(labels: np.ndarray, share: float, rng: np.random.Generator) -> None:
-    """Set that share of each column to missing, in place; a column keeps at least one label."""
+    """Set that share of each column to missing, in place; columns and objects keep at least one label each."""
     n = labels.shape[0]
+    whole = labels.copy()
     for column in labels.T:
         column[rng.permutation(n)[: min(round(share * n), n - 1)]] = -1
+    for row in np.flatnonzero((labels < 0).all(axis=1) & (whole >= 0).any(axis=1)):
+        back = rng.choice(np.flatnonzero(whole[row] >= 0))
+        labels[row, back] = whole[row, back]
 
 
 def fill_at_random(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
