@@ -181,7 +181,7 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     labels, _ = planted(0, n=90, m=6, noise=0.1, missing=missing)
     labels = labels[np.random.default_rng(0).integers(0, 90, 120)]  # repeated objects
     ensemble = cs.Ensemble(labels)
-    options = {"low_rank_weight": 1.0, "error_weight": 0.03, "tol": 1e-6}
+    options = {"low_rank_weight": 1.0, "error_weight": 0.03, "growth": 1.4, "tol": 1e-6}
     model = getattr(cs, method)(3, random_state=0, **options).fit(ensemble)
     assert model.signatures_.n_samples < 110
     S = co_association(ensemble, "auto")
