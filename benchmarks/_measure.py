@@ -54,6 +54,7 @@ def alone(call: Callable, *args: Any) -> tuple[float, float, Any]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_child, args=(theirs, call, args))
     process.start()
+    theirs.close()  # so that a child that dies without an answer ends the wait
     seconds, held, result = ours.recv()
     process.join()
     if isinstance(result, BaseException):
