@@ -40,6 +40,17 @@ def test_run_and_report_a_protocol_of_ones_own(write_protocol, tmp_path):
     assert "mine,ACC,acc,iris,Mine,default,1," in (tmp_path / "out" / "report.csv").read_text()
 
 
+def test_names_that_hold_commas_are_divided_by_semicolons(write_protocol, tmp_path):
+    names = ["First", "First, again", "Another"]
+    methods = [{"name": name, "method": "bench_methods:First"} for name in names]
+    path = write_protocol(methods=methods, repetitions=1)
+    done = invoke(
+        "run", path, "--out", tmp_path / "out", "--jobs", 1, "--methods", "First, again;Another", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout.splitlines()[0])["protocols"]["mine"]["done"] == 2
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -101,8 +101,8 @@ def _facts(protocol: Any, data: str | None) -> dict:
 @click.option(
     "--out", required=True, metavar="DIR", help="Results folder; what it holds already is not run again."
 )
-@click.option("--sets", metavar="A,B,...", help="Only these sets.")
-@click.option("--methods", metavar="A,B,...", help="Only these methods.")
+@click.option("--sets", metavar="A,B,...", help="Only these sets; A;B;... where a name holds a comma.")
+@click.option("--methods", metavar="A,B,...", help="Only these methods; A;B;... where a name holds a comma.")
 @click.option("--repetitions", type=click.IntRange(1), help="Fewer repetitions than the protocol has.")
 @click.option(
     "--tuned/--no-tuned", default=True, help="Also run the grids that are tuned by the truth, or not."
@@ -220,7 +220,10 @@ def _shared_out(protocols: list[Any], wanted: list[str] | None, what: str) -> di
 
 
 def _listed(text: str | None) -> list[str] | None:
-    return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
+    """Names between commas, or between semicolons where there are any: some names hold a comma."""
+    if text is None:
+        return None
+    return [item.strip() for item in text.split(";" if ";" in text else ",") if item.strip()]
 
 
 def _bytes(text: str) -> float:
