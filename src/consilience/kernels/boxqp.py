@@ -319,7 +319,7 @@ def _factor(A):
     """Cholesky factor, or an empty matrix where A (its lower part) is singular to working precision."""
     try:
         L = np.linalg.cholesky(A)
-    except Exception:
+    except Exception:  # compiled code cannot name LinAlgError; the caller goes on by descent
         return np.empty((0, 0))
     for a in range(A.shape[0]):
         if L[a, a] * L[a, a] <= 1e-14 * A[a, a]:
