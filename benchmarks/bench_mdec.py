@@ -58,6 +58,18 @@ def clocks() -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()])
 
 
+def compared(ours: np.ndarray, theirs: np.ndarray) -> dict:
+    """Both pairs of clocks, and their ratios."""
+    return {
+        "seconds": ours[0],
+        "CPU": ours[1],
+        "theirs": theirs[0],
+        "their CPU": theirs[1],
+        "speed-up": theirs[0] / ours[0],
+        "CPU ratio": theirs[1] / ours[1],
+    }
+
+
 def plain_affinity(Z: np.ndarray, k: int, mu: float):
     """W of the authors' kernel from full matrices: squared distances, neighbours, densities, the k largest of them."""
     import scipy.sparse as sp
@@ -131,12 +143,7 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
             {
                 "case": f"members: {m} of {name}, {what}",
                 "objects": X.shape[0],
-                "seconds": ours[0],
-                "CPU": ours[1],
-                "theirs": loop[0],
-                "their CPU": loop[1],
-                "speed-up": loop[0] / ours[0],
-                "CPU ratio": loop[1] / ours[1],
+                **compared(ours, loop),
                 "NMI": f"{np.mean(base):.3f} (theirs {np.mean(other):.3f})",
             }
         )
@@ -215,12 +222,7 @@ def search(name: str, n: int, d: int) -> dict:
     return {
         "case": f"search: nearby groups against all pairs (recall {recall:.3f})",
         "objects": len(X),
-        "seconds": ours[0],
-        "CPU": ours[1],
-        "theirs": theirs[0],
-        "their CPU": theirs[1],
-        "speed-up": theirs[0] / ours[0],
-        "CPU ratio": theirs[1] / ours[1],
+        **compared(ours, theirs),
     }
 
 
@@ -254,12 +256,7 @@ def solver(n: int, k: int, mu: float, count: int) -> dict:
     return {
         "case": f"solver: {count} vectors, k={k}, mu={mu} (values differ by {gap:.0e})",
         "objects": n,
-        "seconds": ours[0],
-        "CPU": ours[1],
-        "theirs": theirs[0],
-        "their CPU": theirs[1],
-        "speed-up": theirs[0] / ours[0],
-        "CPU ratio": theirs[1] / ours[1],
+        **compared(ours, theirs),
     }
 
 

@@ -23,11 +23,11 @@ from .reference_rsec import objective, rsec
 STEPS: dict[str, int | None] = {"coil10": None, "coil20": None, "mnist4000": None}
 CLUSTERS = {"coil10": 10, "coil20": 20, "mnist4000": 10, "pool_usps": 10}
 WEIGHTS = {"low_rank_weight": 0.5, "error_weight": 0.003}
-FASTER = {"mnist4000": {"tol": 1e-5}}
+LOOSER = {"mnist4000": {"tol": 1e-5}}
 
 
 def options(name: str) -> dict:
-    return WEIGHTS | FASTER.get(name, {})
+    return WEIGHTS | LOOSER.get(name, {})
 
 
 def ensemble_of(name: str):

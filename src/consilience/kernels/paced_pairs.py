@@ -501,6 +501,10 @@ def _byte_sums(x):
     return out
 
 
+# The sums of a pair, over the clusterings that put it together (a) and over those that saw both (s), are written out in
+# the next two loops: as a function of their own they double the time of a whole fit (Semeion, m = 20: 0.34 to 0.64 s).
+
+
 @kernel
 def _sparse_pace(met, seen, x, any_missing, lam, weights, indptr, indices, S, start, stop, V):
     table, total, n_bytes = _byte_sums(x), x.sum(), met.shape[1]

@@ -559,8 +559,8 @@ class SCCABG(BaseConsensus):
     weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
     repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above.
     (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start at what
-    the other labels lead one to expect. (6) Edges below
-    1e-4 are cut in every round. (7) The W problem is not convex; its solver treats all columns alike, see :mod:`consilience.kernels.boxqp`. ``mode="authors"`` keeps (7) alone.
+    the other labels lead one to expect. (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex;
+    its solver treats all columns alike, see :mod:`consilience.kernels.boxqp`. ``mode="authors"`` keeps (7) alone.
 
     References
     ----------
