@@ -89,7 +89,7 @@ def test_says_when_products_run_out():
 @pytest.mark.parametrize("count", [2, 20])
 def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
     N, known = neighbour_graph(seed=seed)
-    monkeypatch.setattr(krylov, "FACTORS_UP_TO", (10**6,) * 3 if way == "factors" else (0, 0, 0))
+    monkeypatch.setattr(krylov, "FACTORS_UP_TO", (10**6,) * 4 if way == "factors" else (0,) * 4)
     found = krylov.graph_eigenvectors(N, count, known=known, tol=1e-7)
     values, vectors = np.linalg.eigh(N.toarray())
     expected = vectors[:, ::-1][:, 1 : count + 1]
@@ -98,8 +98,39 @@ def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
     assert subspaces_agree(found.vectors, expected, 1e-3)
 
 
-def test_product_with_a_sparse_matrix(seed):
+def test_chebyshev_polynomial_of_a_sparse_matrix(seed):
     rng = np.random.default_rng(seed)
     A = sp.random_array((40, 40), density=0.2, rng=rng, format="csr")
-    X = rng.normal(size=(40, 3))
-    assert np.allclose(krylov.csr_times_block(A.indptr, A.indices, A.data, X), A @ X)
+    for width in (3, 4):
+        X = rng.normal(size=(40, width))
+        B = (A - 0.25 * sp.eye_array(40)) / 0.5
+        assert np.allclose(krylov._chebyshev(A, X, 1, 0.25, 0.5), B @ X)
+        assert np.allclose(krylov._chebyshev(A, X, 3, 0.25, 0.5), 4 * (B @ (B @ (B @ X))) - 3 * (B @ X))
+
+
+def test_orthonormal_rows_and_what_is_lost(seed):
+    W = np.random.default_rng(seed).normal(size=(60, 4))
+    W[:, 2] = W[:, 0] - 3 * W[:, 1]
+    Q, R = krylov._orthonormal(W, 1e-10)
+    assert np.allclose(Q.T @ R, W)
+    assert np.diag(R)[2] == 0 and not Q[2].any()
+    assert np.allclose(Q @ Q.T, np.diag([1, 1, 0, 1]), atol=1e-14)
+
+
+def test_polynomials_give_way_to_factors(monkeypatch):
+    """Nine clumps with faint ties: eigenvalues bunched at 1 exhaust any patience."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3)) * 0.1 + rng.normal(size=(9, 3)).repeat(100, axis=0) * 20
+    index, squares = nearest(X, 6)
+    ties = sp.diags_array([np.full(899, 1e-6)] * 2, offsets=[-1, 1])
+    W = sp.csr_array(symmetric_graph(index, np.exp(-squares)) + ties)
+    monkeypatch.setattr(krylov, "FACTORS_UP_TO", (0, 0, 10**6, 10**6))
+    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
+    N = sp.csr_array(sp.diags_array(1 / root) @ W @ sp.diags_array(1 / root))
+    known = (root / np.linalg.norm(root))[:, None]
+    asked = []
+    inverted = krylov._inverted
+    monkeypatch.setattr(krylov, "_inverted", lambda *a: asked.append(1) or inverted(*a))
+    found = krylov.graph_eigenvectors(N, 12, known=known)
+    assert asked and found.converged
+    assert np.allclose(found.values, np.linalg.eigvalsh(N.toarray())[::-1][1:13], atol=1e-8)

@@ -7,6 +7,8 @@ The Ritz pairs of H (s, s) are the answers once R times the last rows of their v
 of them replace V and growth goes on. Several vectors at a time turn orthogonalisation, the dearest part, into
 matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees the interpreter
 lock, so that solves run side by side on threads.
+
+In the code a row of ``basis`` is a column of V: vectors lie one after the other in memory.
 """
 
 from __future__ import annotations
@@ -19,11 +21,12 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import splu
 
-from ._jit import kernel
+from ._jit import fast_kernel, kernel
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
-#: Rows up to which factors of a neighbour graph are the first choice, are with few neighbours, and are a last resort.
-FACTORS_UP_TO = (1500, 8000, 20_000)
+#: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
+#: a while; when they fail.
+FACTORS_UP_TO = (1500, 8000, 8000, 20_000)
 
 
 class Leading(NamedTuple):
@@ -72,52 +75,54 @@ def graph_eigenvectors(
 ) -> Leading:
     """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its eigenvectors at 1.
 
-    Loosely knit graphs have many eigenvalues close to 1, which take (1) many steps. For some thousands of objects the
-    factors of (I - N), shifted, are cheap and their inverse spreads these eigenvalues out; beyond, factors fill in
-    and polynomials of N do (measured: benchmarks/bench_mdec.py).
+    Polynomials of N find most of them quickest. Loosely knit graphs have many eigenvalues close to 1, which take many
+    steps: up to some thousands of objects the factors of (I - N), shifted, are cheap and their inverse spreads
+    these eigenvalues out (measured: benchmarks/bench_mdec.py). Which kind a graph is shows on the way only, unless
+    it has few edges.
     """
     n = N.shape[0]
-
-    def product(X: np.ndarray) -> np.ndarray:
-        return csr_times_block(N.indptr, N.indices, N.data, X)
-
+    at_once, sparse_at_once, after_a_while, last_resort = FACTORS_UP_TO
     if n <= DENSE_UP_TO or 3 * count >= n:
         return _dense(N.toarray(), count, known)
-    if n <= FACTORS_UP_TO[0] or (n <= FACTORS_UP_TO[1] and N.nnz <= 12 * n):
+    if n <= at_once or (n <= sparse_at_once and N.nnz <= 12 * n):
         return _inverted(N, count, known, tol, max_products)
-    found = _filtered(product, n, count, known, tol, max_products)
-    if not found.converged and n <= FACTORS_UP_TO[2]:
+    # Factors cost as much as about n / 1000 restarts.
+    patience = n / 1000 if n <= after_a_while else np.inf
+    found = _filtered(N, count, known, tol, max_products, patience)
+    if not found.converged and n <= last_resort:
         return _inverted(N, count, known, tol, max_products)
     return found
 
 
-def _filtered(product, n, count, known, tol, max_products) -> Leading:
-    """Largest eigenpairs of an operator with spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
+def _filtered(
+    N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_products: int, patience: float
+) -> Leading:
+    """Largest eigenpairs of N, spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
 
     T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
     and one orthogonalisation, where the latter cost more. cut comes from a first, short run: Ritz values are below
     the eigenvalues they stand for. Where that was too short for a spectrum bunched at 1, cut is moved up once.
+    ``patience``: give up after so many times the steps that fill the basis.
     """
+    n = N.shape[0]
     room = min(n // 2, 2 * count + 24)
-    found = _restarted(product, n, count, known, tol, 4, room, 0)
+    found = _restarted(lambda X: _chebyshev(N, X, 1, 0.0, 1.0), n, count, known, tol, 4, room, 0)
     used = found.products
-    for steepest in (40, 160):
+    for steepest in (40,) if np.isfinite(patience) else (40, 160):
         if found.converged:
             break
         cut = float(np.clip(found.values[-1], -0.9, 1 - 1e-6))
         degree = int(np.clip(np.ceil(3.0 / np.sqrt(2.0 * (1.0 - cut))), 3, steepest))
+        # [-1, cut] becomes [-1, 1] by (x - centre) / half.
         centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
 
         def polynomial(X: np.ndarray, degree=degree, centre=centre, half=half) -> np.ndarray:
-            before, now = X, (product(X) - centre * X) / half
-            for _ in range(degree - 1):
-                before, now = now, (product(now) - centre * now) * (2.0 / half) - before
-            return now
+            return _chebyshev(N, X, degree, centre, half)
 
-        found = _restarted(polynomial, n, count, known, tol, 4, room, max_products // (2 * degree))
+        steps = min(max_products // (2 * degree), patience * (room // 4))
+        found = _restarted(polynomial, n, count, known, tol, 4, room, steps)
         used += degree * found.products
-        values = np.einsum("ij,ij->j", found.vectors, product(np.ascontiguousarray(found.vectors)))
-        found = found._replace(values=values)
+        found = found._replace(values=np.einsum("ij,ij->j", found.vectors, N @ found.vectors))
     return found._replace(products=used)
 
 
@@ -142,29 +147,37 @@ def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
 
 def _restarted(product, n, count, known, tol, block, room, max_products) -> Leading:
     rng = np.random.default_rng(0)
-    V = np.empty((n, room + block), order="F")
+    left_out = 0 if known is None else known.shape[1]
+    rows = np.empty((left_out + room + block, n))
+    if known is not None:
+        rows[:left_out] = known.T
+    basis = rows[left_out:]
     H = np.zeros((room + block, room + block))
-    Q = _fresh(rng, n, block, known, V[:, :0])
+    Q = _fresh(rng, block, rows[:left_out])
     size = products = 0
+    last = 0  # where the block before the newest begins
     scale = 0.0
     while True:
-        b = Q.shape[1]
+        b = len(Q)
         new = slice(size, size + b)
-        V[:, new] = Q
-        W = product(np.ascontiguousarray(Q))
+        basis[new] = Q
+        W = np.ascontiguousarray(product(np.ascontiguousarray(Q.T)))
         products += 1
-        basis = V[:, : size + b]
-        h = _remove(W, basis, known)
+        # In exact arithmetic only the last two blocks matter (all after a restart): first these, then all of them, so
+        # that what rounding left is removed too.
+        h = np.zeros((size + b, b))
+        h[last:] = _remove(W, basis[last : size + b])
+        h += _remove(W, rows[: left_out + size + b])[left_out:]
         H[: size + b, new] = h
         H[new, : size + b] = h.T
-        size += b
-        Q, R = np.linalg.qr(W)
+        last, size = size, size + b
         scale = max(scale, float(np.abs(h).max()))
-        lost = np.abs(np.diag(R)) <= 1e-12 * max(scale, np.finfo(float).tiny)
+        Q, R = _orthonormal(W, 1e-12 * max(scale, np.finfo(float).tiny))
+        lost = np.diag(R) == 0
         if lost.any():  # an invariant subspace is complete: go on in a new direction
-            Q = Q[:, ~lost]
+            Q = Q[~lost]
             R = R[~lost]
-        width = min(b, n - size - (0 if known is None else known.shape[1]))
+        width = min(b, n - size - left_out)
         if size + b > room or width <= 0:
             values, Y = np.linalg.eigh(H[:size, :size])
             values, Y = values[::-1], Y[:, ::-1]
@@ -172,63 +185,112 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
             scale = max(scale, float(np.abs(values).max()))
             converged = bool((missing <= tol * np.maximum(np.abs(values[:count]), 0.01 * scale)).all())
             if converged or width <= 0 or products >= max_products:
-                return Leading(values[:count], V[:, :size] @ Y[:, :count], products, converged or width <= 0)
+                vectors = (Y[:, :count].T @ basis[:size]).T
+                return Leading(values[:count], vectors, products, converged or width <= 0)
             kept = min(count + (room - count) // 2, size - b)
-            V[:, :kept] = V[:, :size] @ Y[:, :kept]
+            basis[:kept] = Y[:, :kept].T @ basis[:size]
             H[:] = 0
             H[np.arange(kept), np.arange(kept)] = values[:kept]
-            size = kept
+            last, size = 0, kept
         if lost.any():
-            held = V[:, :size]
-            Q = np.hstack([Q, _fresh(rng, n, b - Q.shape[1], known, np.hstack([held, Q]))])
-        Q = Q[:, :width]
+            held = np.vstack([rows[: left_out + size], Q])
+            Q = np.vstack([Q, _fresh(rng, b - len(Q), held)])
+        Q = Q[:width]
 
 
-def _remove(W: np.ndarray, basis: np.ndarray, known: np.ndarray | None) -> np.ndarray:
-    """Make W orthogonal to basis (and known), in place; returns basis' W. Twice is enough (Kahan)."""
-    h = np.zeros((basis.shape[1], W.shape[1]))
-    for _ in range(2):
-        if known is not None and known.shape[1]:
-            W -= known @ (known.T @ W)
-        part = basis.T @ W
-        W -= basis @ part
-        h += part
-    return h
+def _remove(W: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Make the columns of W orthogonal to the given orthonormal rows, in place; returns rows W."""
+    part = rows @ W
+    W -= rows.T @ part
+    return part
 
 
-def _fresh(rng, n, width, known, basis) -> np.ndarray:
-    """Random orthonormal directions outside of basis and known."""
-    W = rng.standard_normal((n, width))
-    _remove(W, basis, known)
-    Q = np.linalg.qr(W)[0]
-    _remove(Q, basis, known)
-    return np.linalg.qr(Q)[0]
+def _fresh(rng: np.random.Generator, width: int, rows: np.ndarray) -> np.ndarray:
+    """(width, n) random orthonormal directions outside of the given rows."""
+    W = rng.standard_normal((rows.shape[1], width))
+    for _ in range(2):  # twice is enough (Kahan)
+        _remove(W, rows)
+        Q, _ = _orthonormal(W, 0.0)
+        W = np.ascontiguousarray(Q.T)
+    return Q
 
 
 @kernel
-def csr_times_block(indptr, indices, data, X):
-    """A X for A (n, n) in CSR and X (n, b) in C order. Blocks of four, the usual ones, keep their sums in registers."""
-    n, b = indptr.size - 1, X.shape[1]
-    out = np.zeros((n, b))
-    if b == 4:
-        flat = X.ravel()  # X is in C order: no copy
+def _orthonormal(W, negligible):
+    """(Q (b, n) with orthonormal rows, R (b, b)) with W = Q' R, by Gram and Schmidt, twice.
+
+    A column of which no more than ``negligible`` is new beside the earlier ones has zeros in Q and in R's diagonal.
+    """
+    n, b = W.shape
+    Q = W.T.copy()
+    R = np.zeros((b, b))
+    for j in range(b):
+        for _ in range(2):
+            for i in range(j):
+                h = _dot(Q[i], Q[j])
+                R[i, j] += h
+                for t in range(n):
+                    Q[j, t] -= h * Q[i, t]
+        length = np.sqrt(_dot(Q[j], Q[j]))
+        if length > negligible:
+            R[j, j] = length
+            Q[j] /= length
+        else:
+            Q[j] = 0.0
+    return Q, R
+
+
+@fast_kernel
+def _dot(x, y):
+    total = 0.0
+    for t in range(x.size):
+        total += x[t] * y[t]
+    return total
+
+
+def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, centre: float, half: float) -> np.ndarray:
+    """T_degree((N - centre I) / half) X."""
+    return _chebyshev_of_csr(N.indptr, N.indices, N.data, X, degree, centre, half)
+
+
+@kernel
+def _chebyshev_of_csr(indptr, indices, data, X, degree, centre, half):
+    before, now, free = X.copy(), np.empty_like(X), np.empty_like(X)
+    _recur(indptr, indices, data, before, centre, 1.0 / half, before, 0.0, now)
+    for _ in range(degree - 1):
+        _recur(indptr, indices, data, now, centre, 2.0 / half, before, 1.0, free)
+        before, now, free = now, free, before
+    return now
+
+
+@fast_kernel
+def _recur(indptr, indices, data, X, centre, alpha, Y, beta, out):
+    """out = alpha (A - centre I) X - beta Y for A in CSR, the others (n, b) in C order.
+
+    Blocks of four, the usual ones, keep their sums in registers.
+    """
+    n, b = X.shape
+    if b != 4:
         for i in range(n):
-            s0 = s1 = s2 = s3 = 0.0
-            # Unsigned positions cannot count from the end, and need no test for that: twice as fast.
-            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                value = data[p]
-                q = np.uint64(indices[p]) * np.uint64(4)
-                s0 += value * flat[q]
-                s1 += value * flat[q + np.uint64(1)]
-                s2 += value * flat[q + np.uint64(2)]
-                s3 += value * flat[q + np.uint64(3)]
-            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = s0, s1, s2, s3
-        return out
-    for i in range(n):
-        row = out[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            value = data[p]
-            other = X[indices[p]]
             for j in range(b):
-                row[j] += value * other[j]
-    return out
+                out[i, j] = -alpha * centre * X[i, j] - beta * Y[i, j]
+            for p in range(indptr[i], indptr[i + 1]):
+                value = alpha * data[p]
+                for j in range(b):
+                    out[i, j] += value * X[indices[p], j]
+        return
+    flat = X.ravel()  # X is in C order: no copy
+    for i in range(n):
+        s0 = s1 = s2 = s3 = 0.0
+        # Unsigned positions cannot count from the end, and need no test for that: twice as fast.
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value = data[p]
+            q = np.uint64(indices[p]) * np.uint64(4)
+            s0 += value * flat[q]
+            s1 += value * flat[q + np.uint64(1)]
+            s2 += value * flat[q + np.uint64(2)]
+            s3 += value * flat[q + np.uint64(3)]
+        out[i, 0] = alpha * (s0 - centre * X[i, 0]) - beta * Y[i, 0]
+        out[i, 1] = alpha * (s1 - centre * X[i, 1]) - beta * Y[i, 1]
+        out[i, 2] = alpha * (s2 - centre * X[i, 2]) - beta * Y[i, 2]
+        out[i, 3] = alpha * (s3 - centre * X[i, 3]) - beta * Y[i, 3]
