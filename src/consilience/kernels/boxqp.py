@@ -115,8 +115,10 @@ def smooth_rows(
     observed: np.ndarray | None = None,
     tol: float = 1e-10,
     max_sweeps: int = 2000,
-) -> np.ndarray:
-    """Solution of (1) for every row, starting at ``S``; ``W=None`` means all weights are 1, as ``observed=None`` does for o.
+) -> tuple[np.ndarray, int]:
+    """(solution of (1) for every row, rows that still moved at the end), starting at ``S``.
+
+    ``W=None`` means all weights are 1, as ``observed=None`` does for o.
 
     S, W, Y, linear (b, k); E (k, k); r (k,). A coordinate of weight 0 without a linear term does not matter
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
@@ -137,8 +139,8 @@ def smooth_rows(
     left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True)
     if left.size:
         left = _pivot_rows(problem, r, left)
-        _descend(*problem, left, tol, max_sweeps, False)
-    return S
+        left = _descend(*problem, left, tol, max_sweeps, False)
+    return S, left.size
 
 
 @kernel
@@ -353,8 +355,10 @@ def weigh_rows(
     observed: np.ndarray | None = None,
     tol: float = 1e-9,
     max_steps: int = 3000,
-) -> tuple[np.ndarray, int]:
-    """(weights, rows solved): a stationary point of (2) for every row, with a_p = o_p (s_p - y_p)^2.
+) -> tuple[np.ndarray, int, int]:
+    """(weights, rows solved, rows that still moved at the end): a stationary point of (2) for every row.
+
+    Here a_p = o_p (s_p - y_p)^2.
 
     A weight whose gradient cannot be positive anywhere in the box is 1 in every solution; rows of such weights
     alone are not solved. The other weights take projected gradient steps of length 1 / L from ``W`` until none
@@ -366,8 +370,8 @@ def weigh_rows(
     certain = worst <= lam
     out = np.where(certain, 1.0, W)
     rows = np.flatnonzero(~certain.all(axis=1))
-    _step_rows(out, S, loss, lam, E, r, certain, rows, tol, max_steps)
-    return out, rows.size
+    moving = _step_rows(out, S, loss, lam, E, r, certain, rows, tol, max_steps)
+    return out, rows.size, moving
 
 
 def contradiction(S: np.ndarray, E: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -379,7 +383,8 @@ def contradiction(S: np.ndarray, E: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 @fast_kernel
 def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
-    k = W.shape[1]
+    """Projected gradient steps for some rows of W, in place; returns how many still moved after the last."""
+    k, moving = W.shape[1], 0
     M = np.empty((k, k))
     open_ = np.empty(k, np.int64)
     w, v, fixed, gradient, diagonal = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
@@ -418,6 +423,7 @@ def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
         for a in range(f):
             lipschitz = max(lipschitz, gradient[a])
         step = 1.0 / lipschitz if lipschitz > 0.0 else 1.0 / lam
+        largest, ahead = 0.0, 1.0
         for steps in range(max_steps):
             for a in range(f):
                 gradient[a] = fixed[a] + diagonal[a] * w[a]
@@ -443,8 +449,11 @@ def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
                 w[a] = new
             if largest <= tol or ahead > 1.0:
                 break
+        if largest > tol and (ahead == 1.0 or _rising(w, gradient, step, tol, h, f)):
+            moving += 1
         for a in range(f):
             W[i, open_[a]] = w[a]
+    return moving
 
 
 @fast_kernel
@@ -457,3 +466,12 @@ def _settled(w, gradient, diagonal, h, f):
         if gradient[a] > 0.0 or diagonal[a] != 0.0:
             return False
     return True
+
+
+@fast_kernel
+def _rising(w, gradient, step, tol, h, f):
+    """Whether settled entries would move on by another step, the gradient still being the same."""
+    for a in range(h, f):  # noqa: SIM110 (compiled: loops, not generators)
+        if min(w[a] - step * gradient[a], 1.0) - w[a] > tol:
+            return True
+    return False

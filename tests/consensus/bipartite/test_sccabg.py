@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 import consilience as cs
 from consilience.consensus.bipartite import sccabg
 from consilience.consensus.bipartite.sccabg import Block, Graph, State
+from consilience.kernels import boxqp
 from consilience.kernels.boxqp import smooth_rows, weigh_rows
 from consilience.kernels.parallel import blas_threads
 from consilience.metrics import accuracy
@@ -173,14 +176,14 @@ def toy(base):
 
 def test_toy_1_weights_as_printed():
     Y, E = toy(TOY_1)
-    W, _ = weigh_rows(np.zeros_like(Y), Y, Y, 1.0, E, np.ones(4))
+    W, _, _ = weigh_rows(np.zeros_like(Y), Y, Y, 1.0, E, np.ones(4))
     np.testing.assert_allclose(W[2], 0.25)
     np.testing.assert_allclose(W[0], W[1])
 
 
 def test_toy_2_doubts_the_missing_edge_alone():
     Y, E = toy(TOY_2)
-    W, _ = weigh_rows(np.zeros_like(Y), Y, Y, 1.0, E, np.ones(6))
+    W, _, _ = weigh_rows(np.zeros_like(Y), Y, Y, 1.0, E, np.ones(6))
     assert W[2, 4] < 0.4  # 0.3976 in print, a point of a flat valley; any solver ends below
     np.testing.assert_allclose(np.delete(W[2], 4), 1.0)
 
@@ -189,7 +192,7 @@ def test_toy_2_edge_as_printed():
     # With the printed W and gamma1 = 1 (rho does not matter: the graph has two components to begin with).
     Y, E = toy(TOY_2)
     W = np.array([[1, 1, 1, 1, 0.3976, 1.0]])
-    S = smooth_rows(Y[2:3], W, Y[2:3], np.zeros((1, 6)), E, np.ones(6))
+    S, _ = smooth_rows(Y[2:3], W, Y[2:3], np.zeros((1, 6)), E, np.ones(6))
     np.testing.assert_allclose(S[0], [0.93, 0, 0.93, 0, 0.886, 0], atol=5e-4)
 
 
@@ -384,6 +387,68 @@ def test_a_graph_in_more_pieces_is_merged_and_said():
     assert np.unique(model.labels_).size == 2
     assert model.n_components_ == 3
     assert not model.converged_
+
+
+def creeping(labels, monkeypatch, **settings):
+    """A fit whose row solvers stop after one sweep or step, and the warnings about that."""
+    monkeypatch.setattr(sccabg, "smooth_rows", partial(smooth_rows, max_sweeps=1))
+    monkeypatch.setattr(sccabg, "weigh_rows", partial(weigh_rows, max_steps=1))
+    monkeypatch.setattr(boxqp, "_pivot_rows", lambda problem, r, rows: rows)  # it would finish all of them
+    return fit_and_hear(labels, **settings)
+
+
+def fit_and_hear(labels, **settings):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model = cs.SCCABG(n_clusters=3, **settings).fit(labels)
+    return model, [entry for entry in heard if "still moving" in str(entry.message)]
+
+
+def unfinished(model):
+    return np.array([[entry["unfinished_S"], entry["unfinished_W"]] for entry in model.history_])
+
+
+@pytest.mark.parametrize(
+    ("settings", "remedies"),
+    [
+        ({"patience": 0.2}, "lower gamma1=0.1 and raise patience=0.2."),
+        ({"self_paced": False}, "lower gamma1=0.1."),
+        ({"mode": "authors", "gamma1": 0.5, "max_iter": 3}, "lower gamma1=0.5."),
+    ],
+)
+def test_rows_left_unfinished_in_the_last_round_are_said(monkeypatch, settings, remedies):
+    labels, _ = planted(0, n=60, m=8, noise=0.3)
+    model, heard = creeping(labels, monkeypatch, **settings)
+    counts = unfinished(model)
+    assert (counts[0] == 0).all(), "the start solves nothing"
+    assert counts[1:, 0].min() > 0
+    assert (counts[:, 1].max() > 0) == settings.get("self_paced", True)
+    assert len(heard) == 1
+    assert heard[0].category is ConvergenceWarning
+    message = str(heard[0].message)
+    if model.converged_:
+        S, W = counts[-1]
+        n = model.signatures_.n_samples
+        assert message.startswith(f"SCCABG left {S} of the {n} rows of S and {W} of W still moving")
+    assert message.endswith(remedies)
+
+
+def test_rows_left_unfinished_on_the_way_are_only_counted():
+    labels, _ = planted(0, n=200, m=12)
+    model, heard = fit_and_hear(labels, mode="authors", gamma1=10.0)
+    counts = unfinished(model)
+    assert counts.sum() > 0
+    assert counts[-1].sum() == 0
+    assert not heard
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_an_ordinary_fit_finishes_every_row(seed, missing):
+    labels, _ = planted(seed, n=60, m=6, missing=missing)
+    model, heard = fit_and_hear(labels)
+    assert model.n_iter_ > 2
+    assert (unfinished(model) == 0).all()
+    assert not heard
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

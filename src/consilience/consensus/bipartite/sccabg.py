@@ -35,8 +35,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ...errors import warn
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
@@ -93,7 +95,9 @@ class Sums:
     trace: float  # tr(F' L F)
     total_W: float
     least_W: float
-    solved: int  # rows that needed a solver for W
+    solved: int = 0  # rows that needed a solver for W
+    unfinished_S: int = 0  # rows that still moved when their solver stopped
+    unfinished_W: int = 0
     strain: float = 0.0  # sum over rows of the largest contradiction of an edge, at the start
 
     def __add__(self, other: Sums) -> Sums:
@@ -106,6 +110,8 @@ class Sums:
             self.total_W + other.total_W,
             min(self.least_W, other.least_W),
             self.solved + other.solved,
+            self.unfinished_S + other.unfinished_S,
+            self.unfinished_W + other.unfinished_W,
             self.strain + other.strain,
         )
 
@@ -145,18 +151,20 @@ def advance(block: Block, state: State) -> tuple[Block, Sums]:
     O = None if state.owners is None else observed(block.codes, state.owners)
     E = 2 * state.gamma1 * state.C
     np.fill_diagonal(E, 0.0)
-    solved = 0
+    solved = unfinished_W = 0
     if state.weigh:
-        W, solved = update_W(block.W, block.S, Y, O, E, state)
+        W, solved, unfinished_W = update_W(block.W, block.S, Y, O, E, state)
         trust = W if block.trust is None else block.trust + (W - block.trust) / (block.paced + 1)
         block = replace(block, W=W, trust=trust, paced=block.paced + 1)
     H = pull_apart(block.S, state)
-    S = update_S(block.S, block.W, Y, O, E, H, state)
-    return replace(block, S=S), sums(S, block.W, Y, O, H, block.weights, state.copies, solved)
+    S, unfinished_S = update_S(block.S, block.W, Y, O, E, H, state)
+    total = sums(S, block.W, Y, O, H, block.weights, state.copies)
+    counts = {"solved": solved, "unfinished_S": unfinished_S, "unfinished_W": unfinished_W}
+    return replace(block, S=S), replace(total, **counts)
 
 
 def update_W(W, S, Y, O, E, state):
-    """Eq. (10), from the current W."""
+    """Eq. (10), from the current W: (W, rows that needed a solver, rows it did not finish)."""
     return weigh_rows(W, S, Y, state.lam, E, state.copies, observed=O, tol=10 * state.tol)
 
 
@@ -179,14 +187,14 @@ def pull_apart(S, state):
 
 
 def update_S(S, W, Y, O, E, H, state):
-    """Eq. (14), from the current S."""
-    S = smooth_rows(S, W, Y, state.rho * H, E, state.copies, observed=O, tol=state.tol)
+    """Eq. (14), from the current S: (S, rows the solver did not finish)."""
+    S, unfinished = smooth_rows(S, W, Y, state.rho * H, E, state.copies, observed=O, tol=state.tol)
     if state.floor > 0:
         S[np.less(S, state.floor)] = 0.0
-    return S
+    return S, unfinished
 
 
-def sums(S, W, Y, O, H, weights, copies, solved=0) -> Sums:
+def sums(S, W, Y, O, H, weights, copies) -> Sums:
     """The block's share of degrees, S' D1^-1 S, G and the parts of the objective."""
     degree = S @ copies
     scale = np.divide(weights, degree, out=np.zeros_like(degree), where=degree > 0)
@@ -209,7 +217,7 @@ def sums(S, W, Y, O, H, weights, copies, solved=0) -> Sums:
         error *= O
     trace = float(weights @ ((H * S) @ copies))
     loss = float(weights @ ((error * error) @ copies))
-    return Sums(S.T @ weights, P, np.maximum(G, 0.0), loss, trace, total_W, least_W, solved)
+    return Sums(S.T @ weights, P, np.maximum(G, 0.0), loss, trace, total_W, least_W)
 
 
 # What is shared ---------------------------------------------------------------------------------------------
@@ -355,6 +363,8 @@ def record(graph: Graph, state: State, values: np.ndarray) -> dict:
         "min_W": total.least_W,
         "mean_W": total.total_W / (graph.total_weight * float(graph.copies.sum())),
         "rows_weighed": total.solved,
+        "unfinished_S": total.unfinished_S,
+        "unfinished_W": total.unfinished_W,
     }
 
 
@@ -545,7 +555,8 @@ class SCCABG(BaseConsensus):
         Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
     history_ : list of dict
         One entry a round: components, objective, rho, lam, leading (sum of the c leading eigenvalues of Q'Q,
-        c if there are c components) and next (the following one), min_W, mean_W, rows_weighed.
+        c if there are c components) and next (the following one), min_W, mean_W, rows_weighed,
+        and unfinished_S and unfinished_W, the distinct objects whose row still moved when its solver stopped.
 
     Notes
     -----
@@ -612,7 +623,7 @@ class SCCABG(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        authors, c = self.mode == "authors", self.n_clusters
+        authors, c, patience = self.mode == "authors", self.n_clusters, None
         gamma1, gamma2 = (
             default if given is None else given
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
@@ -630,7 +641,7 @@ class SCCABG(BaseConsensus):
             if authors:
                 state, history, converged = follow_authors(graph, c, self.max_iter or 20)
             else:
-                patience = default_patience(ensemble, c) if self.patience is None else self.patience
+                patience = self.patience or default_patience(ensemble, c)
                 state, history, converged = reach_components(graph, c, self.max_iter or 100, patience)
             S = sp.vstack([_sparse(block.S) for block in graph.blocks], format="csr")
             labels = components(sp.block_array([[None, S], [S.T, None]], format="csr"))[1][: S.shape[0]]
@@ -645,6 +656,8 @@ class SCCABG(BaseConsensus):
                     embedding=graph.rows(lambda block: embed(block.S, state)),
                     weights=ensemble.weights,
                 )
+        if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
+            warn(unfinished, ConvergenceWarning, stacklevel=4)
         return Solution(
             labels,
             history,
@@ -710,6 +723,25 @@ def _shortfall(found: int, c: int, authors: bool) -> str:
         return "the authors' test of the number of components was not passed"
     mended = "merged" if found > c else "split"
     return f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} clusters"
+
+
+def _unfinished(last: Sums, n: int, gamma1: float, patience: float | None) -> str:
+    """The warning about rows whose solver stopped early in the last round; empty if there are none.
+
+    The solver of S creeps where couplings dwarf the loss, that of W where contradictions dwarf lam. In units
+    of these, lam starts at the patience; in the authors' mode (None) it starts at a constant.
+    """
+    if not last.unfinished_S and not last.unfinished_W:
+        return ""
+    remedies = []
+    if last.unfinished_S or patience is None:
+        remedies.append(f"lower gamma1={gamma1:g}")
+    if last.unfinished_W and patience is not None:
+        remedies.append(f"raise patience={patience:g}")
+    return (
+        f"SCCABG left {last.unfinished_S} of the {n} rows of S and {last.unfinished_W} of W still moving at "
+        f"the end of the last round, so the learned graph is less exact there; {' and '.join(remedies)}."
+    )
 
 
 def _sparse(S: np.ndarray) -> sp.csr_array:
