@@ -17,6 +17,7 @@ columns alike.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,9 @@ _GRID = 2.0**36
 
 #: Shares of entries that are not 0, below which sums over these alone are faster than matrix products.
 _FEW, _FEW_PAIRS = 0.1, 0.03
+
+#: For the steps of one row in `_pivot`: in rows of 20 entries, calls would take a twentieth of the time.
+_step_of_pivot = partial(fast_kernel, inline="always")
 
 
 class Coupling(NamedTuple):
@@ -236,7 +240,7 @@ def _pivot(
     S, W, seen, Y, linear, pull, degree, columns, starts, where, values, r, rows, todo, plain, free, state
 ):
     """Solve for the guessed positive entries of some rows, and correct the guess."""
-    k, few = S.shape[1], starts.size > 0
+    k = S.shape[1]
     L = np.empty((0, 0))
     index, before = np.empty(k, np.int64), np.empty(k, np.int64)
     x, b, z = np.empty(k), np.empty(k), np.empty(k)
@@ -246,16 +250,7 @@ def _pivot(
         w = W[0] if W.shape[0] == 1 else W[i]
         d = degree[0] if W.shape[0] == 1 else degree[i]
         o = seen[0] if seen.shape[0] == 1 else seen[i]
-        f = 0
-        for p in range(k):
-            b[p] = o[p] * w[p] * w[p] * Y[i, p] - 0.5 * linear[i, p]
-            # An entry of weight 0 does not act on the others; it is set at the end.
-            if w[p] > 0.0 and (free[t, p] or b[p] > 0.0):
-                free[t, p] = True
-                index[f] = p
-                f += 1
-            else:
-                free[t, p] = False
+        f = _guess(w, o, Y[i], linear[i], free[t], b, index)
         known = plain[t] and f == n_before
         if known:
             for a in range(f):
@@ -263,15 +258,9 @@ def _pivot(
                     known = False
                     break
         if not known:
-            A = np.zeros((f, f))
+            L = _factor(_matrix(w, o, d, columns, r, index, f))
             for a in range(f):
-                p = index[a]
-                for c in range(a):
-                    q = index[c]
-                    A[a, c] = -w[p] * w[q] * columns[p, q] * r[q]
-                A[a, a] = r[p] * w[p] * (o[p] * w[p] + d[p])
-                before[a] = p
-            L = _factor(A)
+                before[a] = index[a]
             n_before = f if plain[t] else -1
         if L.shape[0] < f:
             state[t] = 3
@@ -279,41 +268,90 @@ def _pivot(
         for a in range(f):
             x[a] = r[index[a]] * b[index[a]]
         _solve(L, x)
-        for p in range(k):
-            z[p] = 0.0
-        for a in range(f):
-            p = index[a]
-            step = w[p] * x[a]
-            if few:
-                for e in range(starts[p], starts[p + 1]):
-                    z[where[e]] += step * values[e]
-            else:
-                for q in range(k):
-                    z[q] += step * columns[p, q]
-        changed, over = False, False
-        if state[t] == 0:
-            for a in range(f):
-                if x[a] <= 0.0 and b[index[a]] <= 0.0:
-                    free[t, index[a]] = False
-                    changed = True
-        for p in range(k):
-            if w[p] > 0.0 and not free[t, p] and w[p] * z[p] + b[p] > 1e-12 * w[p] * (o[p] * w[p] + d[p]):
-                free[t, p] = True
-                changed = True
+        _gather(w, x, index, f, columns, starts, where, values, z)
+        changed = _correct(w, o, d, b, x, z, index, f, state[t] == 0, free[t])
         state[t] = 1
         if changed:
             continue
+        over = False  # only where l < 0
         for a in range(f):
             over = over or x[a] > 1.0 + 1e-9
         state[t] = 3 if over else 2
-        if over:  # only where l < 0
-            continue
-        for p in range(k):
-            S[i, p] = 0.0
-            if w[p] == 0.0 and linear[i, p] <= 0.0 and d[p] > 0.0:
-                S[i, p] = min(max(z[p] / d[p], 0.0), 1.0)
+        if not over:
+            _place(w, d, linear[i], x, z, index, f, S[i])
+
+
+@_step_of_pivot
+def _guess(w, o, y, l, free, b, index):
+    """Fill b, the right side, and index, the entries taken to be positive; returns how many these are."""
+    f = 0
+    for p in range(w.size):
+        b[p] = o[p] * w[p] * w[p] * y[p] - 0.5 * l[p]
+        # An entry of weight 0 does not act on the others; it is set at the end.
+        if w[p] > 0.0 and (free[p] or b[p] > 0.0):
+            free[p] = True
+            index[f] = p
+            f += 1
+        else:
+            free[p] = False
+    return f
+
+
+@_step_of_pivot
+def _matrix(w, o, d, columns, r, index, f):
+    """(f, f): the lower part of a row's matrix, at the entries of index."""
+    A = np.zeros((f, f))
+    for a in range(f):
+        p = index[a]
+        for c in range(a):
+            q = index[c]
+            A[a, c] = -w[p] * w[q] * columns[p, q] * r[q]
+        A[a, a] = r[p] * w[p] * (o[p] * w[p] + d[p])
+    return A
+
+
+@_step_of_pivot
+def _gather(w, x, index, f, columns, starts, where, values, z):
+    """Fill z with the pull of x on every entry: sum_q r_q E_pq w_q x_q."""
+    few = starts.size > 0
+    for p in range(z.size):
+        z[p] = 0.0
+    for a in range(f):
+        p = index[a]
+        step = w[p] * x[a]
+        if few:
+            for e in range(starts[p], starts[p + 1]):
+                z[where[e]] += step * values[e]
+        else:
+            for q in range(z.size):
+                z[q] += step * columns[p, q]
+
+
+@_step_of_pivot
+def _correct(w, o, d, b, x, z, index, f, first, free):
+    """Free entries that x pulls above 0, hold those a first guess left below it; returns whether any changed."""
+    changed = False
+    if first:
         for a in range(f):
-            S[i, index[a]] = min(max(x[a], 0.0), 1.0)
+            if x[a] <= 0.0 and b[index[a]] <= 0.0:
+                free[index[a]] = False
+                changed = True
+    for p in range(w.size):
+        if w[p] > 0.0 and not free[p] and w[p] * z[p] + b[p] > 1e-12 * w[p] * (o[p] * w[p] + d[p]):
+            free[p] = True
+            changed = True
+    return changed
+
+
+@_step_of_pivot
+def _place(w, d, l, x, z, index, f, s):
+    """Write a solution into its row; entries of weight 0 follow the others."""
+    for p in range(s.size):
+        s[p] = 0.0
+        if w[p] == 0.0 and l[p] <= 0.0 and d[p] > 0.0:
+            s[p] = min(max(z[p] / d[p], 0.0), 1.0)
+    for a in range(f):
+        s[index[a]] = min(max(x[a], 0.0), 1.0)
 
 
 @kernel
