@@ -206,17 +206,17 @@ def million(n: int = 1_000_000) -> dict:
 
 
 def search(name: str, n: int, d: int) -> dict:
-    from consilience.kernels.neighbours import nearby_cells, nearest
+    from consilience.kernels.neighbours import Pairs, nearby_cells, nearest
     from consilience.kernels.parallel import blas_threads
 
     X = np.ascontiguousarray(features(name, (n, d))[0][:, ::2], dtype=np.float64)
     with blas_threads(1):
-        nearest(X[:300], 5, nearby_cells(X[:300], 5, 0))
+        nearest(Pairs(X[:300], nearby_cells(X[:300], 5, 0)), 5)
         start = clocks()
-        found, _ = nearest(X, 12, nearby_cells(X, 12, 0))
+        found, _ = nearest(Pairs(X, nearby_cells(X, 12, 0)), 12)
         ours = clocks() - start
         start = clocks()
-        exact, _ = nearest(X, 12)
+        exact, _ = nearest(Pairs(X), 12)
         theirs = clocks() - start
     recall = np.mean([np.isin(a, b).mean() for a, b in zip(found, exact)])
     return {

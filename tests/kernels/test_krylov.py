@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from consilience.kernels import krylov
-from consilience.kernels.neighbours import nearest, symmetric_graph
+from consilience.kernels.neighbours import Pairs, nearest, symmetric_graph
 
 
 def symmetric(n, seed=0):
@@ -24,7 +24,7 @@ def neighbour_graph(n=900, seed=0, k=6):
     """(normalised adjacency, its known leading vector) of a connected neighbour graph of two moons and a bridge."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)) + 2.5 * np.eye(3)[rng.integers(0, 3, n)]
-    index, squares = nearest(X, k)
+    index, squares = nearest(Pairs(X), k)
     W = symmetric_graph(index, np.exp(-squares))
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = sp.diags_array(degree**-0.5)
@@ -113,7 +113,8 @@ def test_orthonormal_rows_and_what_is_lost(seed):
     W[:, 2] = W[:, 0] - 3 * W[:, 1]
     Q, R = krylov._orthonormal(W, 1e-10)
     assert np.allclose(Q.T @ R, W)
-    assert np.diag(R)[2] == 0 and not Q[2].any()
+    assert np.diag(R)[2] == 0
+    assert not Q[2].any()
     assert np.allclose(Q @ Q.T, np.diag([1, 1, 0, 1]), atol=1e-14)
 
 
@@ -121,7 +122,7 @@ def test_polynomials_give_way_to_factors(monkeypatch):
     """Nine clumps with faint ties: eigenvalues bunched at 1 exhaust any patience."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 3)) * 0.1 + rng.normal(size=(9, 3)).repeat(100, axis=0) * 20
-    index, squares = nearest(X, 6)
+    index, squares = nearest(Pairs(X), 6)
     ties = sp.diags_array([np.full(899, 1e-6)] * 2, offsets=[-1, 1])
     W = sp.csr_array(symmetric_graph(index, np.exp(-squares)) + ties)
     monkeypatch.setattr(krylov, "FACTORS_UP_TO", (0, 0, 10**6, 10**6))
@@ -132,5 +133,6 @@ def test_polynomials_give_way_to_factors(monkeypatch):
     inverted = krylov._inverted
     monkeypatch.setattr(krylov, "_inverted", lambda *a: asked.append(1) or inverted(*a))
     found = krylov.graph_eigenvectors(N, 12, known=known)
-    assert asked and found.converged
+    assert asked
+    assert found.converged
     assert np.allclose(found.values, np.linalg.eigvalsh(N.toarray())[::-1][1:13], atol=1e-8)

@@ -35,7 +35,14 @@ from ..kernels.directions import cut_directions
 from ..kernels.krylov import graph_eigenvectors
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
-from ..kernels.neighbours import most_similar, nearby_cells, nearest, symmetric_graph
+from ..kernels.neighbours import (
+    Pairs,
+    minus_log_density,
+    most_similar,
+    nearby_cells,
+    nearest,
+    symmetric_graph,
+)
 from ..kernels.partition import compact
 from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
 from ._features import Features, check_features
@@ -209,18 +216,25 @@ def affinity(
 
     With ``cells_seed``, neighbours are sought in nearby groups of rows only.
     """
-    cells = None if cells_seed is None else nearby_cells(Z, k, cells_seed)
-    index, squares = nearest(Z, k, cells)
+    pairs = Pairs(Z, None if cells_seed is None else nearby_cells(Z, k, cells_seed))
+    index, squares = nearest(pairs, k)
     if kernel == "exponential":
         distance = np.sqrt(squares)
         rho = distance.mean(axis=1)
         eps = (rho[:, None] + rho[index] + distance) / 3
         return symmetric_graph(index, np.exp(-distance / (mu * np.where(eps > 0, eps, 1.0))))
     rho = squares.mean(axis=1)
-    index, squares = most_similar(Z, k, rho, mu, cells)
-    # The program adds machine epsilon to eps; it keeps equal objects finite.
-    s = mu * ((rho[:, None] + rho[index] + squares) / 3 + np.finfo(float).eps)
+    # The k nearest are no more similar than the k most similar; a little room for rounding.
+    bound = minus_log_density(squares, _width(mu, rho, index, squares)).max(axis=1) + 1e-6
+    index, squares = most_similar(pairs, k, rho, mu, bound)
+    s = _width(mu, rho, index, squares)
     return symmetric_graph(index, np.exp(-0.5 * (squares / s) ** 2) / (sqrt(2 * np.pi) * s))
+
+
+def _width(mu: float, rho: np.ndarray, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """s of Eq. (2) for listed neighbours (n, k)."""
+    # The program adds machine epsilon to eps; it keeps equal objects finite.
+    return mu * ((rho[:, None] + rho[index] + squares) / 3 + np.finfo(float).eps)
 
 
 def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_array:
@@ -233,8 +247,8 @@ def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_ar
     if rows.size < 2:
         return sp.csr_array((n, n))
     Z, k = Z[rows], min(k, rows.size - 1)
-    cells = None if cells_seed is None else nearby_cells(Z, k, cells_seed)
-    index, squares = nearest(Z, k, cells)
+    pairs = Pairs(Z, None if cells_seed is None else nearby_cells(Z, k, cells_seed))
+    index, squares = nearest(pairs, k)
     W = symmetric_graph(index, np.maximum(1.0 - squares / 2, 0.0)).tocoo()
     return sp.csr_array((W.data, (rows[W.row], rows[W.col])), shape=(n, n))
 

@@ -2,9 +2,10 @@
 
     d(i, l)^2 = |x_i|^2 + |x_l|^2 - 2 x_i . x_l                                                     (1)
 
-Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends; a list keeps
-its k best by a small sorted insertion. Squared distances of the pairs that stay are then taken again from the
-differences, so that equal rows have distance zero and close ones do not lose their digits in (1).
+Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends: a sweep without
+branches marks the few pairs that either end may want, and those go into lists of k by a small sorted insertion.
+Squared distances of the pairs that stay are then taken again from the differences, so that equal rows have distance
+zero and close ones do not lose their digits in (1).
 
 All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centres and only pairs of
 rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some neighbours.
@@ -19,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._jit import kernel
+from ._jit import fast_kernel, kernel
 from .kmeans import many_kmeans, nearest_centers
 
 _ROWS, _COLUMNS = 256, 2048  # of a block: its inner products stay in the second-level cache
+_KEEP = 2**23  # inner products (64 MB) that are kept from one pass over the pairs to the next
 _NEARBY = 24  # groups that a group is compared with, itself included (recall: benchmarks/bench_mdec.py)
 _ENOUGH = 4  # times k: rows that these groups hold at least
 _LEARN_FROM, _STEPS = 32, 5  # rows of each group that centres are learned from, and how long
@@ -63,33 +65,108 @@ def nearby_cells(X: Any, k: int, seed: Any) -> Cells:
     )
 
 
-def nearest(X: Any, k: int, cells: Cells | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(indices (n, k) int32, squares (n, k)) of the k nearest other rows of X (n, d) in Euclidean distance.
+class Pairs:
+    """Inner products of the rows of X (n, d), a float64 array or CSR matrix, block by block.
 
-    X is a float64 array or CSR matrix, k < n. Neighbours come by rising distance, equal ones by rising index.
-    O(n^2 d / 2) time without ``cells``, O(n k) memory beside X.
+    Iterating gives (a, b, c, e, products of rows a..b with rows c..e), each pair of rows once; the diagonal is in it, too.
+    With ``cells``, rows are counted in ``cells.order`` and only those of paired groups meet. A block lasts until the
+    next one comes, unless they are few: then the first pass keeps them for later ones.
     """
-    index, squares = _search(X, k, cells, _offer_nearest)
+
+    def __init__(self, X: Any, cells: Cells | None = None):
+        self.X, self.cells = X, cells
+        self.n_samples = X.shape[0]
+        rows = X if cells is None else X[cells.order]
+        if sp.issparse(X):
+            self.lengths = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            self._columns = rows.T.tocsc()
+        else:
+            rows = rows - rows.mean(
+                axis=0
+            )  # distances do not see the mean, but inner products lose digits to it
+            self.lengths = np.einsum("ij,ij->i", rows, rows)
+        self._rows = rows
+        self._ranges = list(_ranges(self.n_samples) if cells is None else _cell_ranges(cells))
+        self._kept: list[np.ndarray] | None = None
+
+    def __iter__(self):
+        if self._kept is not None:
+            yield from ((*span, products) for span, products in zip(self._ranges, self._kept))
+            return
+        total = sum((b - a) * (e - c) for a, b, c, e in self._ranges)
+        few = total <= _KEEP
+        free = np.empty(total if few else _ROWS * _COLUMNS)
+        kept = []
+        for a, b, c, e in self._ranges:
+            products = free[: (b - a) * (e - c)].reshape(b - a, e - c)
+            if sp.issparse(self._rows):
+                (self._rows[a:b] @ self._columns[:, c:e]).toarray(out=products)
+            else:
+                np.matmul(self._rows[a:b], self._rows[c:e].T, out=products)
+            if few:
+                kept.append(products)
+                free = free[products.size :]
+            yield a, b, c, e, products
+        if few:
+            self._kept = kept
+
+
+def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(indices (n, k) int32, squares (n, k)) of the k nearest other rows in Euclidean distance, k < n.
+
+    Neighbours come by rising distance, equal ones by rising index. O(n^2 d / 2) time without cells, O(n k) memory
+    beside the pairs.
+    """
+    index, key = _empty_lists(np.full(pairs.n_samples, np.inf), k)
+    for a, b, c, e, products in pairs:
+        _offer_nearest(products, pairs.lengths, a, b, c, e, index, key)
+    index, squares = _exact(pairs, index)
     order = np.lexsort((index, squares), axis=1)
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
 
 
 def most_similar(
-    X: Any, k: int, radius: np.ndarray, mu: float, cells: Cells | None = None
+    pairs: Pairs, k: int, radius: np.ndarray, mu: float, bound: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """(indices (n, k), squares (n, k)) of the k other rows with the largest normal density of the *squared*
     distance,
 
         f(D) = exp(-D^2 / (2 s^2)) / s,   s = mu (radius_i + radius_l + D) / 3,   D = d(i, l)^2          (2)
 
-    Cost as :func:`nearest`: most pairs are refused by a bound that needs no logarithm.
+    A ``bound`` (n,) on -log f of the k-th of each row spares most of the work. Any numbers are right: where lists come
+    up short of k, they are sought again without it.
     """
-    radius = radius if cells is None else radius[cells.order]
+    n, order = pairs.n_samples, slice(None) if pairs.cells is None else pairs.cells.order
+    radius, bound = radius[order], np.full(n, np.inf) if bound is None else bound[order]
+    index, key = _empty_lists(bound, k)
+    for a, b, c, e, products in pairs:
+        _offer_similar(products, pairs.lengths, radius, mu, a, b, c, e, index, key)
+    if (index < 0).any():
+        index, key = _empty_lists(np.full(n, np.inf), k)
+        for a, b, c, e, products in pairs:
+            _offer_similar(products, pairs.lengths, radius, mu, a, b, c, e, index, key)
+    return _exact(pairs, index)
 
-    def offer(products, lengths, a, b, c, e, index, key):
-        _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key)
 
-    return _search(X, k, cells, offer)
+def minus_log_density(squares: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """-log f of Eq. (2), without constants."""
+    return np.log(s) + 0.5 * (squares / s) ** 2
+
+
+def _empty_lists(bound: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """k places for each row, held by nobody (-1) and open to keys below the row's bound."""
+    return np.full((bound.size, k), -1, np.int32), np.repeat(bound, k).reshape(-1, k)
+
+
+def _exact(pairs: Pairs, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lists in terms of the rows of X, and their squared distances."""
+    n, k = index.shape
+    if pairs.cells is not None:
+        order = pairs.cells.order
+        index, listed = np.empty_like(index), index
+        index[order] = order[listed]
+    rows = np.repeat(np.arange(n, dtype=np.int32), k)
+    return index, pair_squares(pairs.X, rows, index.ravel()).reshape(n, k)
 
 
 def pair_squares(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -109,51 +186,20 @@ def symmetric_graph(index: np.ndarray, values: np.ndarray) -> sp.csr_array:
     return sp.csr_array(one_way.maximum(one_way.T.tocsr()))
 
 
-def _search(X: Any, k: int, cells: Cells | None, offer: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of k rows and their squared distances, from blocks of pairs handed to ``offer``."""
-    n = X.shape[0]
-    index = np.full((n, k), -1, np.int32)
-    key = np.full((n, k), np.inf)
-    for a, b, c, e, products, lengths in _blocks(X, cells):
-        offer(products, lengths, a, b, c, e, index, key)
-    if cells is not None:
-        index[cells.order] = cells.order[index]
-    squares = pair_squares(X, np.repeat(np.arange(n, dtype=np.int32), k), index.ravel()).reshape(n, k)
-    return index, squares
-
-
-def _blocks(X: Any, cells: Cells | None = None):
-    """(a, b, c, e, inner products of rows a..b and c..e, all squared lengths), each pair of rows once.
-
-    With ``cells``, positions are those in ``cells.order``, and only rows of paired groups meet.
-    """
-    n = X.shape[0]
-    if cells is not None:
-        X = X[cells.order]
-    if sp.issparse(X):
-        lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        columns = X.T.tocsc()
-    else:
-        X = X - X.mean(axis=0)  # distances do not see the mean, but inner products lose digits to it
-        lengths = np.einsum("ij,ij->i", X, X)
-    for a, b, c, e in _ranges(n) if cells is None else _cell_ranges(cells):
-        if sp.issparse(X):
-            products = (X[a:b] @ columns[:, c:e]).toarray()
-        else:
-            products = X[a:b] @ X[c:e].T
-        yield a, b, c, e, products, lengths
-
-
 def _ranges(n: int):
-    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal hold it, too."""
+    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal hold it, too, and come first: rows
+    are often in an order that puts like by like, and lists that begin well are seldom changed.
+    """
     for a in range(0, n, _ROWS):
-        for c in range(a, n, _COLUMNS):
+        yield a, min(a + _ROWS, n), a, min(a + _ROWS, n)
+    for a in range(0, n, _ROWS):
+        for c in range(a + _ROWS, n, _COLUMNS):
             yield a, min(a + _ROWS, n), c, min(c + _COLUMNS, n)
 
 
 def _cell_ranges(cells: Cells):
-    """The same for rows of paired groups."""
-    for first, second in cells.pairs:
+    """The same for rows of paired groups, each with itself first."""
+    for first, second in sorted(cells.pairs.tolist(), key=lambda pair: pair[0] != pair[1]):
         begin, end = cells.starts[first], cells.starts[first + 1]
         for a in range(begin, end, _ROWS):
             last = cells.starts[second + 1]
@@ -180,60 +226,128 @@ def _insert(index, key, row, new_index, new_key):
 def _offer_nearest(products, lengths, a, b, c, e, index, key):
     last = key.shape[1] - 1
     worst = key[c:e, last].copy()
+    square = np.empty(e - c)
+    wanted = _marks(e - c)
     for i in range(a, b):
-        own = key[i, last]
-        length = lengths[i]
-        for l in range(max(c, i + 1), e):
-            square = length + lengths[l] - 2.0 * products[i - a, l - c]
-            if square < own:
-                _insert(index, key, i, l, square)
-                own = key[i, last]
-            if square < worst[l - c]:
-                _insert(index, key, l, i, square)
-                worst[l - c] = key[l, last]
+        low = max(c, i + 1) - c
+        wanted[:low] = 0
+        _mark_nearest(
+            lengths[i],
+            lengths[c + low : e],
+            products[i - a, low:],
+            key[i, last],
+            worst[low:],
+            square[low:],
+            wanted[low:],
+        )
+        words = wanted.view(np.uint64)
+        for word in range(low // 8, words.size):
+            if words[word] == 0:
+                continue
+            for t in range(8 * word, 8 * word + 8):
+                if wanted[t]:
+                    if square[t] < key[i, last]:
+                        _insert(index, key, i, c + t, square[t])
+                    if square[t] < worst[t]:
+                        _insert(index, key, c + t, i, square[t])
+                        worst[t] = key[c + t, last]
         if c <= i < e:
-            worst[i - c] = own
+            worst[i - c] = key[i, last]
+
+
+@kernel
+def _marks(count):
+    """A mark for each pair of a row, filled up to whole words of eight: these are looked at together."""
+    return np.zeros((count + 7) // 8 * 8, np.uint8)
+
+
+@kernel
+def _mark_nearest(length, lengths, products, own, worst, square, wanted):
+    """Squares of one row, by Eq. (1), and which of them one of the two ends wants."""
+    for t in range(lengths.size):
+        square[t] = length + lengths[t] - 2.0 * products[t]
+        wanted[t] = (square[t] < own) | (square[t] < worst[t])
 
 
 @kernel
 def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
-    """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
+    """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2).
+
+    log s is at least its value at the smallest radius and D = 0: hence a bound on D / s for each end, which needs no
+    logarithm.
+    """
     last = key.shape[1] - 1
-    worst = key[c:e, last].copy()
-    tiny = np.finfo(np.float64).eps
+    tiny = np.finfo(np.float64).eps  # as in the authors' program
     smallest = radius.min()
+    widest = np.empty(e - c)
+    for t in range(e - c):
+        widest[t] = _widest(key[c + t, last], mu * ((radius[c + t] + smallest) / 3.0 + tiny))
+    wanted = _marks(e - c)
     for i in range(a, b):
-        own = key[i, last]
-        length = lengths[i]
-        floor = np.log(mu * ((radius[i] + smallest) / 3.0 + tiny))  # of log s in this row
-        for l in range(max(c, i + 1), e):
-            D = max(length + lengths[l] - 2.0 * products[i - a, l - c], 0.0)
-            s = mu * ((radius[i] + radius[l] + D) / 3.0 + tiny)
-            x = D / s
-            x = 0.5 * x * x
-            if x + floor < own or x + floor < worst[l - c]:
-                cost = np.log(s) + x
-                if cost < own:
-                    _insert(index, key, i, l, cost)
-                    own = key[i, last]
-                if cost < worst[l - c]:
-                    _insert(index, key, l, i, cost)
-                    worst[l - c] = key[l, last]
+        low = max(c, i + 1) - c
+        wanted[:low] = 0
+        own = _widest(key[i, last], mu * ((radius[i] + smallest) / 3.0 + tiny))
+        _mark_similar(
+            lengths[i],
+            lengths[c + low : e],
+            products[i - a, low:],
+            radius[i],
+            radius[c + low : e],
+            mu,
+            own,
+            widest[low:],
+            wanted[low:],
+        )
+        words = wanted.view(np.uint64)
+        for word in range(low // 8, words.size):
+            if words[word] == 0:
+                continue
+            for t in range(8 * word, 8 * word + 8):
+                if wanted[t]:
+                    l = c + t
+                    D = max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
+                    s = mu * ((radius[i] + radius[l] + D) / 3.0 + tiny)
+                    cost = np.log(s) + 0.5 * (D / s) ** 2
+                    if cost < key[i, last]:
+                        _insert(index, key, i, l, cost)
+                    if cost < key[l, last]:
+                        _insert(index, key, l, i, cost)
+                        widest[t] = _widest(key[l, last], mu * ((radius[l] + smallest) / 3.0 + tiny))
         if c <= i < e:
-            worst[i - c] = own
+            widest[i - c] = _widest(key[i, last], mu * ((radius[i] + smallest) / 3.0 + tiny))
+
+
+@kernel
+def _widest(cost, least_s):
+    """D / s at which log s + (D / s)^2 / 2 exceeds ``cost`` for sure; a little more, for rounding."""
+    return np.sqrt(max(2.0 * (cost - np.log(least_s)), 0.0)) * (1.0 + 1e-9) + 1e-9
+
+
+@kernel
+def _mark_similar(length, lengths, products, own_radius, radius, mu, own, widest, wanted):
+    """Which pairs of one row are close enough for one of the two ends."""
+    tiny = np.finfo(np.float64).eps
+    for t in range(lengths.size):
+        D = max(length + lengths[t] - 2.0 * products[t], 0.0)
+        s = mu * ((own_radius + radius[t] + D) / 3.0 + tiny)
+        wanted[t] = (own * s > D) | (widest[t] * s > D)  # no quotient: it would take half the time
 
 
 @kernel
 def _squares_dense(X, rows, columns):
     out = np.empty(rows.size)
     for t in range(rows.size):
-        i, l = rows[t], columns[t]
-        total = 0.0
-        for j in range(X.shape[1]):
-            difference = X[i, j] - X[l, j]
-            total += difference * difference
-        out[t] = total
+        out[t] = _square(X[rows[t]], X[columns[t]])
     return out
+
+
+@fast_kernel
+def _square(x, y):
+    total = 0.0
+    for j in range(x.size):
+        difference = x[j] - y[j]
+        total += difference * difference
+    return total
 
 
 @kernel
