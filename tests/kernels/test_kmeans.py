@@ -7,9 +7,16 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from consilience.kernels import kmeans as kernel
-from consilience.kernels import kmeans_rows
+from consilience.kernels import kmeans_rows, kmeans_small
 from consilience.kernels.kmeans import many_kmeans, nearest_centers
 from consilience.kernels.parallel import blas_threads
+
+
+@pytest.fixture(autouse=True, params=["shared passes", "compiled runs"])
+def way(request, monkeypatch):
+    """Everything holds for both ways through dense data."""
+    monkeypatch.setattr(kmeans_small, "SMALL", 0 if request.param == "shared passes" else 2**20)
+    return request.param
 
 
 def starts(X, k, m, seed):
@@ -253,3 +260,15 @@ def test_threads_of_blas_are_given_back():
     before = [pool["num_threads"] for pool in threadpool_info()]
     many_kmeans(load_digits().data, [3], seeds=[0])
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_both_ways_give_the_same_runs(monkeypatch):
+    X = make_blobs(1500, 12, centers=8, cluster_std=4, random_state=0)[0]
+    weight = np.random.default_rng(0).integers(1, 4, 1500)
+    found = []
+    for small in (0, 2**20):
+        monkeypatch.setattr(kmeans_small, "SMALL", small)
+        found.append(many_kmeans(X, [3, 8, 20], seeds=range(3), sample_weight=weight))
+    assert np.array_equal(found[0].labels, found[1].labels)
+    assert np.array_equal(found[0].n_iter, found[1].n_iter)
+    np.testing.assert_allclose(found[0].inertia, found[1].inertia, rtol=1e-12)

@@ -5,7 +5,8 @@
 by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X: one matrix product per block of rows bounds the distances
 to all centres of all runs still moving (:mod:`.kmeans_rows`), and rows whose bounds leave a doubt are settled
-in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster.
+in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Data that fits a
+core's cache has no passes to share; there, each run is one compiled call (:mod:`.kmeans_small`).
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
 where the first centre wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
@@ -27,6 +28,7 @@ import scipy.sparse as sp
 
 from ._jit import kernel
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
+from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
 from .parallel import blas_threads, map_blocks, map_tasks
 
 Rows = DenseRows | SparseRows
@@ -89,6 +91,8 @@ def many_kmeans(
     n, _ = X.shape
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if is_small(X):
+        return _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
@@ -110,6 +114,33 @@ def many_kmeans(
                 inertia[r] = np.dot(rows.own_squares(c, own), weight)
                 centers.append(rows.uncentre(c))
     return ManyKMeans(labels, inertia, n_iter, converged, centers)
+
+
+def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> ManyKMeans:
+    """:func:`many_kmeans` on small dense data."""
+
+    def run(r: int) -> Run:
+        if inits is not None:
+            start = np.asarray(inits[r], dtype=np.float64) - rows.mean
+        else:
+            rng = np.random.default_rng(seeds[r])
+            start = rows.X[
+                plus_plus(rows, ks[r], rng) if init == "k-means++" else _random_rows(rows.weight, ks[r], rng)
+            ]
+        found = run_from(rows, start, max_iter, tol * rows.mean_variance)
+        if on_done is not None:
+            on_done(1)
+        return found
+
+    with blas_threads(1):
+        runs = map_tasks(run, list(range(len(ks))), n_jobs=n_jobs)
+    return ManyKMeans(
+        np.stack([run.labels for run in runs], axis=1),
+        np.array([run.inertia for run in runs]),
+        np.array([run.n_iter for run in runs], dtype=np.int64),
+        np.array([run.converged for run in runs]),
+        [run.centers + rows.mean for run in runs],
+    )
 
 
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
@@ -152,10 +183,13 @@ def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:
 def choose_seeds(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator], init: str) -> list[np.ndarray]:
     """Rows to start from, one array of k_r row numbers for each run."""
     if init == "random":
-        weight = rows.weight
-        p = None if np.all(weight == weight[0]) else weight / weight.sum()
-        return [rng.choice(rows.n_samples, size=k, replace=False, p=p) for k, rng in zip(ks, rngs)]
+        return [_random_rows(rows.weight, k, rng) for k, rng in zip(ks, rngs)]
     return greedy_plus_plus(rows, ks, rngs)
+
+
+def _random_rows(weight: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    p = None if np.all(weight == weight[0]) else weight / weight.sum()
+    return rng.choice(weight.size, size=k, replace=False, p=p)
 
 
 def greedy_plus_plus(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator]) -> list[np.ndarray]:
