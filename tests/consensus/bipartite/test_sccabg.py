@@ -17,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 import consilience as cs
 from consilience.consensus.bipartite import sccabg
 from consilience.consensus.bipartite.sccabg import Block, Graph, State
+from consilience.errors import InputError
 from consilience.kernels import boxqp
 from consilience.kernels.boxqp import smooth_rows, weigh_rows
 from consilience.kernels.parallel import blas_threads
@@ -488,3 +489,23 @@ def test_variants_differ_where_they_should(seed):
 def test_messages(settings, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         cs.SCCABG(n_clusters=2, **settings).fit(TOY_1)
+
+
+def test_a_graph_without_edges_is_refused():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 60)
+    labels = np.array([np.where(rng.random(60) < 0.2, rng.integers(0, 3, 60), truth) for _ in range(6)]).T
+    with pytest.raises(InputError, match=r"gamma1=1e\+08 leaves no edge.*Lower gamma1"):
+        cs.SCCABG(3, gamma1=1e8).fit(labels)
+
+
+def test_the_last_entry_of_the_history_is_the_graph_returned():
+    """Also where rounds run out."""
+    labels, _ = planted(noise=0.4)
+    for max_iter in (2, 5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = cs.SCCABG(3, max_iter=max_iter).fit(labels)
+        assert len(model.history_) == max_iter
+        assert model.history_[-1]["components"] == model.n_components_
+        assert model.converged_ == (model.n_components_ == 3)

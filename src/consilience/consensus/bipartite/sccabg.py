@@ -38,7 +38,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ...errors import warn
+from ...errors import InputError, warn
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
@@ -398,10 +398,10 @@ def reach_components(graph: Graph, c: int, max_iter: int, patience: float):
     state = State(
         graph.C, graph.copies, graph.owners, graph.gamma1, lam, rho, right, sigma, weigh, SMALL, 1e-7
     )
-    for _ in range(max_iter):
+    while True:
         history.append(record(graph, state, values))
         found = history[-1]["components"]
-        if found == c or (found > c and (before is None or growth < 1.02)):
+        if found == c or (found > c and (before is None or growth < 1.02)) or len(history) == max_iter:
             break
         if found > c and before is not None:
             graph.blocks, graph.total, graph.C, state = before
@@ -648,6 +648,11 @@ class SCCABG(BaseConsensus):
             isolated = np.diff(S.indptr) == 0
             found = np.unique(labels[~isolated]).size
             if not authors:
+                if not found:
+                    raise InputError(
+                        f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. "
+                        "Lower gamma1 or leave it at its default."
+                    )
                 labels = rejoin(np.where(isolated, -1, labels), ensemble)
                 labels = exactly(
                     labels,
