@@ -3,6 +3,8 @@
     python -m benchmarks.bench_kmeans              k = 10 with 20 runs, k = 100 with 4, all cores
     python -m benchmarks.bench_kmeans --runs 5     fewer runs for a first look
     python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
+    python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
+                                                   compiled runs, shared passes and scikit-learn
 
 Data: the 70,000 x 784 digits beside the checkout (CONSILIENCE_SHARED, or ../shared), else synthetic data of the
 same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and threads; starts differ, as their random
@@ -108,6 +110,47 @@ def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int |
     return [row for k in ks for row in measure(X, k, runs or (20 if k <= 10 else 4), threads)]
 
 
+def small(runs: int = 100) -> list[dict]:
+    """Each small set the three ways; where compiled runs stop winning is where data stops being small."""
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import load_digits, load_iris, make_blobs
+
+    from consilience.kernels import kmeans_small
+    from consilience.kernels.kmeans import many_kmeans
+
+    sets = {"iris": load_iris().data, "digits": load_digits().data}
+    for n, d in ((2000, 8), (600, 400), (4000, 64), (8000, 32), (30_000, 8)):
+        sets[f"blobs {n} x {d}"] = make_blobs(n, d, centers=10, cluster_std=6.0, random_state=0)[0]
+    rows = []
+    limits = kmeans_small.SMALL, kmeans_small.FEW_ROWS
+    for name, X in sets.items():
+        ks = np.random.default_rng(0).integers(2, int(len(X) ** 0.5) + 1, runs)
+        found = {}
+        for way, size in (("compiled runs", 2**30), ("shared passes", 0)):
+            kmeans_small.SMALL = kmeans_small.FEW_ROWS = size
+            many_kmeans(X, ks[:1], seeds=[0])
+            seconds, busy, result = clocked(lambda X=X, ks=ks: many_kmeans(X, ks, seeds=range(runs)))
+            found[way] = seconds, busy, result.inertia.mean()
+        kmeans_small.SMALL, kmeans_small.FEW_ROWS = limits
+        seconds, busy, models = clocked(
+            lambda X=X, ks=ks: [KMeans(k, n_init=1, random_state=i).fit(X) for i, k in enumerate(ks)]
+        )
+        found["scikit-learn"] = seconds, busy, np.mean([model.inertia_ for model in models])
+        rows += [
+            {
+                "data": name,
+                "what": way,
+                "s": s,
+                "CPU s": cpu,
+                "faster": seconds / s,
+                "faster in CPU": busy / cpu,
+                "mean inertia": f"{cost / found['scikit-learn'][2]:.4f}",
+            }
+            for way, (s, cpu, cost) in found.items()
+        ]
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -117,7 +160,11 @@ def main() -> None:
         "-k", type=int, nargs="+", default=[10, 100], help="numbers of clusters (default: 10 100)"
     )
     parser.add_argument("--threads", type=int, help="threads of both sides (default: all cores)")
+    parser.add_argument("--small", action="store_true", help="small data only")
     options = parser.parse_args()
+    if options.small:
+        print(table(small()))
+        return
     print(table(run(options.runs, tuple(options.k), options.threads)))
 
 

@@ -26,7 +26,7 @@ from ._jit import fast_kernel, kernel
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
 #: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
 #: a while; when they fail.
-FACTORS_UP_TO = (1500, 8000, 8000, 20_000)
+FACTORS_UP_TO = (1000, 4000, 8000, 20_000)
 
 
 class Leading(NamedTuple):
