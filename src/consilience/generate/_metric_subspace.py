@@ -53,6 +53,14 @@ CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
 NEIGHBOURS = (5, 20)
 SCALES = (0.2, 0.8)
+RULES = {
+    "ratio": Real(0, 1, open_low=True),
+    "kernel": Choice("normal", "exponential"),
+    "metric": Choice("diversified", "cosine", "correlation", "spearman"),
+    "search": Choice("exact", "approximate"),
+    "n_init": Integer(1),
+    "n_jobs": N_JOBS,
+}
 
 
 def metric_subspace(
@@ -122,9 +130,10 @@ def metric_subspace(
     A graph in exactly K pieces is clustered by them; of one in more pieces, those with the nearest means are put
     together first (their eigenvectors are undetermined). A member never fails in silence.
 
-    Per member: n^2 d / 2 multiplications for (1), twice that for (2), and O(n K^2) for eigenvectors and k-means;
-    memory O(n (d + K)) for each thread, never n by n. With ``search="approximate"`` each group of objects is compared with
-    the 24 nearest groups of about sqrt(n), which found 97 to 99.8% of the neighbours on digits and spoken letters.
+    Per member: n^2 d / 2 multiplications for (1), twice that for (2) beyond some 4,000 objects, and O(n K^2) for
+    eigenvectors and k-means; memory O(n (d + K)) and at most 64 MB of inner products for each thread, never n by n. With
+    ``search="approximate"`` each group of objects is compared with the 24 nearest groups of about sqrt(n), which
+    found 97 to 99.8% of the neighbours on digits and spoken letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
@@ -136,23 +145,8 @@ def metric_subspace(
     >>> len(ens.recipes[0]["features"]), 0.2 <= ens.recipes[0]["scale"] <= 0.8
     (6, True)
     """
-    rules = {
-        "ratio": Real(0, 1, open_low=True),
-        "kernel": Choice("normal", "exponential"),
-        "metric": Choice("diversified", "cosine", "correlation", "spearman"),
-        "search": Choice("exact", "approximate"),
-        "n_init": Integer(1),
-        "n_jobs": N_JOBS,
-    }
-    given = {
-        "ratio": ratio,
-        "kernel": kernel,
-        "metric": metric,
-        "search": search,
-        "n_init": n_init,
-        "n_jobs": n_jobs,
-    }
-    check_all(given, rules)
+    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
+    check_all({**given, "n_init": n_init, "n_jobs": n_jobs}, RULES)
     low_k, high_k = _pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
     features = check_features(X)
@@ -183,26 +177,27 @@ def metric_subspace(
             "algorithm": "metric_subspace",
             "k": ks[i],
             "seed": seeds[i],
-            "kernel": kernel,
-            "metric": metric,
+            **given,
             "n_neighbours": k,
             "scale": mu,
-            "search": search,
-            "ratio": float(ratio),
             "features": columns.tolist(),
             **facts,
         }
         return labels, recipe
 
     labels, recipes = _each(run, len(seeds), "metric subspace", n_jobs)
+    _warn_of_rough(recipes)
+    return assemble(features, labels, recipes, sample_weight=weight)
+
+
+def _warn_of_rough(recipes: list[dict]) -> None:
     rough = [i for i, recipe in enumerate(recipes) if not recipe["converged"]]
     if rough:
         warn(
             f"Eigenvectors of {len(rough)} of {len(recipes)} members (members {listed(rough)}) were not found to full "
             "accuracy; their clusterings are rougher than others.",
-            stacklevel=3,
+            stacklevel=4,
         )
-    return assemble(features, labels, recipes, sample_weight=weight)
 
 
 # One member ------------------------------------------------------------------------------------------------
