@@ -64,21 +64,17 @@ def _plus_plus(columns, weight, first, tickets):
     n, trials = weight.size, tickets.shape[1]
     steps = tickets.shape[0]
     chosen = np.empty(steps + 1, np.int64)
-    everyone = np.cumsum(weight)
+    everyone = _running_sum(weight)
     chosen[0] = _draw(everyone, first)
     closest = np.empty(n, np.float32)
     _squares_to(columns, chosen[0], closest)
     best, trial = np.empty(n, np.float32), np.empty(n, np.float32)
-    heap = np.empty(n)
     for step in range(steps):
-        total = 0.0
-        for i in range(n):
-            total += closest[i] * weight[i]
-            heap[i] = total
+        heap = _running_sum(closest * weight)
         least = np.inf
         for t in range(trials):
             # Where every row sits on a chosen one any will do, and Lloyd's empty clusters sort it out.
-            candidate = _draw(heap if total > 0 else everyone, tickets[step, t])
+            candidate = _draw(heap if heap[-1] > 0 else everyone, tickets[step, t])
             _squares_to(columns, candidate, trial)
             left_over = _keep_smaller(closest, weight, trial)
             if left_over < least:
@@ -90,9 +86,26 @@ def _plus_plus(columns, weight, first, tickets):
 
 
 @kernel
+def _running_sum(values):
+    out = np.empty(values.size)
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+        out[i] = total
+    return out
+
+
+@kernel
 def _draw(heap, ticket):
     """The row drawn with the probabilities whose running sum is ``heap``."""
-    return min(np.searchsorted(heap, ticket * heap[-1], side="right"), heap.size - 1)
+    low, high = 0, heap.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ticket * heap[-1] < heap[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @fast_kernel
@@ -171,28 +184,49 @@ def _means(X, weight, before, labels):
     for i in range(labels.size):
         mass[labels[i]] += weight[i]
         _add(weight[i], X[i], sums[labels[i]])
-    empty = np.flatnonzero(mass == 0)
-    if empty.size:
-        distance = np.empty(labels.size)
-        for i in range(labels.size):
-            distance[i] = _square(X[i], before[labels[i]])
-        if distance.max() > 0:
-            farthest = np.argsort(distance)[::-1]
-            for t in range(empty.size):
-                i, j = farthest[t], empty[t]
-                _add(-weight[i], X[i], sums[labels[i]])
-                mass[labels[i]] -= weight[i]
-                _add(weight[i], X[i], sums[j])
-                mass[j] = weight[i]
+    _restart_empty(X, weight, before, labels, sums, mass)
     # A cluster can stay empty only if rows coincide; it then follows the heaviest one.
-    heaviest = mass.argmax()
+    heaviest = _largest(mass)
+    centers = np.zeros(before.shape)
     for j in range(k):
-        if mass[j] > 0:
-            sums[j] /= mass[j]
-    for j in range(k):
-        if mass[j] <= 0:
-            sums[j] = sums[heaviest]
-    return sums
+        own = j if mass[j] > 0 else heaviest
+        _add(1.0 / mass[own], sums[own], centers[j])
+    return centers
+
+
+@kernel
+def _restart_empty(X, weight, before, labels, sums, mass):
+    """Move the farthest rows, one for each empty cluster, there; none where all rows sit on their centre."""
+    empty = np.empty(mass.size, np.int64)
+    count = 0
+    for j in range(mass.size):
+        if mass[j] == 0:
+            empty[count] = j
+            count += 1
+    if count == 0:
+        return
+    distance = np.empty(labels.size)
+    for i in range(labels.size):
+        distance[i] = _square(X[i], before[labels[i]])
+    if distance[_largest(distance)] == 0:
+        return
+    for t in range(count):
+        i, j = _largest(distance), empty[t]
+        distance[i] = -1.0  # taken
+        _add(-weight[i], X[i], sums[labels[i]])
+        mass[labels[i]] -= weight[i]
+        _add(weight[i], X[i], sums[j])
+        mass[j] = weight[i]
+
+
+@kernel
+def _largest(values):
+    # By hand, as sums and searches above: compiling numpy's would take longer than most runs.
+    best = 0
+    for i in range(1, values.size):
+        if values[i] > values[best]:
+            best = i
+    return best
 
 
 @kernel

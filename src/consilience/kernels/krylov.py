@@ -232,11 +232,10 @@ def _orthonormal(W, negligible):
                 for t in range(n):
                     Q[j, t] -= h * Q[i, t]
         length = np.sqrt(_dot(Q[j], Q[j]))
-        if length > negligible:
-            R[j, j] = length
-            Q[j] /= length
-        else:
-            Q[j] = 0.0
+        lost = length <= negligible
+        R[j, j] = 0.0 if lost else length
+        for t in range(n):
+            Q[j, t] = 0.0 if lost else Q[j, t] / length
     return Q, R
 
 
