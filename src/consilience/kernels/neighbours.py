@@ -24,6 +24,7 @@ from ._jit import fast_kernel, kernel
 from .kmeans import many_kmeans, nearest_centers
 
 _ROWS, _COLUMNS = 256, 2048  # of a block: its inner products stay in the second-level cache
+_EPSILON = float(np.finfo(np.float64).eps)
 _KEEP = 2**23  # inner products (64 MB) that are kept from one pass over the pairs to the next
 _NEARBY = 24  # groups that a group is compared with, itself included (recall: benchmarks/bench_mdec.py)
 _ENOUGH = 4  # times k: rows that these groups hold at least
@@ -226,39 +227,27 @@ def _insert(index, key, row, new_index, new_key):
 def _offer_nearest(products, lengths, a, b, c, e, index, key):
     last = key.shape[1] - 1
     worst = key[c:e, last].copy()
-    square = np.empty(e - c)
-    wanted = _marks(e - c)
+    square, (wanted, where) = np.empty(e - c), _marks(e - c)
     for i in range(a, b):
         low = max(c, i + 1) - c
-        wanted[:low] = 0
+        here = slice(low, e - c)
         _mark_nearest(
             lengths[i],
-            lengths[c + low : e],
-            products[i - a, low:],
+            lengths[c:e][here],
+            products[i - a][here],
             key[i, last],
-            worst[low:],
-            square[low:],
-            wanted[low:],
+            worst[here],
+            square[here],
+            wanted[here],
         )
-        words = wanted.view(np.uint64)
-        for word in range(low // 8, words.size):
-            if words[word] == 0:
-                continue
-            for t in range(8 * word, 8 * word + 8):
-                if wanted[t]:
-                    if square[t] < key[i, last]:
-                        _insert(index, key, i, c + t, square[t])
-                    if square[t] < worst[t]:
-                        _insert(index, key, c + t, i, square[t])
-                        worst[t] = key[c + t, last]
+        for t in where[: _marked(wanted, low, where)]:
+            if square[t] < key[i, last]:
+                _insert(index, key, i, c + t, square[t])
+            if square[t] < worst[t]:
+                _insert(index, key, c + t, i, square[t])
+                worst[t] = key[c + t, last]
         if c <= i < e:
             worst[i - c] = key[i, last]
-
-
-@kernel
-def _marks(count):
-    """A mark for each pair of a row, filled up to whole words of eight: these are looked at together."""
-    return np.zeros((count + 7) // 8 * 8, np.uint8)
 
 
 @kernel
@@ -271,66 +260,83 @@ def _mark_nearest(length, lengths, products, own, worst, square, wanted):
 
 @kernel
 def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
-    """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2).
-
-    log s is at least its value at the smallest radius and D = 0: hence a bound on D / s for each end, which needs no
-    logarithm.
-    """
+    """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
     last = key.shape[1] - 1
-    tiny = np.finfo(np.float64).eps  # as in the authors' program
     smallest = radius.min()
-    widest = np.empty(e - c)
-    for t in range(e - c):
-        widest[t] = _widest(key[c + t, last], mu * ((radius[c + t] + smallest) / 3.0 + tiny))
-    wanted = _marks(e - c)
+    widest, (wanted, where) = np.empty(e - c), _marks(e - c)
+    for l in range(c, e):
+        widest[l - c] = _widest(key[l, last], _s(mu, radius[l], smallest, 0.0))
     for i in range(a, b):
         low = max(c, i + 1) - c
-        wanted[:low] = 0
-        own = _widest(key[i, last], mu * ((radius[i] + smallest) / 3.0 + tiny))
+        here = slice(low, e - c)
+        own = _widest(key[i, last], _s(mu, radius[i], smallest, 0.0))
         _mark_similar(
             lengths[i],
-            lengths[c + low : e],
-            products[i - a, low:],
+            lengths[c:e][here],
+            products[i - a][here],
             radius[i],
-            radius[c + low : e],
+            radius[c:e][here],
             mu,
             own,
-            widest[low:],
-            wanted[low:],
+            widest[here],
+            wanted[here],
         )
-        words = wanted.view(np.uint64)
-        for word in range(low // 8, words.size):
-            if words[word] == 0:
-                continue
-            for t in range(8 * word, 8 * word + 8):
-                if wanted[t]:
-                    l = c + t
-                    D = max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
-                    s = mu * ((radius[i] + radius[l] + D) / 3.0 + tiny)
-                    cost = np.log(s) + 0.5 * (D / s) ** 2
-                    if cost < key[i, last]:
-                        _insert(index, key, i, l, cost)
-                    if cost < key[l, last]:
-                        _insert(index, key, l, i, cost)
-                        widest[t] = _widest(key[l, last], mu * ((radius[l] + smallest) / 3.0 + tiny))
+        for t in where[: _marked(wanted, low, where)]:
+            l = c + t
+            D = max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
+            s = _s(mu, radius[i], radius[l], D)
+            cost = np.log(s) + 0.5 * (D / s) ** 2
+            if cost < key[i, last]:
+                _insert(index, key, i, l, cost)
+            if cost < key[l, last]:
+                _insert(index, key, l, i, cost)
+                widest[t] = _widest(key[l, last], _s(mu, radius[l], smallest, 0.0))
         if c <= i < e:
-            widest[i - c] = _widest(key[i, last], mu * ((radius[i] + smallest) / 3.0 + tiny))
+            widest[i - c] = _widest(key[i, last], _s(mu, radius[i], smallest, 0.0))
+
+
+@kernel
+def _s(mu, radius, other, D):
+    """s of Eq. (2); machine epsilon is added as in the authors' program, which keeps equal rows finite."""
+    return mu * ((radius + other + D) / 3.0 + _EPSILON)
 
 
 @kernel
 def _widest(cost, least_s):
-    """D / s at which log s + (D / s)^2 / 2 exceeds ``cost`` for sure; a little more, for rounding."""
+    """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on; a little more, for rounding.
+
+    Needs no logarithm for each pair: s is least where the other radius is and D = 0.
+    """
     return np.sqrt(max(2.0 * (cost - np.log(least_s)), 0.0)) * (1.0 + 1e-9) + 1e-9
 
 
 @kernel
 def _mark_similar(length, lengths, products, own_radius, radius, mu, own, widest, wanted):
     """Which pairs of one row are close enough for one of the two ends."""
-    tiny = np.finfo(np.float64).eps
     for t in range(lengths.size):
         D = max(length + lengths[t] - 2.0 * products[t], 0.0)
-        s = mu * ((own_radius + radius[t] + D) / 3.0 + tiny)
+        s = _s(mu, own_radius, radius[t], D)
         wanted[t] = (own * s > D) | (widest[t] * s > D)  # no quotient: it would take half the time
+
+
+@kernel
+def _marks(count):
+    """(a mark for each of ``count`` pairs, filled up to whole words of eight, room for the places of all marks)."""
+    return np.zeros((count + 7) // 8 * 8, np.uint8), np.empty(count, np.int64)
+
+
+@kernel
+def _marked(wanted, low, where):
+    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at together."""
+    words = wanted.view(np.uint64)
+    count = 0
+    for word in range(low // 8, words.size):
+        if words[word] != 0:
+            for t in range(max(8 * word, low), 8 * word + 8):
+                if wanted[t]:
+                    where[count] = t
+                    count += 1
+    return count
 
 
 @kernel
