@@ -71,7 +71,7 @@ def kmeans(
 
     Notes
     -----
-    All runs share each pass over X; see :func:`consilience.kernels.kmeans.many_kmeans` for cost and guarantees.
+    Runs share each pass over X, unless it fits a cache: see :func:`consilience.kernels.kmeans.many_kmeans`.
 
     Examples
     --------
