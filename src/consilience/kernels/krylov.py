@@ -155,7 +155,7 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
     H = np.zeros((room + block, room + block))
     Q = _fresh(rng, block, rows[:left_out])
     size = products = 0
-    last = 0  # where the block before the newest begins
+    last = 0  # where the rows begin that matter to the next product
     scale = 0.0
     while True:
         b = len(Q)
@@ -163,8 +163,8 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
         basis[new] = Q
         W = np.ascontiguousarray(product(np.ascontiguousarray(Q.T)))
         products += 1
-        # In exact arithmetic only the last two blocks matter (all after a restart): first these, then all of them, so
-        # that what rounding left is removed too.
+        # In exact arithmetic the last two blocks matter (after a restart or a fresh start, all): first these, then all
+        # rows, so that what rounding left is removed too.
         h = np.zeros((size + b, b))
         h[last:] = _remove(W, basis[last : size + b])
         h += _remove(W, rows[: left_out + size + b])[left_out:]
@@ -195,6 +195,7 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
         if lost.any():
             held = np.vstack([rows[: left_out + size], Q])
             Q = np.vstack([Q, _fresh(rng, b - len(Q), held)])
+            last = 0
         Q = Q[:width]
 
 
