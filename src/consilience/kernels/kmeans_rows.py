@@ -28,6 +28,7 @@ import scipy.sparse as sp
 
 from ._jit import fast_kernel, kernel
 from .parallel import blas_threads, map_blocks, map_tasks, resolve_jobs
+from .vectors import dot
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
 BLOCK = 1024
@@ -417,15 +418,7 @@ def _centred_squares(X, mean, start, stop):
     return out
 
 
-# The innermost loops are functions of whole vectors: so they are known to be contiguous, and become vector code.
-
-
-@fast_kernel()
-def _dot(x, y):
-    total = 0.0
-    for c in range(x.shape[0]):
-        total += x[c] * y[c]
-    return total
+# The innermost loops are functions of whole vectors, as in :mod:`.vectors` and for its reason.
 
 
 @fast_kernel()
@@ -441,7 +434,7 @@ def _settle_dense(X, mean, centers, half_squares, offsets, L, runs, rows, limits
         best = 1.7e308
         for j in range(offsets[r], offsets[r + 1]):
             if L[j, i] <= limits[t]:
-                score = half_squares[j] - _dot(x, centers[j])
+                score = half_squares[j] - dot(x, centers[j])
                 if score < best:
                     best = score
                     labels[r, start + i] = j - offsets[r]

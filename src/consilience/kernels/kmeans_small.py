@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import fast_kernel, kernel
+from .vectors import square
 
 #: Numbers in X (2 MB of float64), and rows, up to which data is small (measured: benchmarks/bench_kmeans.py).
 SMALL = 2**18
@@ -151,7 +152,7 @@ def _lloyd(X, columns, weight, centers, max_iter, tol):
             break
     inertia = 0.0
     for i in range(n):
-        inertia += weight[i] * _square(X[i], centers[labels[i]])
+        inertia += weight[i] * square(X[i], centers[labels[i]])
     return labels, centers, inertia, n_iter, converged
 
 
@@ -207,7 +208,7 @@ def _restart_empty(X, weight, before, labels, sums, mass):
         return
     distance = np.empty(labels.size)
     for i in range(labels.size):
-        distance[i] = _square(X[i], before[labels[i]])
+        distance[i] = square(X[i], before[labels[i]])
     if distance[_largest(distance)] == 0:
         return
     for t in range(count):
@@ -235,19 +236,11 @@ def _add(w, x, into):
         into[c] += w * x[c]
 
 
-@fast_kernel
-def _square(x, y):
-    total = 0.0
-    for c in range(x.size):
-        total += (x[c] - y[c]) * (x[c] - y[c])
-    return total
-
-
 @kernel
 def _moved(centers, before):
     total = 0.0
     for j in range(centers.shape[0]):
-        total += _square(centers[j], before[j])
+        total += square(centers[j], before[j])
     return total
 
 

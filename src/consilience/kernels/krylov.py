@@ -22,6 +22,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import splu
 
 from ._jit import fast_kernel, kernel
+from .vectors import dot
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
 #: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
@@ -228,24 +229,16 @@ def _orthonormal(W, negligible):
     for j in range(b):
         for _ in range(2):
             for i in range(j):
-                h = _dot(Q[i], Q[j])
+                h = dot(Q[i], Q[j])
                 R[i, j] += h
                 for t in range(n):
                     Q[j, t] -= h * Q[i, t]
-        length = np.sqrt(_dot(Q[j], Q[j]))
+        length = np.sqrt(dot(Q[j], Q[j]))
         lost = length <= negligible
         R[j, j] = 0.0 if lost else length
         for t in range(n):
             Q[j, t] = 0.0 if lost else Q[j, t] / length
     return Q, R
-
-
-@fast_kernel
-def _dot(x, y):
-    total = 0.0
-    for t in range(x.size):
-        total += x[t] * y[t]
-    return total
 
 
 def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, centre: float, half: float) -> np.ndarray:

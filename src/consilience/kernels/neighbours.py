@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._jit import fast_kernel, kernel
+from ._jit import kernel
 from .kmeans import many_kmeans, nearest_centers
+from .vectors import square
 
 _ROWS, _COLUMNS = 256, 2048  # of a block: its inner products stay in the second-level cache
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -82,9 +83,8 @@ class Pairs:
             self.lengths = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
             self._columns = rows.T.tocsc()
         else:
-            rows = rows - rows.mean(
-                axis=0
-            )  # distances do not see the mean, but inner products lose digits to it
+            # Distances do not see the mean, but inner products lose digits to it.
+            rows = rows - rows.mean(axis=0)
             self.lengths = np.einsum("ij,ij->i", rows, rows)
         self._rows = rows
         self._ranges = list(_ranges(self.n_samples) if cells is None else _cell_ranges(cells))
@@ -138,14 +138,17 @@ def most_similar(
     up short of k, they are sought again without it.
     """
     n, order = pairs.n_samples, slice(None) if pairs.cells is None else pairs.cells.order
-    radius, bound = radius[order], np.full(n, np.inf) if bound is None else bound[order]
-    index, key = _empty_lists(bound, k)
-    for a, b, c, e, products in pairs:
-        _offer_similar(products, pairs.lengths, radius, mu, a, b, c, e, index, key)
-    if (index < 0).any():
-        index, key = _empty_lists(np.full(n, np.inf), k)
+    radius, unbounded = radius[order], np.full(n, np.inf)
+
+    def lists(bound: np.ndarray) -> np.ndarray:
+        index, key = _empty_lists(bound, k)
         for a, b, c, e, products in pairs:
             _offer_similar(products, pairs.lengths, radius, mu, a, b, c, e, index, key)
+        return index
+
+    index = lists(unbounded if bound is None else bound[order])
+    if (index < 0).any():
+        index = lists(unbounded)
     return _exact(pairs, index)
 
 
@@ -343,17 +346,8 @@ def _marked(wanted, low, where):
 def _squares_dense(X, rows, columns):
     out = np.empty(rows.size)
     for t in range(rows.size):
-        out[t] = _square(X[rows[t]], X[columns[t]])
+        out[t] = square(X[rows[t]], X[columns[t]])
     return out
-
-
-@fast_kernel
-def _square(x, y):
-    total = 0.0
-    for j in range(x.size):
-        difference = x[j] - y[j]
-        total += difference * difference
-    return total
 
 
 @kernel

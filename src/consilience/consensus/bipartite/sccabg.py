@@ -641,7 +641,7 @@ class SCCABG(BaseConsensus):
             if authors:
                 state, history, converged = follow_authors(graph, c, self.max_iter or 20)
             else:
-                patience = self.patience or default_patience(ensemble, c)
+                patience = default_patience(ensemble, c) if self.patience is None else self.patience
                 state, history, converged = reach_components(graph, c, self.max_iter or 100, patience)
             S = sp.vstack([_sparse(block.S) for block in graph.blocks], format="csr")
             labels = components(sp.block_array([[None, S], [S.T, None]], format="csr"))[1][: S.shape[0]]

@@ -1,0 +1,27 @@
+"""Sums over two vectors, for compiled loops to call: whole vectors are known to be contiguous, and become vector code.
+
+numba keeps a caller compiled until the caller's own file changes: after an edit here, remove the __pycache__ folders.
+"""
+
+from __future__ import annotations
+
+from ._jit import fast_kernel
+
+
+@fast_kernel
+def dot(x, y):
+    """x'y."""
+    total = 0.0
+    for t in range(x.size):
+        total += x[t] * y[t]
+    return total
+
+
+@fast_kernel
+def square(x, y):
+    """|x - y|^2."""
+    total = 0.0
+    for t in range(x.size):
+        difference = x[t] - y[t]
+        total += difference * difference
+    return total
