@@ -303,8 +303,10 @@ def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray
     means = gather @ Z
     means = (means.toarray() if sp.issparse(means) else means) / sizes[:, None]
     squares = (means**2).sum(axis=1)
-    D = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)
-    left, right, _ = merge_tree_inplace(np.sqrt(D), sizes, "average")
+    products = means @ means.T
+    # The product is symmetric up to rounding only, and linkage needs more.
+    D = np.sqrt(np.maximum(squares[:, None] + squares - (products + products.T), 0.0))
+    left, right, _ = merge_tree_inplace(D, sizes, "average")
     return compact(cut_tree(left, right, k))[piece].astype(np.int32)
 
 

@@ -393,6 +393,41 @@ def test_too_few_components_are_reported_and_split():
     assert "split" in text
 
 
+def test_average_coassociation_is_exactly_symmetric(seed):
+    rng = np.random.default_rng(seed)
+    ensemble = distinct(rng.integers(0, 4, (60, 5)), rng.uniform(0.1, 3, 60))
+    labels = rng.integers(0, 20, ensemble.n_samples)
+    average = spce.average_coassociation(ensemble, labels, rng.random(5))
+    assert np.array_equal(average, average.T)
+
+
+def test_a_grid_of_weighted_objects_is_merged():
+    """Ties that rounding told apart by direction once led the merging past the end of its buffer."""
+    rng = np.random.default_rng(8)
+    rng.integers(12, 40), rng.integers(3, 6)
+    a = np.arange(32)
+    model = cs.SPCE(5).fit([a % 3, a // 3], sample_weight=rng.uniform(0.1, 3, 32))
+    assert np.unique(model.labels_).size == 5
+
+
+def test_many_equal_averages_are_merged():
+    """As above with weights of one. Each digit pair is one object: its label in two clusterings."""
+    pairs = "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    model = cs.SPCE(7, theta=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
+    assert np.unique(model.labels_).size == 7
+
+
+@pytest.mark.parametrize("theta", [0.4, 0.7, 0.9, "auto"])
+def test_any_weights_on_a_grid_give_the_clusters_asked_for(theta):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        n, k = int(rng.integers(12, 40)), int(rng.integers(3, 6))
+        c = int(rng.integers(2, 9))
+        a = np.arange(n)
+        model = cs.SPCE(c, theta=theta).fit([a % k, a // k], sample_weight=rng.uniform(0.1, 3, n))
+        assert np.unique(model.labels_).size == c
+
+
 def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
     labels, _ = planted(seed, n=80, m=8, c=4, noise=0.35)
     with warnings.catch_warnings(record=True) as caught:

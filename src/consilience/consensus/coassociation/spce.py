@@ -139,7 +139,8 @@ def average_coassociation(ensemble, labels, alpha) -> np.ndarray:
     T, seen = overlaps(ensemble, labels)
     together = T.T @ (T / np.repeat(alpha, ensemble.n_clusters)[:, None])
     possible = seen.T @ (seen / alpha[:, None])
-    return np.where(possible > 0, together / np.maximum(possible, np.finfo(float).tiny), 0.0)
+    average = np.where(possible > 0, together / np.maximum(possible, np.finfo(float).tiny), 0.0)
+    return (average + average.T) / 2  # products with weights are symmetric up to rounding only
 
 
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
