@@ -257,13 +257,13 @@ def _at(i: int, j: int, rows: list[Any] | None, columns: list[str] | None) -> st
     return f"in {row}, column {name!r}"
 
 
-@kernel()
+@kernel
 def _mix(h, value):
     h = (h ^ value) * np.uint64(0x9E3779B97F4A7C15)
     return h ^ (h >> np.uint64(29))
 
 
-@kernel()
+@kernel
 def _hash_rows(bits):
     out = np.empty(bits.shape[0], np.uint64)
     for i in range(bits.shape[0]):
@@ -278,7 +278,7 @@ def _hash_dense(block: np.ndarray) -> np.ndarray:
     return _hash_rows(block.view(np.uint64))
 
 
-@kernel()
+@kernel
 def _hash_sparse(values, indices, indptr):
     out = np.empty(indptr.shape[0] - 1, np.uint64)
     for i in range(out.shape[0]):

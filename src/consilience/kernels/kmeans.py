@@ -251,14 +251,14 @@ def _left_over_by(rows: Rows, index: np.ndarray, owner: np.ndarray, closest: np.
     return np.sum(parts, axis=0)
 
 
-@kernel()
+@kernel
 def _keep_smaller(squares, closest, runs, start):
     for t in range(runs.shape[0]):
         for i in range(squares.shape[0]):
             closest[runs[t], start + i] = min(closest[runs[t], start + i], squares[i, t])
 
 
-@kernel()
+@kernel
 def _left_over(squares, closest, weight, owner, start):
     out = np.zeros(owner.shape[0])
     for i in range(squares.shape[0]):
