@@ -15,6 +15,7 @@ from .consensus import BaseConsensus, method
 from .ensemble import Ensemble
 from .errors import InputError
 from .generate._features import check_features
+from .kernels.parallel import one_blas_thread
 from .validation import N_JOBS, Integer, RandomState, check_all, check_weights
 
 __all__ = ["ConsensusClustering"]
@@ -195,6 +196,7 @@ def _split_weights(sample_weight: Any, n: int) -> tuple[np.ndarray | None, np.nd
     return weights[counted], counted
 
 
+@one_blas_thread()
 def _nearest(X: Any, among: Any) -> np.ndarray:
     """For every row of X, the index of the nearest row of ``among``."""
     from sklearn.neighbors import NearestNeighbors

@@ -25,7 +25,7 @@ from .. import __version__
 from ..errors import ConsilienceError, InputError
 from ..io import atomic_write
 from ..kernels.memory import size as shown_size
-from ..kernels.parallel import resolve_jobs
+from ..kernels.parallel import cores, resolve_jobs
 from ..progress import progress
 from ._cells import Base, Cell, Plan, make_plan, seed_of
 from ._protocol import Protocol, load_protocol
@@ -121,7 +121,7 @@ def run(
     for name, limit in (("time_limit", time_limit), ("memory_limit", memory_limit)):
         if limit is not None and not limit > 0:
             raise InputError(f"{name}={limit} is not valid: expected a positive number.")
-    workers = max(1, resolve_jobs(None) // threads) if jobs is None else resolve_jobs(jobs)
+    workers = max(1, cores() // threads) if jobs is None else resolve_jobs(jobs)
     say = report or (lambda sentence: None)
     started = time.perf_counter()
     plan = make_plan(protocol, data, tuned=tuned)

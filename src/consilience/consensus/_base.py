@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
 from ..kernels.overlaps import gather, scatter
-from ..kernels.parallel import blas_threads
+from ..kernels.parallel import one_blas_thread
 from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
 
 COMMON_RULES: dict[str, Rule] = {
@@ -97,13 +97,15 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         parameters = self.get_params(deep=False)
         rules = {**COMMON_RULES, **self.constraints}
         check_all(parameters, {name: rules[name] for name in parameters if name in rules})
-        ensemble = Ensemble(X, sample_weight=sample_weight)
-        compressed = self._admit(ensemble)
-        canonical, *orders = compressed.canonical()
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
-        with blas_threads(parameters.get("n_jobs")):
+        with (
+            one_blas_thread()
+        ):  # threads are over blocks: more inside them would be in the way, and round differently
+            ensemble = Ensemble(X, sample_weight=sample_weight)
+            compressed = self._admit(ensemble)
+            canonical, *orders = compressed.canonical()
+            rng = np.random.default_rng(_seed(parameters.get("random_state")))
             solution = self._fit(canonical, rng)
-        self._store(solution, ensemble, compressed, canonical, *orders)
+            self._store(solution, ensemble, compressed, canonical, *orders)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:

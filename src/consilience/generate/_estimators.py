@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
-from ..kernels.parallel import blas_threads, map_tasks
+from ..kernels.parallel import map_tasks, one_blas_thread
 from ..progress import progress
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
 from ._features import check_features
@@ -78,7 +78,7 @@ def estimators(
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     whole = drawn == n and not bootstrap
-    with progress(total=m, what="clusterers", unit="run") as bar, blas_threads(n_jobs):
+    with progress(total=m, what="clusterers", unit="run") as bar, one_blas_thread():
 
         def run(i: int) -> tuple[np.ndarray, dict]:
             name, model = models[i % len(models)]

@@ -11,7 +11,7 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..errors import InputError
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
-from ..kernels.parallel import blas_threads, map_tasks
+from ..kernels.parallel import map_tasks, one_blas_thread
 from ..progress import progress
 from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
 from ._features import Features, check_features
@@ -329,7 +329,7 @@ def _runs(
 
 def _each(run: Callable[[int], tuple], n_members: int, what: str, n_jobs: int | None) -> tuple[list, list]:
     """Members that see different data: one task each, on threads."""
-    with progress(total=n_members, what=what, unit="run") as bar, blas_threads(1):
+    with progress(total=n_members, what=what, unit="run") as bar, one_blas_thread():
 
         def task(i: int) -> tuple:
             result = run(i)

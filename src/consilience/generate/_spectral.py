@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
+from ..kernels.eigen import eigenpairs
 from ..kernels.kmeans import many_kmeans
 from ..kernels.memory import available_memory, ensure_fits
-from ..kernels.parallel import blas_threads, map_tasks, resolve_jobs
+from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
 from ._features import check_features
@@ -101,8 +101,7 @@ def spectral(
         what=f"Spectral clustering of {n} objects (two dense {n} x {n} arrays)",
         remedy="use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X",
     )
-    # BLAS stays on one thread, because eigenvectors are rounded differently by each number; widths run side by side.
-    with blas_threads(1), progress(total=len(grid), what="spectral", unit="width") as bar:
+    with one_blas_thread(), progress(total=len(grid), what="spectral", unit="width") as bar:
         squares = euclidean_distances(features.X.astype(np.float64), squared=True)
         np.fill_diagonal(squares, 0)
         mean_distance = _sum_of_roots(squares) / (n * (n - 1))
@@ -211,8 +210,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
             pass
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
-    rest = scipy.linalg.eigh(T, subset_by_index=[n - wanted, n - 1], overwrite_a=True)[1]
-    return np.hstack([known, rest[:, ::-1]])
+    return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
 
 
 def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from ._jit import kernel
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
-from .parallel import blas_threads, map_blocks, map_tasks
+from .parallel import map_blocks, map_tasks, one_blas_thread
 
 Rows = DenseRows | SparseRows
 
@@ -97,7 +97,7 @@ def many_kmeans(
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
     centers: list[np.ndarray] = []
-    with blas_threads(1):  # threads are over blocks, here
+    with one_blas_thread():  # threads are over blocks, here
         rows = as_rows(X, weight, n_jobs)
         for batch in _batches(ks, rows.n_features):
             if inits is not None:
@@ -132,7 +132,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
             on_done(1)
         return found
 
-    with blas_threads(1):
+    with one_blas_thread():
         runs = map_tasks(run, list(range(len(ks))), n_jobs=n_jobs)
     return ManyKMeans(
         np.stack([run.labels for run in runs], axis=1),
@@ -146,7 +146,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
     """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
     X = _usable(X)
-    with blas_threads(1):
+    with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
         stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
         return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._jit import fast_kernel, kernel
-from .parallel import blas_threads, map_blocks, map_tasks, resolve_jobs
+from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .vectors import dot
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
@@ -133,7 +133,7 @@ class DenseRows:
                 x -= t @ R.T
                 screen[a:b, q] = np.sqrt(np.einsum("ij,ij->i", x, x)) * (1 + 4 * UNIT) + UNIT * UNIT
 
-        with blas_threads(1):
+        with one_blas_thread():
             map_blocks(turn, n, size=BLOCK, n_jobs=self.n_jobs)
         screen[:, q + 1] = norms / self.scale * (1 + 4 * UNIT)
         screen[:, q + 2] = 1

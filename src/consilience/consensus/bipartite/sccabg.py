@@ -33,16 +33,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
+from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
-from ...kernels.parallel import blas_threads, map_tasks
+from ...kernels.parallel import map_tasks, one_blas_thread
 from ...kernels.partition import compact, exactly
 from ...validation import Choice, Flag, Integer, Nothing, Real
 from .._base import BaseConsensus, Solution
@@ -229,9 +229,10 @@ def update_F(total: Sums, copies, c):
     QQ = total.P * scale[:, None] * scale
     k = QQ.shape[0]
     wanted = min(c + 1, k)
-    values, vectors = scipy.linalg.eigh((QQ + QQ.T) / 2, subset_by_index=[k - wanted, k - 1])
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    values = np.concatenate([values, np.zeros(c + 1 - wanted)])  # fewer clusters than c + 1: the rest is 0
+    values, vectors = eigenpairs((QQ + QQ.T) / 2, wanted, which="largest", overwrite=True)
+    values = np.concatenate(
+        [np.maximum(values, 0.0), np.zeros(c + 1 - wanted)]
+    )  # fewer clusters than c + 1: the rest is 0
     right = np.zeros((k, c))
     right[:, : min(c, k)] = vectors[:, :c] * (scale / copies)[:, None]
     return right, np.sqrt(values[:c]), values
@@ -628,7 +629,7 @@ class SCCABG(BaseConsensus):
             default if given is None else given
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
         )
-        with blas_threads(1):  # blocks are the parallel part; inside, more threads would only be in the way
+        with one_blas_thread():  # blocks are the parallel part; inside, more threads would only be in the way
             graph = Graph(
                 ensemble,
                 gamma1=gamma1,

@@ -32,7 +32,6 @@ from sklearn.utils.validation import check_is_fitted
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import ensure_fits
 from ...kernels.paced_pairs import DensePairs, SparsePairs
-from ...kernels.parallel import blas_threads
 from ...kernels.partition import compact, one_hot, split_clusters
 from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
@@ -454,17 +453,14 @@ class SPCE(BaseConsensus):
         c, faithful = self.n_clusters, self.mode == "authors"
         pairs = make_pairs(ensemble, n_jobs=self.n_jobs)
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
-        # Thin products wait for BLAS threads longer than they run; ours share out rows and columns instead. The
-        # dense solver of the faithful mode does gain from BLAS threads.
-        with blas_threads(self.n_jobs if faithful else 1):
-            alpha, F, history = learn(
-                pairs,
-                ensemble.n_clusterings,
-                theta,
-                rank,
-                weighting=self.weighting,
-                tol=None if faithful else self.tol,
-            )
+        alpha, F, history = learn(
+            pairs,
+            ensemble.n_clusterings,
+            theta,
+            rank,
+            weighting=self.weighting,
+            tol=None if faithful else self.tol,
+        )
         found, components = pairs.components()
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
         return Solution(

@@ -30,6 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...ensemble import Compressed
+from ...kernels.eigen import eigenpairs
 from ...kernels.kmeans import many_kmeans
 from ...kernels.partition import split_clusters
 from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
@@ -39,7 +40,6 @@ from ._lagrangian import (
     EntryErrors,
     Frame,
     State,
-    eigenpairs,
     eigenpairs_of_product,
     ensure_memory,
     leading_vectors,
@@ -110,8 +110,8 @@ class _LowRankConsensus(BaseConsensus):
         frame, errors, state = self._learn(ensemble, root)
         E = errors.error()
         graph = frame.graph
-        Z = frame.U @ (state.J.dense() + frame.gap).T
-        vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c)
+        Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
+        vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
         points = rows_of_unit_length(vectors) if self.unit_rows else vectors / root[:, None]
         labels = cluster_rows(points, ensemble.weights, c, self.n_init, rng, self.n_jobs)
         outlier_score = np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1)
@@ -157,16 +157,16 @@ class _LowRankConsensus(BaseConsensus):
         else:
             if S is None:
                 S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
-            pairs = eigenpairs(S)
+            pairs = eigenpairs(S, which="largest", overwrite=True)
         return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)
 
 
-def spectral_rows(W: np.ndarray, root: np.ndarray, count: int) -> np.ndarray:
+def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | None = None) -> np.ndarray:
     """(u, count) leading eigenvectors of D^-1/2 W D^-1/2 for an affinity W (scaled)."""
     degrees = (W @ root.astype(W.dtype)).astype(np.float64) / root
     scale = np.zeros(root.size)
     np.power(degrees, -0.5, out=scale, where=degrees > 0)
-    return leading_vectors(W, scale, count)[0]
+    return leading_vectors(W, scale, count, n_jobs=n_jobs)[0]
 
 
 def rows_of_unit_length(V: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
 from ...generate._features import Features, check_features
-from ...kernels.parallel import blas_threads
+from ...kernels.parallel import one_blas_thread
 from ...validation import N_JOBS, Integer, Real, Rule, check_all, listed
 from ...validation import RandomState as RandomStateRule
 from .._base import _seed
@@ -131,7 +131,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         tasks = gather(X, task)
         _check_sizes(tasks, self.n_clusters)
         rng = np.random.default_rng(_seed(parameters.get("random_state")))
-        with blas_threads(parameters.get("n_jobs")):
+        with one_blas_thread():
             solution = self._learn(tasks, rng)
             self._store(tasks, solution)
         return self
@@ -143,6 +143,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         """Cluster the examples and return the cluster of each, in the order of the rows."""
         return self.fit(X, y, task=task).labels_
 
+    @one_blas_thread()
     def predict(self, X: Any, task: Any = None) -> np.ndarray:
         """The cluster of new examples of known tasks.
 
