@@ -42,6 +42,7 @@ class Solution:
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
+        ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
     per_signature_edge : the same, kept in the order of ``signatures_``, not expanded.
@@ -149,6 +150,15 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         assert found == self.n_clusters or not solution.exact, (
             f"{type(self).__name__} returned {found} clusters instead of {self.n_clusters}"
         )
+        trust = solution.per_clustering.get("clustering_weights")
+        assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
+            f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
+        )
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        for name in [
+            name for name in vars(self) if name.endswith("_") and name not in self.get_params(deep=False)
+        ]:
+            delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)

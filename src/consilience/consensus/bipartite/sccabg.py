@@ -39,6 +39,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
+from ...evidence import trust_by_reliability
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
@@ -482,6 +483,12 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
     return labels
 
 
+def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
+    """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
+    own = ensemble.indicator().multiply(edges)
+    return (own.T @ ensemble.weights) / ensemble.cluster_sizes()
+
+
 class _Together:
     """Y Y' (u, u), never formed: how often two objects were put together."""
 
@@ -547,6 +554,11 @@ class SCCABG(BaseConsensus):
         start. Formed when asked for.
     reliability_ : array (n_samples,)
         Mean of ``edge_reliability_`` over the base clusters an object is in.
+    cluster_reliability_ : array (k,)
+        Mean of ``edge_reliability_`` over the objects in a base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
+        normalised. Both are learned with self-pacing only: without it there are none.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_components_ : int
@@ -663,16 +675,22 @@ class SCCABG(BaseConsensus):
                 )
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
+        edges = graph.rows(_trust)[:, graph.column]
+        reliability = edge_means(ensemble, edges)
         return Solution(
             labels,
             history,
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,
+            per_cluster={"cluster_reliability": reliability} if self.self_paced else {},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, reliability)}
+            if self.self_paced
+            else {},
             per_sample={"isolated": isolated, "reliability": graph.rows(_own_trust)},
             per_signature_edge={
                 "signature_graph": S[:, graph.column],
-                "signature_reliability": graph.rows(_trust)[:, graph.column],
+                "signature_reliability": edges,
             },
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_components": found},

@@ -12,7 +12,7 @@
     rho doubles while S has fewer than c components and halves while it has more                                         (8)
 
 S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a pair
-is trusted yet, alpha (m,) the clusterings' weights (a large one is a *distrusted* clustering: it divides), F
+is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering), F
 (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
 
@@ -29,6 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ...evidence import share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import ensure_fits
 from ...kernels.paced_pairs import DensePairs, SparsePairs
@@ -366,7 +367,9 @@ class SPCE(BaseConsensus):
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
-        alpha, adding up to 1. The loss of clustering i is *divided* by it: a large value is a distrusted clustering.
+        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
+    clustering_losses_ : array (n_clusterings,)
+        alpha, adding up to 1: how far each base clustering is from the consensus matrix.
     n_components_ : int
         Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
@@ -473,7 +476,7 @@ class SPCE(BaseConsensus):
             shortfall=_shortfall(found, c, theta, faithful),
             exact=not faithful,
             per_sample={"confidence": confidence(pairs, labels, alpha)},
-            per_clustering={"clustering_weights": alpha},
+            per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_components": found, "theta": float(theta)},
         )
