@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
-from ..kernels.overlaps import gather, scatter
+from ..evidence import Evidence
 from ..kernels.parallel import blas_threads
 from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
 
@@ -180,7 +180,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
-            learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
+            learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
         for name, value in learned.items():
             setattr(self, f"{name}_", value)
         self._sample_names = ensemble.sample_names
@@ -223,30 +223,6 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]
-
-
-def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u, c) how strongly the base clusterings tie each object to each consensus cluster; rows sum to 1.
-
-    The mean, over the clusterings that saw object p, of the share of consensus cluster j's weight that lies
-    in p's base cluster; then normalised over j. Nothing pairwise is formed: O(u m c).
-    """
-    c = int(labels.max()) + 1
-    codes, offsets = ensemble.labels, ensemble.offsets  # products with the indicator, without forming it
-    onto = np.zeros((ensemble.n_samples, c))
-    onto[np.arange(labels.size), labels] = ensemble.weights
-    table = scatter(codes, offsets, onto)  # (k, c) weight of base cluster and consensus cluster together
-    owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
-    seen = np.zeros((ensemble.n_clusterings, c))  # weight of consensus cluster j seen by clustering i
-    np.add.at(seen, owner, table)
-    share = table / np.maximum(seen[owner], np.finfo(float).tiny)
-    affinity = gather(codes, offsets, share)
-    return affinity / affinity.sum(axis=1, keepdims=True)
-
-
-def support(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u,) confidence that needs nothing of the method: the membership of each object in its own cluster."""
-    return memberships(ensemble, labels)[np.arange(labels.size), labels]
 
 
 def _seed(random_state: Any) -> Any:

@@ -39,10 +39,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
-from ...evidence import trust_by_reliability
+from ...evidence import Evidence, trust_by_reliability
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
+from ...kernels.overlaps import gather
 from ...kernels.parallel import blas_threads, map_tasks
 from ...kernels.partition import compact, exactly
 from ...validation import Choice, Flag, Integer, Nothing, Real
@@ -467,17 +468,15 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
 
     A base cluster votes with the shares of consensus clusters among its placed objects.
     """
-    Y, labels = ensemble.indicator(), labels.copy()
+    labels = labels.copy()
     while (lost := np.flatnonzero(labels < 0)).size:
-        placed = np.flatnonzero(labels >= 0)
-        onto = np.zeros((labels.size, int(labels.max()) + 1))
-        onto[placed, labels[placed]] = ensemble.weights[placed]
-        table = Y.T @ onto
+        table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = Y[lost] @ share
+        votes = gather(ensemble.labels[lost], ensemble.offsets, share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
-            labels[lost] = onto.sum(axis=0).argmax()
+            placed = labels >= 0
+            labels[lost] = np.bincount(labels[placed], ensemble.weights[placed]).argmax()
             break
         labels[lost[heard]] = votes[heard].argmax(axis=1)
     return labels
