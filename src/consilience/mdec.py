@@ -54,6 +54,8 @@ class MDEC(ConsensusClustering):
         The members, with their recipes.
     cluster_reliability_ : array (k,)
         ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     consensus_ : the fitted consensus method, with all it learned.
     n_features_in_ : int
 
@@ -74,6 +76,7 @@ class MDEC(ConsensusClustering):
     """
 
     cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
 
     def __init__(
         self,
@@ -107,6 +110,7 @@ class MDEC(ConsensusClustering):
         """
         super().fit(X, y, sample_weight=sample_weight)
         self.cluster_reliability_ = self.consensus_.cluster_reliability_
+        self.clustering_weights_ = self.consensus_.clustering_weights_
         return self
 
     def _consensus(self) -> BaseConsensus:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
-from ..kernels.overlaps import gather, scatter
+from ..evidence import Evidence
 from ..kernels.parallel import one_blas_thread
 from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
 
@@ -42,6 +42,7 @@ class Solution:
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
+        ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
     per_signature_edge : the same, kept in the order of ``signatures_``, not expanded.
@@ -151,6 +152,15 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         assert found == self.n_clusters or not solution.exact, (
             f"{type(self).__name__} returned {found} clusters instead of {self.n_clusters}"
         )
+        trust = solution.per_clustering.get("clustering_weights")
+        assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
+            f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
+        )
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        for name in [
+            name for name in vars(self) if name.endswith("_") and name not in self.get_params(deep=False)
+        ]:
+            delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
@@ -172,7 +182,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
-            learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
+            learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
         for name, value in learned.items():
             setattr(self, f"{name}_", value)
         self._sample_names = ensemble.sample_names
@@ -215,30 +225,6 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]
-
-
-def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u, c) how strongly the base clusterings tie each object to each consensus cluster; rows sum to 1.
-
-    The mean, over the clusterings that saw object p, of the share of consensus cluster j's weight that lies
-    in p's base cluster; then normalised over j. Nothing pairwise is formed: O(u m c).
-    """
-    c = int(labels.max()) + 1
-    codes, offsets = ensemble.labels, ensemble.offsets  # products with the indicator, without forming it
-    onto = np.zeros((ensemble.n_samples, c))
-    onto[np.arange(labels.size), labels] = ensemble.weights
-    table = scatter(codes, offsets, onto)  # (k, c) weight of base cluster and consensus cluster together
-    owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
-    seen = np.zeros((ensemble.n_clusterings, c))  # weight of consensus cluster j seen by clustering i
-    np.add.at(seen, owner, table)
-    share = table / np.maximum(seen[owner], np.finfo(float).tiny)
-    affinity = gather(codes, offsets, share)
-    return affinity / affinity.sum(axis=1, keepdims=True)
-
-
-def support(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u,) confidence that needs nothing of the method: the membership of each object in its own cluster."""
-    return memberships(ensemble, labels)[np.arange(labels.size), labels]
 
 
 def _seed(random_state: Any) -> Any:

@@ -70,6 +70,31 @@ def gather(
     return out
 
 
+def gather_own(
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    values: np.ndarray,
+    groups: np.ndarray,
+    *,
+    rows: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """(n,) the sum over an object's clusters of values (k, c) in the column of its own group; 0 for group -1.
+
+    rows (n,): the row of ``labels`` of each object, by default its own.
+    """
+    out = np.empty(len(groups))
+    values = np.ascontiguousarray(values)
+    rows = np.arange(len(groups)) if rows is None else rows
+    map_blocks(
+        lambda a, b: _gather_own(labels, offsets, values, groups[a:b], rows[a:b], out[a:b]),
+        len(groups),
+        size=_BLOCK,
+        n_jobs=n_jobs,
+    )
+    return out
+
+
 def scatter(
     labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
@@ -163,6 +188,17 @@ def _gather(labels, offsets, values, out):
                 if code >= 0:
                     s0 += values[offsets[i] + code, j]
             out[p, j] = s0
+
+
+@kernel
+def _gather_own(labels, offsets, values, groups, rows, out):
+    for p in range(groups.shape[0]):
+        j, row, total = groups[p], labels[rows[p]], 0.0
+        if j >= 0:
+            for i in range(row.shape[0]):
+                if row[i] >= 0:
+                    total += values[offsets[i] + row[i], j]
+        out[p] = total
 
 
 @kernel

@@ -22,7 +22,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.contingency import entropy, expected_mutual_information, mutual_information
+from ..kernels.contingency import (
+    MEANS,
+    adjusted_rand,
+    confuse_pairs,
+    entropy,
+    expected_mutual_information,
+    mean_entropy,
+    mutual_information,
+    normalise_information,
+)
 from ..validation import Choice, check
 from ._table import Contingency, check_lengths, check_weights, contingency_table, encode, table_of_codes
 
@@ -147,14 +156,6 @@ def _accuracy(table: Contingency) -> float:
     return float(table.counts[matched].sum() / table.total)
 
 
-def _mean(entropy_a: float, entropy_b: float, normalisation: str) -> float:
-    if normalisation == "max":
-        return max(entropy_a, entropy_b)
-    if normalisation == "geometric":
-        return math.sqrt(entropy_a * entropy_b)
-    return (entropy_a + entropy_b) / 2
-
-
 class _Information(NamedTuple):
     """What Eqs. (2) and (3) are made of."""
 
@@ -175,9 +176,7 @@ def _nmi(table: Contingency, information: _Information, normalisation: str) -> f
     """Eq. (2)."""
     if table.is_bijection:
         return 1.0
-    scale = _mean(information.entropy_a, information.entropy_b, normalisation)
-    # One side being a single cluster makes the geometric mean zero, and the information with it.
-    return min(1.0, information.mutual / scale) if scale > 0 else 0.0
+    return normalise_information(*information, MEANS.index(normalisation))
 
 
 def _ami(table: Contingency, information: _Information, normalisation: str) -> float:
@@ -189,7 +188,7 @@ def _ami(table: Contingency, information: _Information, normalisation: str) -> f
     if not table.is_whole:
         return math.nan
     expected = expected_mutual_information(table.row_sums, table.column_sums)
-    scale = _mean(information.entropy_a, information.entropy_b, normalisation) - expected
+    scale = mean_entropy(*information[1:], MEANS.index(normalisation)) - expected
     gain = information.mutual - expected
     # Where only singletons leave anything to chance both are rounding errors about zero: no gain over chance.
     tiny = 8 * np.finfo(np.float64).eps * max(1.0, expected)
@@ -199,14 +198,13 @@ def _ami(table: Contingency, information: _Information, normalisation: str) -> f
 def _pairs(table: Contingency) -> PairConfusion:
     n = table.total
     both, a, b = (_sum_of_squares(x, n) for x in (table.counts, table.row_sums, table.column_sums))
+    pairs = confuse_pairs(both, a, b, n, n)
     if table.is_whole:
-        return PairConfusion((both - n) // 2, (a - both) // 2, (b - both) // 2, (n * n - a - b + both) // 2)
-    positive = max(0.0, (both - n) / 2)  # weights below one leave less than one pair
-    if table.is_bijection:
-        return PairConfusion(positive, 0.0, 0.0, (n * n - both) / 2)
-    return PairConfusion(
-        positive, max(0.0, (a - both) / 2), max(0.0, (b - both) / 2), (n * n - a - b + both) / 2
-    )
+        return PairConfusion(*(count // 2 for count in pairs))
+    together, only_a, only_b, apart = (count / 2 for count in pairs)
+    if table.is_bijection:  # rounding would leave something of either
+        only_a = only_b = 0.0
+    return PairConfusion(together, only_a, only_b, apart)
 
 
 def _sum_of_squares(counts: np.ndarray, total: int | float) -> int | float:
@@ -219,11 +217,7 @@ def _sum_of_squares(counts: np.ndarray, total: int | float) -> int | float:
 
 def _ari(table: Contingency, pairs: PairConfusion) -> float:
     """Eq. (4); Python's integers, since products of pair counts exceed int64 from n = 10**5 on."""
-    if table.is_bijection:
-        return 1.0
-    tp, fp, fn, tn = pairs
-    below = (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
-    return 2 * (tp * tn - fn * fp) / below if below else 0.0
+    return 1.0 if table.is_bijection else adjusted_rand(*pairs)
 
 
 def _purity(table: Contingency) -> float:

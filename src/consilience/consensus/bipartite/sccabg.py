@@ -38,10 +38,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
+from ...evidence import Evidence, trust_by_reliability
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
+from ...kernels.overlaps import gather
 from ...kernels.parallel import map_tasks, one_blas_thread
 from ...kernels.partition import compact, exactly
 from ...validation import Choice, Flag, Integer, Nothing, Real
@@ -467,20 +469,24 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
 
     A base cluster votes with the shares of consensus clusters among its placed objects.
     """
-    Y, labels = ensemble.indicator(), labels.copy()
+    labels = labels.copy()
     while (lost := np.flatnonzero(labels < 0)).size:
-        placed = np.flatnonzero(labels >= 0)
-        onto = np.zeros((labels.size, int(labels.max()) + 1))
-        onto[placed, labels[placed]] = ensemble.weights[placed]
-        table = Y.T @ onto
+        table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = Y[lost] @ share
+        votes = gather(ensemble.labels[lost], ensemble.offsets, share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
-            labels[lost] = onto.sum(axis=0).argmax()
+            placed = labels >= 0
+            labels[lost] = np.bincount(labels[placed], ensemble.weights[placed]).argmax()
             break
         labels[lost[heard]] = votes[heard].argmax(axis=1)
     return labels
+
+
+def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
+    """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
+    own = ensemble.indicator().multiply(edges)
+    return (own.T @ ensemble.weights) / ensemble.cluster_sizes()
 
 
 class _Together:
@@ -548,6 +554,11 @@ class SCCABG(BaseConsensus):
         start. Formed when asked for.
     reliability_ : array (n_samples,)
         Mean of ``edge_reliability_`` over the base clusters an object is in.
+    cluster_reliability_ : array (k,)
+        Mean of ``edge_reliability_`` over the objects in a base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
+        normalised. Both are learned with self-pacing only: without it there are none.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_components_ : int
@@ -664,16 +675,22 @@ class SCCABG(BaseConsensus):
                 )
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
+        edges = graph.rows(_trust)[:, graph.column]
+        reliability = edge_means(ensemble, edges)
         return Solution(
             labels,
             history,
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,
+            per_cluster={"cluster_reliability": reliability} if self.self_paced else {},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, reliability)}
+            if self.self_paced
+            else {},
             per_sample={"isolated": isolated, "reliability": graph.rows(_own_trust)},
             per_signature_edge={
                 "signature_graph": S[:, graph.column],
-                "signature_reliability": graph.rows(_trust)[:, graph.column],
+                "signature_reliability": edges,
             },
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_components": found},

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ...evidence import trust_by_reliability
 from ...kernels.directions import cut_directions
 from ...kernels.krylov import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
@@ -59,6 +60,8 @@ class LWEA(BaseConsensus):
         Cluster of each object, 0 the largest.
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
         Share of an object's evidence that points to its own cluster, in (0, 1].
     heights_ : array (u - 1,)
@@ -104,6 +107,7 @@ class LWEA(BaseConsensus):
             cut_tree(left, right, self.n_clusters),
             n_iter=1,
             per_cluster={"cluster_reliability": eci},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             extra={"heights": heights},
         )
 
@@ -163,6 +167,8 @@ class LWSC(BaseConsensus):
         Cluster of each object, 0 the largest, and the share of its evidence that points there.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
@@ -231,5 +237,6 @@ class LWSC(BaseConsensus):
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",
             per_cluster={"cluster_reliability": eci},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             per_sample={"embedding": found.vectors},
         )

@@ -12,7 +12,7 @@
     rho doubles while S has fewer than c components and halves while it has more                                         (8)
 
 S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a pair
-is trusted yet, alpha (m,) the clusterings' weights (a large one is a *distrusted* clustering: it divides), F
+is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering), F
 (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
 
@@ -29,10 +29,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import ensure_fits
 from ...kernels.paced_pairs import DensePairs, SparsePairs
-from ...kernels.partition import compact, one_hot, split_clusters
+from ...kernels.partition import compact, split_clusters
 from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Solution
@@ -124,24 +125,6 @@ def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.
     return everything[order], spread, int((chosen < 0).sum())
 
 
-def overlaps(ensemble, labels) -> tuple[np.ndarray, np.ndarray]:
-    """(k, c) weight of partition cluster j in base cluster g, and (m, c) how much of cluster j each clustering saw."""
-    T = (ensemble.indicator().T @ one_hot(labels, weights=ensemble.weights)).toarray()
-    return T, np.add.reduceat(T, ensemble.offsets[:-1], axis=0)
-
-
-def average_coassociation(ensemble, labels, alpha) -> np.ndarray:
-    """(c, c) average of a / s between the clusters of a partition, over pairs that were seen; no pairs are formed.
-
-    With T and n from :func:`overlaps`: sum of a = T' diag(1/alpha) T, sum of s = n' diag(1/alpha) n.
-    """
-    T, seen = overlaps(ensemble, labels)
-    together = T.T @ (T / np.repeat(alpha, ensemble.n_clusters)[:, None])
-    possible = seen.T @ (seen / alpha[:, None])
-    average = np.where(possible > 0, together / np.maximum(possible, np.finfo(float).tiny), 0.0)
-    return (average + average.T) / 2  # products with weights are symmetric up to rounding only
-
-
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
     """Exactly c clusters: components merged by average co-association (S is 0 between them), or split by F."""
     labels = compact(labels)
@@ -150,7 +133,8 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
         return split_clusters(labels, c, embedding=F, weights=ensemble.weights)
     if found == c:
         return labels
-    average = average_coassociation(ensemble, labels, alpha)
+    # a / s between components, over the pairs that were seen.
+    average = np.nan_to_num(Evidence(ensemble, labels).mean_coassociation(1.0 / alpha))
     sizes = np.bincount(labels, weights=ensemble.weights)
     left, right, _ = merge_tree_inplace(1.0 - average, sizes, "average")
     return compact(cut_tree(left, right, c)[labels])
@@ -161,15 +145,7 @@ def agreement(ensemble, labels) -> float:
 
     Pairs are counted with an object's pair with itself, which makes the value independent of the scale of weights.
     """
-    T, seen = overlaps(ensemble, labels)
-    starts = ensemble.offsets[:-1]
-    both = np.add.reduceat((T**2).sum(axis=1), starts)
-    ours = (seen**2).sum(axis=1)
-    theirs = np.add.reduceat(T.sum(axis=1) ** 2, starts)
-    chance = ours * theirs / seen.sum(axis=1) ** 2
-    best = (ours + theirs) / 2
-    # One cluster against one cluster: nothing to agree or disagree about.
-    return float(np.mean((both - chance) / np.where(best > chance, best - chance, 1.0)))
+    return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
 def confidence(pairs, labels, alpha) -> np.ndarray:
@@ -366,7 +342,9 @@ class SPCE(BaseConsensus):
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
-        alpha, adding up to 1. The loss of clustering i is *divided* by it: a large value is a distrusted clustering.
+        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
+    clustering_losses_ : array (n_clusterings,)
+        alpha, adding up to 1: how far each base clustering is from the consensus matrix.
     n_components_ : int
         Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
@@ -470,7 +448,7 @@ class SPCE(BaseConsensus):
             shortfall=_shortfall(found, c, theta, faithful),
             exact=not faithful,
             per_sample={"confidence": confidence(pairs, labels, alpha)},
-            per_clustering={"clustering_weights": alpha},
+            per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_components": found, "theta": float(theta)},
         )
