@@ -21,15 +21,8 @@ from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
 from ..kernels.overlaps import gather, scatter
 from ..kernels.parallel import blas_threads
-from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
-
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "random_state": RandomState(),
-    "n_jobs": N_JOBS,
-    "verbose": Flag(),
-}
+from ..rng import make_rng
+from ..validation import Rule, check_parameters, listed
 
 
 @dataclass
@@ -94,13 +87,11 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         sample_weight : array (n_samples,), optional
             Positive weights of the objects.
         """
-        parameters = self.get_params(deep=False)
-        rules = {**COMMON_RULES, **self.constraints}
-        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
+        parameters = check_parameters(self)
         ensemble = Ensemble(X, sample_weight=sample_weight)
         compressed = self._admit(ensemble)
         canonical, *orders = compressed.canonical()
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
+        rng = make_rng(parameters.get("random_state"))
         with blas_threads(parameters.get("n_jobs")):
             solution = self._fit(canonical, rng)
         self._store(solution, ensemble, compressed, canonical, *orders)
@@ -237,10 +228,3 @@ def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
 def support(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
     """(u,) confidence that needs nothing of the method: the membership of each object in its own cluster."""
     return memberships(ensemble, labels)[np.arange(labels.size), labels]
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed for numpy's Generator from what scikit-learn users pass."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return random_state

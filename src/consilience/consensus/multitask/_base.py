@@ -17,17 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...errors import InputError, warn
 from ...generate._features import Features, check_features
 from ...kernels.parallel import blas_threads
-from ...validation import N_JOBS, Integer, Real, Rule, check_all, listed
-from ...validation import RandomState as RandomStateRule
-from .._base import _seed
-
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "tol": Real(0),
-    "random_state": RandomStateRule(),
-    "n_jobs": N_JOBS,
-}
+from ...rng import make_rng
+from ...validation import Rule, check_parameters, listed
 
 
 @dataclass
@@ -124,13 +115,11 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         task : array (n_samples,), optional
             The task of each row of X, any values; not with a list. Without it, one matrix is one task.
         """
-        parameters = self.get_params(deep=False)
         self._check_counts()
-        rules = {**COMMON_RULES, **self.constraints}
-        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
+        parameters = check_parameters(self)
         tasks = gather(X, task)
         _check_sizes(tasks, self.n_clusters)
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
+        rng = make_rng(parameters.get("random_state"))
         with blas_threads(parameters.get("n_jobs")):
             solution = self._learn(tasks, rng)
             self._store(tasks, solution)
