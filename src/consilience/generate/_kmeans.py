@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..errors import InputError
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
-from ..kernels.parallel import blas_threads, map_tasks
 from ..progress import progress
 from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
 from ._features import Features, check_features
@@ -22,9 +19,12 @@ from ._members import (
     check_n_clusterings,
     choose_ks,
     draw_ks,
+    k_range,
     member_seeds,
+    root,
     stream,
 )
+from ._runner import each_member
 
 _RULES = {
     "init": Choice("k-means++", "random"),
@@ -125,11 +125,8 @@ def random_k(
     """
     features = check_features(X)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    if k_max is None:
-        check("k_min", k_min, Integer(1))
-        top = max(isqrt(features.n_samples), k_min)
-        k_max = max(min(top, features.distinct_rows(top)), k_min)
-    ks = draw_ks(k_min, k_max, features, seeds)
+    ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
+    ks = draw_ks(*ends, features, seeds)
     return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
 
 
@@ -198,7 +195,7 @@ def random_features(
         recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
         return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
 
-    columns, recipes = _each(run, len(seeds), "random features", n_jobs)
+    columns, recipes = each_member(run, len(seeds), "random features", n_jobs)
     return assemble(features, columns, recipes, sample_weight=weight)
 
 
@@ -291,7 +288,7 @@ def bagging(
             labels[rest] = filled[nearest]
         return labels, recipe
 
-    columns, recipes = _each(run, len(seeds), "bagging", n_jobs)
+    columns, recipes = each_member(run, len(seeds), "bagging", n_jobs)
     return assemble(features, columns, recipes, sample_weight=weight)
 
 
@@ -325,19 +322,6 @@ def _runs(
         for r, (k, seed) in enumerate(zip(ks, seeds))
     ]
     return assemble(features, list(found.labels.T), recipes, sample_weight=weight)
-
-
-def _each(run: Callable[[int], tuple], n_members: int, what: str, n_jobs: int | None) -> tuple[list, list]:
-    """Members that see different data: one task each, on threads."""
-    with progress(total=n_members, what=what, unit="run") as bar, blas_threads(1):
-
-        def task(i: int) -> tuple:
-            result = run(i)
-            bar.update(1)
-            return result
-
-        results = map_tasks(task, list(range(n_members)), n_jobs=n_jobs)
-    return [labels for labels, _ in results], [recipe for _, recipe in results]
 
 
 def _recipe(

@@ -22,7 +22,7 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,17 @@ from ..kernels.neighbours import (
 from ..kernels.partition import compact
 from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
 from ._features import Features, check_features
-from ._kmeans import _each
-from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, draw_ks, member_seeds, stream
+from ._members import (
+    CHOOSE_FEATURES,
+    assemble,
+    check_n_clusterings,
+    draw_ks,
+    k_range,
+    member_seeds,
+    root_upwards,
+    stream,
+)
+from ._runner import each_member
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -152,11 +161,7 @@ def metric_subspace(
     features = check_features(X)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n, d = features.n_samples, features.n_features
-    if k_max is None:
-        check("k_min", k_min, Integer(1))
-        top = max(ceil(sqrt(n)), k_min)
-        k_max = max(min(top, features.distinct_rows(top)), k_min)
-    ks = draw_ks(k_min, k_max, features, seeds)
+    ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
     weight = None if sample_weight is None else check_weights(sample_weight, n)
     kept = max(1, round(ratio * d))
     source = _Source(features, kept, metric)
@@ -185,7 +190,7 @@ def metric_subspace(
         }
         return labels, recipe
 
-    labels, recipes = _each(run, len(seeds), "metric subspace", n_jobs)
+    labels, recipes = each_member(run, len(seeds), "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes, sample_weight=weight)
 
