@@ -8,9 +8,9 @@ import numpy as np
 
 from .consensus import LWEA, LWGP, LWSC, method
 from .errors import InputError
-from .naming import find
+from .naming import Named, find
 from .pipeline import ConsensusClustering
-from .validation import Integer, Named, Real, Rule
+from .validation import Integer, Real, Rule
 
 __all__ = ["MDEC"]
 

@@ -13,10 +13,10 @@ from . import generate
 from .consensus import BaseConsensus, method, methods
 from .ensemble import Ensemble
 from .errors import InputError
-from .generate._features import Features, check_features
-from .naming import check_names
+from .features import Features, as_features
+from .naming import Named, check_names
 from .rng import draw_seeds
-from .validation import Integer, Kind, Named, Nothing, Rule, check_parameters, check_weights
+from .validation import Integer, Kind, Nothing, Rule, check_parameters, check_weights
 
 __all__ = ["ConsensusClustering"]
 
@@ -116,15 +116,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """
         check_parameters(self)
         consensus = self._consensus()
-        everything = features = check_features(X)
+        everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
-        features.check_k(self.n_clusters, "n_clusters")
-        weights, counted = _split_weights(sample_weight, features.n_samples)
+        everything.check_k(self.n_clusters, "n_clusters")
+        features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
-            features = everything.take(np.flatnonzero(counted))
             features.check_k(self.n_clusters, "n_clusters")
         seeds = draw_seeds(self.random_state, 2)
-        self.ensemble_: Ensemble = self._generate(features, weights, seeds[0])
+        self.ensemble_: Ensemble = self._generate(features, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
         # A generator can leave objects unseen (bagging); the consensus says so in its own words.
@@ -164,35 +163,32 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             params["n_jobs"] = self.n_jobs
         return consensus.set_params(n_clusters=self.n_clusters, **params)
 
-    def _generate(self, features: Features, sample_weight: Any, seed: int) -> Ensemble:
+    def _generate(self, features: Features, seed: int) -> Ensemble:
         chosen, params = self._generator()
         if isinstance(chosen, str):
-            made = generate.generator(chosen)(
+            return generate.generator(chosen)(
                 features,
                 params,
                 n_clusters=self.n_clusters,
                 n_clusterings=self.n_clusterings,
-                sample_weight=sample_weight,
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
-        elif callable(chosen):
-            if self.n_clusterings is not None:
-                raise InputError(
-                    f"n_clusterings={self.n_clusterings} means nothing to a generator that is a function: it decides by "
-                    "itself. Leave n_clusterings out, or pass what the function takes in generator_params."
-                )
-            made = chosen(features.X, random_state=seed, **params)
-        else:
-            made = generate.estimators(
+        if not callable(chosen):
+            return generate.estimators(
                 features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params
             )
-        ensemble = Ensemble(made, sample_names=features.sample_names, sample_weight=sample_weight)
+        if self.n_clusterings is not None:
+            raise InputError(
+                f"n_clusterings={self.n_clusterings} means nothing to a generator that is a function: it decides by itself. "
+                "Leave n_clusterings out, or pass what the function takes in generator_params."
+            )
+        ensemble = Ensemble(chosen(features.X, random_state=seed, **params))
         if ensemble.n_samples != features.n_samples:
             raise InputError(
                 f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} rows of X."
             )
-        return ensemble
+        return Ensemble(ensemble, sample_names=features.sample_names, sample_weight=features.sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -200,16 +196,18 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _split_weights(sample_weight: Any, n: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """(positive weights of the objects that count, mask of those objects)."""
+def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:
+    """The objects that count, with their weights, and a mask of them."""
+    n = features.n_samples
     if sample_weight is None:
-        return None, np.ones(n, bool)
+        return features, np.ones(n, bool)
     weights = check_weights(sample_weight, n, zero=True)
     if (counted := weights > 0).sum() < 2:
         raise InputError(
             f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."
         )
-    return weights[counted], counted
+    kept = features if counted.all() else features.take(np.flatnonzero(counted))
+    return Features(kept, sample_weight=weights[counted]), counted
 
 
 def _nearest(X: Any, among: Any) -> np.ndarray:

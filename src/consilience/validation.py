@@ -9,7 +9,6 @@ from numbers import Real as RealNumber
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .naming import find
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,19 +96,6 @@ class Nothing(Rule):
 
     def __str__(self) -> str:
         return "None"
-
-
-class Named(Rule):
-    """The name of one of the registered things; case, hyphens and underscores do not matter."""
-
-    def __init__(self, known: Iterable[str]):
-        self.known = {name: name for name in known}
-
-    def accepts(self, value: Any) -> bool:
-        return find(value, self.known) is not None
-
-    def __str__(self) -> str:
-        return "one of " + ", ".join(map(repr, self.known))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
+from ..features import Features, as_features
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from ..progress import progress
-from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
-from ._features import Features, check_features
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
 from ._members import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
@@ -83,10 +83,10 @@ def kmeans(
     >>> ens.recipes[0]["algorithm"], ens.recipes[0]["k"]
     ('kmeans', 3)
     """
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_k(
@@ -123,11 +123,11 @@ def random_k(
     >>> int(ens.n_clusters.min()), int(ens.n_clusters.max())
     (2, 12)
     """
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
     ks = draw_ks(*ends, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_features(
@@ -171,11 +171,10 @@ def random_features(
     [6, 6, 6]
     """
     check("ratio", ratio, Real(0, 1, open_low=True))
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     d = features.n_features
     kept = max(1, round(ratio * d))
     by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
@@ -189,14 +188,14 @@ def random_features(
             init=init,
             max_iter=max_iter,
             tol=tol,
-            sample_weight=weight,
+            sample_weight=features.sample_weight,
             n_jobs=1,
         )
         recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
         return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
 
     columns, recipes = each_member(run, len(seeds), "random features", n_jobs)
-    return assemble(features, columns, recipes, sample_weight=weight)
+    return assemble(features, columns, recipes)
 
 
 def bagging(
@@ -249,11 +248,10 @@ def bagging(
     """
     rules = {"ratio": Real(0, 1, open_low=True), "bootstrap": Flag(), "unseen": Choice("missing", "nearest")}
     check_all({"ratio": ratio, "bootstrap": bootstrap, "unseen": unseen}, rules)
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -265,6 +263,7 @@ def bagging(
         rng = stream(seeds[i], CHOOSE_ROWS)
         chosen = rng.choice(n, drawn, replace=bool(bootstrap))
         rows, times = np.unique(chosen, return_counts=True)
+        weight = features.sample_weight
         counts = times.astype(np.float64) if weight is None else times * weight[rows]
         found = many_kmeans(
             features.X[rows],
@@ -289,7 +288,7 @@ def bagging(
         return labels, recipe
 
     columns, recipes = each_member(run, len(seeds), "bagging", n_jobs)
-    return assemble(features, columns, recipes, sample_weight=weight)
+    return assemble(features, columns, recipes)
 
 
 def _runs(
@@ -299,12 +298,10 @@ def _runs(
     init: str,
     max_iter: int,
     tol: float,
-    sample_weight: Any,
     n_jobs: int | None,
 ) -> Ensemble:
     """Members that differ in start and k only: one call of the kernel."""
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     with progress(total=len(ks), what="k-means", unit="run") as bar:
         found = many_kmeans(
             features.X,
@@ -313,7 +310,7 @@ def _runs(
             init=init,
             max_iter=max_iter,
             tol=tol,
-            sample_weight=weight,
+            sample_weight=features.sample_weight,
             n_jobs=n_jobs,
             on_done=bar.update,
         )
@@ -321,7 +318,7 @@ def _runs(
         _recipe("kmeans", k, seed, init, max_iter, tol, found, r)
         for r, (k, seed) in enumerate(zip(ks, seeds))
     ]
-    return assemble(features, list(found.labels.T), recipes, sample_weight=weight)
+    return assemble(features, list(found.labels.T), recipes)
 
 
 def _recipe(

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
+from ..features import Features
 from ..rng import entropy
 from ..validation import Integer, Nothing, RandomState, check, listed
-from ._features import Features
 
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
@@ -99,7 +99,6 @@ def assemble(
     recipes: Sequence[dict],
     *,
     names: Sequence[str] | None = None,
-    sample_weight: np.ndarray | None = None,
 ) -> Ensemble:
     """The ensemble; says so if members came out with fewer clusters than asked for."""
     # A list of vectors, not a matrix: few objects with many members would look transposed.
@@ -107,7 +106,7 @@ def assemble(
         list(columns),
         clustering_names=names,
         sample_names=features.sample_names,
-        sample_weight=sample_weight,
+        sample_weight=features.sample_weight,
         recipes=recipes,
     )
     short = [

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ensemble import Ensemble
+from ..features import as_features
 from ..naming import check_names, command_name, look_up
-from ._features import check_features
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._members import k_range, root, root_upwards
 from ._metric_subspace import metric_subspace
@@ -83,12 +83,10 @@ class Maker:
         settings = dict(settings or {})
         elsewhere = {name: f"the argument {name} itself" for name in _OWN}
         check_names(settings, self.parameters, owner=f"The generator {self.name}", reserved=elsewhere)
-        features = check_features(X)
+        features = as_features(X, sample_weight)
         options = {**settings, "random_state": random_state, "n_jobs": n_jobs}
         if n_clusterings is not None:
             options["n_clusterings"] = n_clusterings
-        if "sample_weight" in self.parameters:
-            options["sample_weight"] = sample_weight
         if n_clusters is not None and self.takes_k:
             options.setdefault("k", n_clusters)
         if n_clusters is not None and self.widest is not None:

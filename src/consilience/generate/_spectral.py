@@ -23,12 +23,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
+from ..features import as_features
 from ..kernels.kmeans import many_kmeans
 from ..kernels.memory import available_memory, ensure_fits
 from ..kernels.parallel import blas_threads, map_tasks, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
-from ._features import check_features
 from ._members import assemble, choose_ks, member_seeds
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
@@ -94,7 +94,7 @@ def spectral(
     check("n_jobs", n_jobs, N_JOBS)
     grid = _check_bandwidths(bandwidths)
     m = _check_count(n_clusterings, grid)
-    features = check_features(X)
+    features = as_features(X)
     seeds = member_seeds(random_state, m)
     ks = choose_ks(k, features, seeds)
     n = features.n_samples
