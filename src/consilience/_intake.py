@@ -17,6 +17,7 @@ from ._frames import as_frame, row_names
 from .errors import InputError
 from .kernels._jit import kernel
 from .kernels.parallel import map_blocks
+from .naming import check_unique, numbered
 from .validation import listed
 
 #: Text cells that mean "not clustered here".
@@ -69,11 +70,7 @@ def _from_frame(native: Any, frame: Any) -> Intake:
         raise InputError(
             f"The data frame has no columns (shape {frame.shape}): give one column per clustering."
         )
-    if len(set(frame.columns)) < len(frame.columns):
-        repeated = sorted({str(name) for name in frame.columns if list(frame.columns).count(name) > 1})
-        raise InputError(
-            f"Column names are not unique: {listed(repeated)} appear more than once; rename them."
-        )
+    check_unique(frame.columns, "column name", "rename the columns")
     intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()])
     intake.clustering_names = [str(name) for name in frame.columns]
     intake.sample_names = row_names(native)
@@ -91,7 +88,7 @@ def _from_sequence(items: list) -> Intake:
                 "or let consilience.generate.estimators(X, clusterers) do it."
             )
         intake = _from_vectors([item.labels_ for item in items])
-        intake.clustering_names = _numbered([type(item).__name__ for item in items])
+        intake.clustering_names = numbered(type(item).__name__ for item in items)
         return intake
     dimensions = {_ndim(item) for item in items}
     if dimensions == {2}:
@@ -100,7 +97,7 @@ def _from_sequence(items: list) -> Intake:
         intake = _from_vectors(items)
         names = [getattr(item, "name", None) for item in items]
         if all(name is not None for name in names):
-            intake.clustering_names = _numbered([str(name) for name in names])
+            intake.clustering_names = numbered(names)
         return intake
     if dimensions == {0}:
         raise InputError(
@@ -122,16 +119,6 @@ def _ndim(item: Any) -> int:
         if item and isinstance(item[0], (Sequence, np.ndarray)) and not isinstance(item[0], (str, bytes))
         else 1
     )
-
-
-def _numbered(names: list[str]) -> list[str]:
-    """Names made unique by counting repetitions: KMeans, KMeans-2, ..."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return out
 
 
 def _from_one_hot(block: Any, position: int) -> np.ndarray:

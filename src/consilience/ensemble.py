@@ -20,6 +20,7 @@ from .kernels import coassociation as _pairs
 from .kernels.memory import ensure_fits
 from .kernels.parallel import map_blocks
 from .kernels.signatures import canonical_colors, unique_rows
+from .naming import check_count, check_unique
 from .validation import check_weights, listed
 
 __all__ = ["Compressed", "Ensemble"]
@@ -97,10 +98,11 @@ class Ensemble:
             if intake.is_matrix:
                 self._check_orientation()
         if clustering_names is not None:
-            self._names = _names(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
+            names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
+            self._names = [str(name) for name in names]
         if sample_names is not None:
-            self._sample_names = _names(sample_names, self.n_samples, "sample_names", "objects")
-        _check_unique(self._sample_names, "sample_names")
+            self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
+        check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
         if sample_weight is not None:
             self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
@@ -690,23 +692,6 @@ class Compressed(Ensemble):
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _names(names: Sequence[Any], expected: int, argument: str, things: str) -> list[Any]:
-    names = list(names)
-    if len(names) != expected:
-        raise InputError(f"{argument} has {len(names)} entries for {expected} {things}.")
-    return [str(name) for name in names] if argument == "clustering_names" else names
-
-
-def _check_unique(names: list[Any] | None, argument: str) -> None:
-    if names is None or len(set(names)) == len(names):
-        return
-    seen: set = set()
-    repeated = {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
-    raise InputError(
-        f"{argument} are not unique: {listed(sorted(map(repr, repeated)))} appear more than once. Rename the rows or drop the copies."
-    )
 
 
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from numbers import Real as RealNumber
@@ -98,15 +98,15 @@ class Nothing(Rule):
         return "None"
 
 
-class Instance(Rule):
-    """An object that has the given method or attribute names."""
+@dataclass(frozen=True)
+class Kind(Rule):
+    """Anything that a test accepts, in words for the message."""
 
-    def __init__(self, description: str, *attributes: str):
-        self.description = description
-        self.attributes = attributes
+    description: str
+    test: Callable[[Any], bool]
 
     def accepts(self, value: Any) -> bool:
-        return all(hasattr(value, name) for name in self.attributes)
+        return self.test(value)
 
     def __str__(self) -> str:
         return self.description
@@ -142,6 +142,15 @@ class RandomState(Rule):
 #: Accepts what joblib accepts; see :func:`consilience.kernels.parallel.resolve_jobs`.
 N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
 
+#: Parameters that mean the same in every estimator.
+COMMON_RULES: dict[str, Rule] = {
+    "n_clusters": Integer(1),
+    "max_iter": Integer(1),
+    "tol": Real(0),
+    "random_state": RandomState(),
+    "n_jobs": N_JOBS,
+}
+
 
 def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = False) -> str:
     parts = []
@@ -162,6 +171,14 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
     """Check every parameter that has a rule."""
     for name, rule in rules.items():
         check(name, values[name], rule)
+
+
+def check_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator, after a check by its ``constraints`` and the common rules."""
+    parameters = estimator.get_params(deep=False)
+    rules = {**COMMON_RULES, **estimator.constraints}
+    check_all(parameters, {name: rules[name] for name in parameters if name in rules})
+    return parameters
 
 
 def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:

@@ -45,6 +45,12 @@ CLI = ("-m", "consilience.cli")
         (["cluster", "features.csv", "-k", "3", "--generator-param", "k_mx=4"],
          "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k_max"),
         (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
+        (["cluster", "none.csv", "-k", "3", "-g", "magic"], "generator='magic' is not known: choose one of kmeans, random-k"),
+        (["cluster", "none.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of evidence-"),
+        (["cluster", "features.csv", "-k", "3", "-g", "spectral", "-n", "5"], "n_clusterings=5 is below the 9 bandwidths"),
+        (["generate", "features.csv", "--param", "n_clusterings=4"], "'n_clusterings' is set by the option -n."),
+        (["multitask", "none.csv", "--task-column", "t", "-k", "2", "-m", "magic"],
+         "method='magic' is not known: choose one of spmtc, lssmtc, asi."),
         (["cluster", "truth.csv", "-k", "3"], "truth.csv, line 2, column 2 ('class'): 'x' is not a number."),
         (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
         (["generate", "features.csv", "-g", "random-k", "-k", "3"], "The generator random-k does not take -k"),
@@ -69,7 +75,6 @@ def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
         (["frobnicate"], "There is no command 'frobnicate'; choose one of cluster, generate"),
         (["consensus", "x.csv"], "Missing option '-k'"),
         (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
-        (["cluster", "x.csv", "-k", "3", "-g", "magic"], "'magic' is not one of 'kmeans', 'random-k'"),
     ],
 )
 def test_bad_usage_is_exit_2(run, args, message):

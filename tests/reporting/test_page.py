@@ -335,9 +335,10 @@ def test_words():
 def test_python_code_gives_the_same_labels(tmp_path, monkeypatch):
     X, _, _ = groups(60, 3, 1)
     model = cs.ConsensusClustering(
-        "kmeans",
-        cs.EvidenceAccumulation(3, linkage="complete"),
-        n_clusters=3,
+        3,
+        generator="kmeans",
+        generator_params={"init": "random"},
+        consensus=cs.EvidenceAccumulation(3, linkage="complete"),
         n_clusterings=7,
         random_state=5,
     ).fit(X)

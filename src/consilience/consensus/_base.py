@@ -21,15 +21,8 @@ from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
 from ..evidence import Evidence
 from ..kernels.parallel import one_blas_thread
-from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
-
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "random_state": RandomState(),
-    "n_jobs": N_JOBS,
-    "verbose": Flag(),
-}
+from ..rng import make_rng
+from ..validation import Rule, check_parameters, listed
 
 
 @dataclass
@@ -95,16 +88,13 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         sample_weight : array (n_samples,), optional
             Positive weights of the objects.
         """
-        parameters = self.get_params(deep=False)
-        rules = {**COMMON_RULES, **self.constraints}
-        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
-        with (
-            one_blas_thread()
-        ):  # threads are over blocks: more inside them would be in the way, and round differently
+        parameters = check_parameters(self)
+        # Threads are over blocks: more inside them would be in the way, and round differently.
+        with one_blas_thread():
             ensemble = Ensemble(X, sample_weight=sample_weight)
             compressed = self._admit(ensemble)
             canonical, *orders = compressed.canonical()
-            rng = np.random.default_rng(_seed(parameters.get("random_state")))
+            rng = make_rng(parameters.get("random_state"))
             solution = self._fit(canonical, rng)
             self._store(solution, ensemble, compressed, canonical, *orders)
         return self
@@ -225,10 +215,3 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed for numpy's Generator from what scikit-learn users pass."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return random_state

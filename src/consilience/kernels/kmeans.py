@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._jit import kernel
+from .floats import as_floats
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
 from .parallel import map_blocks, map_tasks, one_blas_thread
@@ -87,7 +87,7 @@ def many_kmeans(
     Time per iteration: one product of (n, q) by (q, sum of ks), q <= min(d, 125) where a few directions hold
     half the variance and q = d otherwise. Memory beside X: 4 n (q + 3) bytes, 8 n m for labels and starts.
     """
-    X = _usable(X)
+    X = as_floats(X)
     n, _ = X.shape
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -145,25 +145,11 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
     """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
-    X = _usable(X)
+    X = as_floats(X)
     with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
         stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
         return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
-
-
-def _usable(X: Any) -> Any:
-    """float32 or float64, C-contiguous or canonical CSR; copied only if it is not."""
-    exact_in_single = X.dtype.kind == "b" or (X.dtype.kind in "iu" and X.dtype.itemsize <= 2)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float32 if exact_in_single or X.dtype == np.float16 else np.float64)
-    if not sp.issparse(X):
-        return np.ascontiguousarray(X)
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from ..errors import InputError
-from ..generate._features import check_features
+from ..features import as_features
 from ..kernels.eigen import eigenpairs
 from ..validation import Integer, check
 from ._fitted import Fitted, from_labels, read
@@ -89,7 +89,7 @@ class EmbeddingDisplay:
             points, explained = scale_coassociation(fitted.signatures)
             points, what = points[fitted.inverse[index]], "dimension"
         else:
-            values = check_features(X).X
+            values = as_features(X).X
             if values.shape[0] != fitted.n_samples:
                 raise InputError(
                     f"X has {values.shape[0]} rows for the {fitted.n_samples} objects of the model."
