@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._frames import as_frame
 from ..errors import InputError, InputTypeError
 from ..kernels._jit import kernel
-from ..validation import listed
+from ..validation import checked_csr, listed
 
 #: Larger numbers cannot be squared and summed in float64.
 LARGEST = 1e150
@@ -158,7 +158,7 @@ def _from_sparse(X: Any) -> Any:
         raise InputError(f"X is a sparse array of shape {X.shape}: a table (objects, features) is needed.")
     if X.dtype.kind not in "biuf":
         raise InputError(f"X is a sparse matrix of {X.dtype}: real numbers are needed.")
-    values = sp.csr_array(X)
+    values = checked_csr(X, "X")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(_float_type(values.dtype))
     if not values.has_canonical_format:
@@ -280,6 +280,7 @@ def _hash_dense(block: np.ndarray) -> np.ndarray:
 
 @kernel
 def _hash_sparse(values, indices, indptr):
+    """Of a sound CSR matrix (:func:`.validation.checked_csr`)."""
     out = np.empty(indptr.shape[0] - 1, np.uint64)
     for i in range(out.shape[0]):
         h = np.uint64(0x243F6A8885A308D3)

@@ -268,6 +268,7 @@ def _togetherness(labels: Any, ensemble: Any):
 
 @kernel
 def _gather(labels, offsets, codes, weights, T, N, together, seen):
+    """codes number the columns of T and N (-1: none), labels the clusters of an Ensemble."""
     for p in range(labels.shape[0]):
         j = codes[p]
         if j < 0:
