@@ -18,7 +18,7 @@ from .errors import InputError
 from .kernels._jit import kernel
 from .kernels.parallel import map_blocks
 from .naming import check_unique, numbered
-from .validation import listed
+from .validation import checked_csr, listed
 
 #: Text cells that mean "not clustered here".
 MISSING_WORDS = frozenset(
@@ -125,7 +125,7 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
     """Labels of one indicator block; an all-zero row is missing."""
     import scipy.sparse as sp
 
-    Y = sp.csr_array(block) if sp.issparse(block) else np.asarray(block)
+    Y = checked_csr(block, f"Block {position} of the list") if sp.issparse(block) else np.asarray(block)
     values = np.asarray(Y.data if sp.issparse(block) else Y)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise InputError(
@@ -316,6 +316,7 @@ def _extremes(matrix, start, stop, low, high):
 
 @kernel
 def _mark(matrix, start, stop, low, first, present):
+    """low and first come from the extremes of this very matrix: column j has a place for each number in its range."""
     for i in range(start, stop):
         for j in range(matrix.shape[1]):
             present[first[j] + matrix[i, j] - low[j]] = 1

@@ -13,7 +13,7 @@ from .errors import ConsilienceError, InputError, InputTypeError
 from .kernels.floats import as_floats
 from .kernels.signatures import row_hashes
 from .naming import check_count, check_unique
-from .validation import check_weights
+from .validation import check_weights, checked_csr
 
 __all__ = ["Features"]
 
@@ -232,7 +232,7 @@ def _from_sparse(X: Any) -> Any:
         raise InputError(f"X is a sparse array of shape {X.shape}: a table (objects, features) is needed.")
     if X.dtype.kind not in "biuf":
         raise InputError(f"X is a sparse matrix of {X.dtype}: real numbers are needed.")
-    return as_floats(X)
+    return as_floats(checked_csr(X, "X"))
 
 
 def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | None) -> np.ndarray:

@@ -203,6 +203,44 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
     return weights
 
 
+def checked_csr(X: Any, name: str) -> Any:
+    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts them."""
+    import scipy.sparse as sp
+
+    kept = X.format in ("csr", "csc", "bsr", "coo")
+    if kept:
+        _check_indices(X, name)
+    rows = sp.csr_array(X)
+    if not kept:  # made of Python's own lists, whose conversion looks at places but not at numbers
+        _check_indices(rows, name)
+    return rows
+
+
+def _check_indices(X: Any, name: str) -> None:
+    if X.format == "coo":
+        axes = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+        fits = len(X.row) == len(X.col) == len(X.data)
+    else:
+        blocks = X.blocksize if X.format == "bsr" else (1, 1)
+        shape = tuple(size // step for size, step in zip(X.shape, blocks))
+        major, minor = shape[::-1] if X.format == "csc" else shape
+        axes = [(X.indices, minor)]
+        ends = X.indptr
+        fits = (
+            len(ends) == major + 1
+            and ends[0] == 0
+            and bool((ends[1:] >= ends[:-1]).all())
+            and ends[-1] <= min(len(X.indices), len(X.data))
+        )
+    for places, size in axes:
+        fits = fits and (len(places) == 0 or (places.min() >= 0 and places.max() < size))
+    if not fits:
+        raise InputError(
+            f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, or its pieces "
+            "do not fit together. Make it again from its entries, or check it with X.check_format()."
+        )
+
+
 def listed(items: Iterable[Any], most: int = 5) -> str:
     """'3, 17 and 40' or '1, 2, 3, 4, 5 and 95 more': names in messages without flooding the screen."""
     items = list(items)

@@ -4,7 +4,7 @@
 
 a_i weighs a clustering, b a cluster. A pair never seen together has denominator 0 and is stored as 0.
 codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbours in
-memory), -1 missing.
+memory), -1 missing. An Ensemble numbers them below k, the length of cluster_weights and of first less one.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def fill_rows(
     indices,
     data,
 ):
-    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`."""
+    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`, with the same arguments."""
     m, u = codes.shape
     total = clustering_weights.sum()
     met = np.full(u, -1, np.int64)

@@ -2,7 +2,7 @@
 
 Everything that needs Y' diag(v) Y, with Y (u, k) the indicator of k clusters in m clusterings, is accumulated here
 without forming Y, and products with Y are sums over the labels of a row. labels (u, m) hold codes 0..k_i - 1, -1 for
-missing; cluster j of clustering i has number offsets[i] + j.
+missing; cluster j of clustering i has number offsets[i] + j, as in an Ensemble, which keeps to it.
 """
 
 from __future__ import annotations

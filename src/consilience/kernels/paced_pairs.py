@@ -265,6 +265,7 @@ def _count_symmetric(indptr, indices, data, lengths):
 
 @kernel
 def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
+    """Takes a strictly upper triangle, and the same entries for zeros as :func:`_count_symmetric`."""
     u = indptr.size - 1
     at = starts[:u].copy()
     # Rows in rising order: the entries left of a row's diagonal arrive, sorted, before the row itself.

@@ -49,6 +49,7 @@ def _count_partitions(hashes, start, stop, counts):
 
 @kernel
 def _deal(hashes, start, stop, positions, order):
+    """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
     shift = np.uint64(64 - 8)
     for i in range(start, stop):
         part = hashes[i] >> shift
@@ -58,7 +59,10 @@ def _deal(hashes, start, stop, positions, order):
 
 @kernel
 def _group(words, hashes, rows, first):
-    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order)."""
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order).
+
+    The table is never more than half full: every search ends.
+    """
     slots = 16
     while slots < 2 * rows.size:
         slots *= 2
