@@ -24,10 +24,11 @@ from ..errors import InputError
 
 T = TypeVar("T")
 
-#: Seconds for which a caller is left to work alone. A thread woken for less gains little on a quiet machine, and on a busy one it
-#: may lose its core in the middle of a task and be waited for: schedulers hand out cores for some milliseconds.
-_SOON = 0.002
-_MANY = 8  # tasks a thread from which the first ones show how long all take, and nobody need be woken before
+#: Seconds of work that a caller does alone. A thread woken for less gains little on a quiet machine, and on a busy one it may
+#: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
+#: some milliseconds.
+_ALONE = 0.003
+_seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 
 
@@ -71,7 +72,9 @@ def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: 
     in the same order on any machine.
     """
     spans = list(blocks(n, size))
-    return map_tasks(lambda span: function(*span), spans, n_jobs=n_jobs)
+    if min(resolve_jobs(n_jobs), len(spans)) <= 1:
+        return [function(*span) for span in spans]
+    return _Run(lambda span: function(*span), spans, kind=_kind(function)).results(resolve_jobs(n_jobs))
 
 
 def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = None) -> list[T]:
@@ -80,10 +83,14 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
     The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that has not begun.
     Where tasks fail, the error is that of the first of them, as in a loop.
     """
-    workers = min(resolve_jobs(n_jobs), len(tasks))
-    if workers <= 1:
+    if min(resolve_jobs(n_jobs), len(tasks)) <= 1:
         return [function(task) for task in tasks]
-    return _Run(function, tasks).results(workers - 1)
+    return _Run(function, tasks, kind=_kind(function)).results(resolve_jobs(n_jobs))
+
+
+def _kind(function: Callable) -> Any:
+    """What calls of the same place in the code have in common."""
+    return getattr(function, "__code__", None) or type(function)
 
 
 def row_product(
@@ -96,11 +103,17 @@ def row_product(
     return out
 
 
+def _clock() -> float:
+    """Seconds this thread has worked, and a tenth of those that passed: what waits for other processes is not work, what
+    others do for a task is."""
+    return time.thread_time() + 0.1 * time.perf_counter()
+
+
 class _Run:
     """The tasks of one call, taken in order by whoever is free."""
 
-    def __init__(self, function: Callable[..., Any], tasks: list):
-        self.function, self.tasks = function, tasks
+    def __init__(self, function: Callable[..., Any], tasks: list, kind: Any):
+        self.function, self.tasks, self.kind = function, tasks, kind
         self.found: list[Any] = [None] * len(tasks)
         self.failed: dict[int, BaseException] = {}
         self.lock = threading.Lock()
@@ -108,16 +121,21 @@ class _Run:
         self.taken = self.finished = 0
         self.all_taken, self.all_finished = threading.Event(), threading.Event()
 
-    def results(self, helpers: int) -> list:
-        many = len(self.tasks) >= _MANY * (helpers + 1)
-        if not many:  # one task may be most of the work: helpers look at the clock themselves
-            self.call(helpers, self.help_later)
+    def results(self, workers: int) -> list:
+        """On the caller's thread and others, in all at most ``workers``."""
+        helpers = min(workers, len(self.tasks)) - 1
+        expected = _seconds.get(self.kind)
+        begun, own = _clock(), 0
         try:
-            if many:
-                self.work(until=time.perf_counter() + _SOON)
-                if self.taken < self.end:
+            if expected is None:  # one task may be most of the work: helpers look at the clock themselves
+                self.call(helpers, self.help_later)
+            elif expected * len(self.tasks) > _ALONE:
+                self.call(helpers, self.help)
+            else:
+                own = self.work(until=begun + _ALONE)
+                if self.taken < self.end:  # it is more than was expected
                     self.call(helpers, self.help)
-            self.work()
+            own += self.work()
         finally:
             with self.lock:
                 self.end = self.taken
@@ -127,41 +145,45 @@ class _Run:
                 self.all_finished.wait()
         if self.failed:
             raise self.failed[min(self.failed)]
+        if own:
+            _seconds[self.kind] = (_clock() - begun) / own
         return self.found
 
-    def call(self, helpers: int, how: Callable[[], None]) -> None:
+    def call(self, helpers: int, how: Callable[[], Any]) -> None:
         pool = _pool()
         for _ in range(helpers):
             pool.submit(how)
 
     def help_later(self) -> None:
-        if not self.all_taken.wait(_SOON):
+        if not self.all_taken.wait(_ALONE):
             self.help()
 
     def help(self) -> None:
         _limits.hold_helper()
         self.work()
 
-    def work(self, until: float = float("inf")) -> None:
-        """Take tasks while there are any, at least one, and no more once the clock shows ``until``."""
+    def work(self, until: float = float("inf")) -> int:
+        """Do tasks while there are any, and no more once this thread has worked up to ``until``; returns how many."""
+        done = 0
         while True:
             with self.lock:
                 i = self.taken
                 if i >= self.end:
-                    return
+                    return done
                 self.taken += 1
             try:
                 self.found[i] = self.function(self.tasks[i])
             except BaseException as error:  # raised by the caller
                 self.failed[i] = error
+            done += 1
             with self.lock:
                 self.finished += 1
                 if self.failed:
                     self.end = self.taken
                 if self.finished == self.taken >= self.end:
                     self.all_finished.set()
-            if time.perf_counter() > until:
-                return
+            if until < _clock():
+                return done
 
 
 @lru_cache(maxsize=1)
