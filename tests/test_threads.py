@@ -148,8 +148,8 @@ def watched(monkeypatch, eager):
         seen.update(each["num_threads"] for each in controller.info())
         return function(task)
 
-    def init(self, function, tasks, kind):
-        plain(self, lambda task: counted(task, function), tasks, kind)
+    def init(self, function, tasks):
+        plain(self, lambda task: counted(task, function), tasks)
 
     def numbers():
         return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}

@@ -28,6 +28,7 @@ T = TypeVar("T")
 #: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
 #: some milliseconds.
 _ALONE = 0.003
+_WAITING = 0.5
 _seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 
@@ -71,10 +72,7 @@ def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: 
     ``size`` must not depend on ``n_jobs``: a reduction over the returned list then adds the same numbers
     in the same order on any machine.
     """
-    spans = list(blocks(n, size))
-    if min(resolve_jobs(n_jobs), len(spans)) <= 1:
-        return [function(*span) for span in spans]
-    return _Run(lambda span: function(*span), spans, kind=_kind(function)).results(resolve_jobs(n_jobs))
+    return _share_out(lambda span: function(*span), list(blocks(n, size)), resolve_jobs(n_jobs), function)
 
 
 def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = None) -> list[T]:
@@ -83,14 +81,32 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
     The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that has not begun.
     Where tasks fail, the error is that of the first of them, as in a loop.
     """
-    if min(resolve_jobs(n_jobs), len(tasks)) <= 1:
+    return _share_out(function, tasks, resolve_jobs(n_jobs), function)
+
+
+def _share_out(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
+    if min(workers, len(tasks)) <= 1:
         return [function(task) for task in tasks]
-    return _Run(function, tasks, kind=_kind(function)).results(resolve_jobs(n_jobs))
-
-
-def _kind(function: Callable) -> Any:
-    """What calls of the same place in the code have in common."""
-    return getattr(function, "__code__", None) or type(function)
+    place = getattr(named, "__code__", None) or type(
+        named
+    )  # in the code: what calls from there have in common
+    expected = _seconds.get(place)
+    found: list[T] = []
+    if expected is not None and expected * len(tasks) <= _ALONE:
+        # What waits for other processes is not work; where this thread has waited for long, others work for its tasks.
+        begun, deadline = time.thread_time(), time.perf_counter() + _WAITING
+        for task in tasks:
+            found.append(function(task))
+            if (worked := time.thread_time() - begun) > _ALONE or time.perf_counter() > deadline:
+                break
+        _seconds[place] = worked / len(found)
+        if len(found) == len(tasks):
+            return found
+        expected = _ALONE  # it is more than was thought
+    run = _Run(function, tasks[len(found) :])
+    # Where nothing is known, one task may be most of the work: helpers look at the clock themselves.
+    rest, _seconds[place] = run.results(workers, later=expected is None)
+    return found + rest
 
 
 def row_product(
@@ -103,17 +119,11 @@ def row_product(
     return out
 
 
-def _clock() -> float:
-    """Seconds this thread has worked, and a tenth of those that passed: what waits for other processes is not work, what
-    others do for a task is."""
-    return time.thread_time() + 0.1 * time.perf_counter()
-
-
 class _Run:
     """The tasks of one call, taken in order by whoever is free."""
 
-    def __init__(self, function: Callable[..., Any], tasks: list, kind: Any):
-        self.function, self.tasks, self.kind = function, tasks, kind
+    def __init__(self, function: Callable[..., Any], tasks: list):
+        self.function, self.tasks = function, tasks
         self.found: list[Any] = [None] * len(tasks)
         self.failed: dict[int, BaseException] = {}
         self.lock = threading.Lock()
@@ -121,21 +131,13 @@ class _Run:
         self.taken = self.finished = 0
         self.all_taken, self.all_finished = threading.Event(), threading.Event()
 
-    def results(self, workers: int) -> list:
-        """On the caller's thread and others, in all at most ``workers``."""
-        helpers = min(workers, len(self.tasks)) - 1
-        expected = _seconds.get(self.kind)
-        begun, own = _clock(), 0
+    def results(self, workers: int, *, later: bool) -> tuple[list, float]:
+        """(what the tasks return, seconds that one took of the caller's thread), on at most ``workers`` threads."""
+        begun, own = time.thread_time(), 0
         try:
-            if expected is None:  # one task may be most of the work: helpers look at the clock themselves
-                self.call(helpers, self.help_later)
-            elif expected * len(self.tasks) > _ALONE:
-                self.call(helpers, self.help)
-            else:
-                own = self.work(until=begun + _ALONE)
-                if self.taken < self.end:  # it is more than was expected
-                    self.call(helpers, self.help)
-            own += self.work()
+            for _ in range(min(workers, len(self.tasks)) - 1):
+                _pool().submit(self.help_later if later else self.help)
+            own = self.work()
         finally:
             with self.lock:
                 self.end = self.taken
@@ -145,14 +147,7 @@ class _Run:
                 self.all_finished.wait()
         if self.failed:
             raise self.failed[min(self.failed)]
-        if own:
-            _seconds[self.kind] = (_clock() - begun) / own
-        return self.found
-
-    def call(self, helpers: int, how: Callable[[], Any]) -> None:
-        pool = _pool()
-        for _ in range(helpers):
-            pool.submit(how)
+        return self.found, (time.thread_time() - begun) / max(own, 1)
 
     def help_later(self) -> None:
         if not self.all_taken.wait(_ALONE):
@@ -162,8 +157,8 @@ class _Run:
         _limits.hold_helper()
         self.work()
 
-    def work(self, until: float = float("inf")) -> int:
-        """Do tasks while there are any, and no more once this thread has worked up to ``until``; returns how many."""
+    def work(self) -> int:
+        """Do tasks while there are any; returns how many."""
         done = 0
         while True:
             with self.lock:
@@ -182,8 +177,6 @@ class _Run:
                     self.end = self.taken
                 if self.finished == self.taken >= self.end:
                     self.all_finished.set()
-            if until < _clock():
-                return done
 
 
 @lru_cache(maxsize=1)
