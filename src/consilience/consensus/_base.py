@@ -19,9 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
+from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.overlaps import gather, scatter
 from ..kernels.parallel import blas_threads
-from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
+from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed, unit_of
+
+#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
+LARGEST_SPREAD = 1e15
 
 COMMON_RULES: dict[str, Rule] = {
     "n_clusters": Integer(1),
@@ -76,6 +80,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     constraints: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
+    #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
+    _any_unit: ClassVar[bool] = True
+    #: What a user can do when memory runs out.
+    _remedy: ClassVar[str] = WITHOUT_PAIRS
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -92,18 +100,20 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             The base clusterings, (n_samples, n_clusterings).
         y : ignored
         sample_weight : array (n_samples,), optional
-            Positive weights of the objects.
+            Positive weights of the objects, at most a factor of 1e15 apart.
         """
         parameters = self.get_params(deep=False)
         rules = {**COMMON_RULES, **self.constraints}
         check_all(parameters, {name: rules[name] for name in parameters if name in rules})
         ensemble = Ensemble(X, sample_weight=sample_weight)
         compressed = self._admit(ensemble)
-        canonical, *orders = compressed.canonical()
+        canonical, *orders = self._weigh(compressed).canonical()
         rng = np.random.default_rng(_seed(parameters.get("random_state")))
-        with blas_threads(parameters.get("n_jobs")):
+        u, k = canonical.n_samples, canonical.n_total_clusters
+        what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
+        with refusing(what, self._remedy), blas_threads(parameters.get("n_jobs")):
             solution = self._fit(canonical, rng)
-        self._store(solution, ensemble, compressed, canonical, *orders)
+            self._store(solution, ensemble, compressed, canonical, *orders)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
@@ -141,6 +151,25 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
                 f"apart. Choose a value between 1 and {u}, or add finer clusterings."
             )
         return compressed
+
+    def _weigh(self, compressed: Compressed) -> Compressed:
+        """Weights that the method can square and multiply, or the reason why there are none."""
+        weights = compressed.weights
+        low, high = float(weights.min()), float(weights.max())
+        if high > LARGEST_SPREAD * low:
+            raise InputError(
+                f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: beyond {LARGEST_SPREAD:.0e} the "
+                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their weights."
+            )
+        unit = unit_of(weights)
+        if unit == 1.0:
+            return compressed
+        if not self._any_unit:
+            raise InputError(
+                f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                "that unit. Divide the weights so that they are near 1."
+            )
+        return compressed.with_weights(weights / unit)
 
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
@@ -209,7 +238,8 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     sizes = np.bincount(codes, weights=weights)
     earliest = np.full(sizes.size, np.iinfo(np.int64).max)
     np.minimum.at(earliest, codes, tie_breaker)
-    order = np.lexsort((earliest, -np.round(sizes, 9)))
+    # Sizes that differ by rounding alone are equal: nine digits of the largest count.
+    order = np.lexsort((earliest, -np.round(sizes / sizes.max(), 9)))
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]

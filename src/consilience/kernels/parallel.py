@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from numbers import Integral
 from typing import TypeVar
 
 import joblib
 
 from ..errors import InputError
+from ..validation import N_JOBS, check
 
 T = TypeVar("T")
 
@@ -24,8 +26,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
     cores = _cores()
     if n_jobs is None:
         return cores
-    if n_jobs == 0:
+    if isinstance(n_jobs, Integral) and n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
+    check("n_jobs", n_jobs, N_JOBS)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 

@@ -29,9 +29,9 @@ from ..kernels._jit import kernel
 from ..kernels.contingency import cross_table
 from ..kernels.memory import ensure_fits
 from ..kernels.parallel import map_blocks
-from ..validation import Choice, check
+from ..validation import Choice, check, unit_of
 from ._external import NORMALISATION, _Information, _nmi, scores, scores_of_table
-from ._table import Contingency, encode, refuse_missing, table_of_dense
+from ._table import Contingency, are_counts, encode, refuse_missing, table_of_dense
 
 _BLOCK = 1 << 16
 
@@ -65,7 +65,7 @@ def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> flo
     codes, clusters = _codes(labels, ensemble, "labels")
     values = [
         math.nan if table is None else _nmi(table, _Information.of(table), normalisation)
-        for table in _tables(ensemble, codes, clusters)
+        for table in (table and table.in_ordinary_unit() for table in _tables(ensemble, codes, clusters))
     ]
     return _over_known(np.mean, np.array(values))
 
@@ -101,8 +101,8 @@ def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
     >>> object_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
     array([0.75, 0.75, 0.5 , 1.  , 1.  ])
     """
-    together, seen, _, _, _ = _togetherness(labels, ensemble)
-    return _ratio(together, seen)
+    together, seen, counted, _, _, _ = _togetherness(labels, ensemble)
+    return _ratio(together, seen, counted)
 
 
 def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
@@ -130,13 +130,10 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]).round(3)
     array([0.667, 1.   ])
     """
-    together, seen, codes, n_clusters, weights = _togetherness(labels, ensemble)
+    *of_objects, codes, n_clusters, weights = _togetherness(labels, ensemble)
     here = codes >= 0
     inside, w = codes[here], weights[here]
-    return _ratio(
-        np.bincount(inside, w * together[here], minlength=n_clusters),
-        np.bincount(inside, w * seen[here], minlength=n_clusters),
-    )
+    return _ratio(*(np.bincount(inside, w * values[here], minlength=n_clusters) for values in of_objects))
 
 
 def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, np.ndarray]:
@@ -240,7 +237,7 @@ def _cross(ensemble: Ensemble, codes: np.ndarray, n_codes: int) -> np.ndarray:
 def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[Contingency | None]:
     """The contingency table of each base clustering with one more partition, over objects labelled in both."""
     counts = _cross(ensemble, codes, len(values))
-    whole = bool((ensemble.weights == np.rint(ensemble.weights)).all())
+    whole = are_counts(ensemble.weights)
     starts = ensemble.offsets
     return [
         table_of_dense(counts[starts[i] : starts[i + 1]], ensemble.categories[i], values, whole)
@@ -249,37 +246,44 @@ def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[C
 
 
 def _togetherness(labels: Any, ensemble: Any):
-    """Eqs. (1) and (2) for every object, with the codes of ``labels``, their number, and the weights."""
+    """Eqs. (1) and (2) for every object, (2) with the object itself, the codes of ``labels``, their number, and the weights.
+
+    All in a unit of weights in which they can be multiplied.
+    """
     ensemble = _ensemble(ensemble)
     codes, clusters = _codes(labels, ensemble, "labels")
     offsets = np.ascontiguousarray(ensemble.offsets, np.int64)
-    T = _cross(ensemble, codes, len(clusters))  # (k, c)
+    unit = unit_of(ensemble.weights)
+    T = _cross(ensemble, codes, len(clusters)) / unit  # (k, c)
     N = np.add.reduceat(T, offsets[:-1], axis=0)  # (m, c)
-    weights = ensemble.weights
-    together, seen = np.zeros(len(codes)), np.zeros(len(codes))
+    weights, one = ensemble.weights / unit, 1.0 / unit
+    together, seen, counted = np.zeros((3, len(codes)))
 
     def block(start: int, stop: int) -> None:
         span = slice(start, stop)
-        _gather(ensemble.labels[span], offsets, codes[span], weights[span], T, N, together[span], seen[span])
+        _gather(
+            ensemble.labels[span], offsets, codes[span], weights[span], one, T, N, together[span], seen[span], counted[span]
+        )  # fmt: skip
 
     map_blocks(block, len(codes), size=_BLOCK)
-    return together, seen, codes, len(clusters), weights
+    return together, seen, counted, codes, len(clusters), weights
 
 
 @kernel
-def _gather(labels, offsets, codes, weights, T, N, together, seen):
+def _gather(labels, offsets, codes, weights, one, T, N, together, seen, counted):
     for p in range(labels.shape[0]):
         j = codes[p]
         if j < 0:
             continue
-        itself = min(1.0, weights[p])  # one of w equal objects; the other w - 1 are company
+        itself = min(one, weights[p])  # one of w equal objects; the other w - 1 are company
         for i in range(labels.shape[1]):
             if labels[p, i] >= 0:
                 together[p] += T[offsets[i] + labels[p, i], j] - itself
                 seen[p] += N[i, j] - itself
+                counted[p] += N[i, j]
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _ratio(above: np.ndarray, below: np.ndarray, counted: np.ndarray) -> np.ndarray:
     # Sums of fractional weights leave a rounding error where nothing is left.
-    some = below > 1e-12
+    some = below > 1e-12 * counted
     return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)
