@@ -13,8 +13,9 @@ from ..errors import InputError, InputTypeError
 from ..kernels._jit import kernel
 from ..validation import listed
 
-#: Larger numbers cannot be squared and summed in float64.
-LARGEST = 1e150
+#: Beyond, squares and their products with each other and with weights leave the range of float64; so they do where not
+#: even the largest number reaches the second bound.
+LARGEST, SMALLEST = 1e90, 1e-60
 
 
 @dataclass
@@ -181,6 +182,10 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
             )
         try:
             out[i, j] = float(cell)
+        except OverflowError:
+            raise InputError(
+                f"X holds a number {_at(i, j, rows, columns)} that is beyond all floating-point numbers. Scale X first."
+            ) from None
         except (TypeError, ValueError) as error:
             raise InputTypeError(
                 f"X holds {cell!r} {_at(i, j, rows, columns)}, which is not a number: {error}."
@@ -217,6 +222,12 @@ def _check_finite(values: Any, rows: list[Any] | None, columns: list[str] | None
         return
     low, high = float(flat.min()), float(flat.max())
     if low >= -LARGEST and high <= LARGEST:  # false for NaN too
+        if 0 < max(-low, high) < SMALLEST:
+            i, j = _first(values, flat != 0)
+            raise InputError(
+                f"X holds no number larger than {max(-low, high):.3g} (the first {_at(i, j, rows, columns)}): below {SMALLEST:g} squares "
+                "vanish. Scale X first (scikit-learn's StandardScaler)."
+            )
         return
     wrong = ~np.isfinite(flat)
     if not wrong.any():
