@@ -83,7 +83,7 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             codes = _table_codes(values, values.dtype.type(low), -1, present)
         else:
             codes = _table_codes(values, values.dtype.type(low), -1 - low, present)
-        return codes, (np.flatnonzero(present) + low).astype(values.dtype)
+        return codes, np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
     keys = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
     codes, categories = _factorise_keys(keys, values)
     return _drop(codes, categories, categories == -1 if low < 0 else np.zeros(categories.size, bool))

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 
 from ..errors import InputError
+from ..validation import N_JOBS, check
 
 T = TypeVar("T")
 
@@ -41,8 +43,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return _default_jobs()
-    if n_jobs == 0:
+    if isinstance(n_jobs, Integral) and n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
+    check("n_jobs", n_jobs, N_JOBS)
     return n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
 
 

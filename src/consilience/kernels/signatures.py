@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..validation import unit_of
 from ._jit import kernel
 from .parallel import map_blocks, map_tasks
 
@@ -187,7 +188,7 @@ def canonical_colors(
     u = codes.shape[0]
     k, m = int(offsets[-1]), offsets.size - 1
     # Weights in single precision: sums of the same weights in another order must not change a colour.
-    colors = mix_array(weights.astype(np.float32).view(np.uint32).astype(np.uint64))
+    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
     clustering_colors = np.zeros(m, np.uint64)
     owner = np.repeat(np.arange(m), np.diff(offsets))
     for _ in range(rounds):
