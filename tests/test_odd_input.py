@@ -73,7 +73,7 @@ def test_what_cannot_be_labels(labels, message):
 
 
 def test_what_cannot_be_names():
-    with pytest.raises(InputError, match=r"sample_names holds \[1\], a list, which cannot be a name"):
+    with pytest.raises(InputError, match=r"sample name \[1\] is a list, which cannot be a name"):
         cs.Ensemble(L, sample_names=[[1], [2], [3], [4], [5]])
     with pytest.raises(InputError, match="clustering_names=5 is not a list of names"):
         cs.Ensemble(L, clustering_names=5)
