@@ -4,9 +4,9 @@
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words
     python -m benchmarks.bench_threads --quick rsec       one repetition each
 
-Both ways of a row run in turns, the first of a pair changing, so that what else the machine does hits both alike. The
-quickest run of each counts when the machine is quiet, and the median beside two processes that never stop, which this
-benchmark starts and ends. "ratio" is default / n_jobs=1: the aim is at most 1.1 everywhere, and below 1 where there is
+Both ways of a row run in pairs of random order, so that what else the machine does hits both alike. The quickest run of
+each counts when the machine is quiet, and the mean beside two processes that never rest, which this benchmark starts and
+ends: there short calls end within a slice of the scheduler or wait for some, and single runs say little. "ratio" is default / n_jobs=1: the aim is at most 1.1 everywhere, and below 1 where there is
 work for two. Measures take no n_jobs; for them OMP_NUM_THREADS=1 is compared with none.
 """
 
@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import median
+from statistics import fmean
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ._measure import SHARED, table
 POOLS = {"yale165": 15, "lung203": 5, "vs": 4, "semeion": 10, "mf": 10}  # and how many clusters
 SETS = {"iris": 3, "semeion": 10, "mf_multiple_features": 10}
 SKIPPED = {("nrsec", "mf")}  # half a minute for each of its runs, and nothing that semeion does not show
-ENOUGH = 0.6  # seconds for each way of a row; at least one pair of runs, at most nine
+ENOUGH = 0.6  # seconds for each way of a row; at least one pair of runs
 
 Call = Callable[[int | None], object]
 
@@ -122,8 +122,8 @@ def busy(count: int = 2) -> Iterator[None]:
 def race(call: Call, *, pairs: int) -> tuple[list[float], list[float]]:
     """Seconds of each run with n_jobs=1, and with the default."""
     taken: dict[int | None, list[float]] = {1: [], None: []}
-    for turn in range(pairs):
-        for n_jobs in (1, None) if turn % 2 == 0 else (None, 1):
+    for swapped in np.random.default_rng(0).random(pairs) < 0.5:
+        for n_jobs in (None, 1) if swapped else (1, None):
             start = time.perf_counter()
             call(n_jobs)
             taken[n_jobs].append(time.perf_counter() - start)
@@ -135,10 +135,10 @@ def row(name: str, data: str, call: Call, *, quick: bool = False) -> dict:
     start = time.perf_counter()
     call(None)
     each = time.perf_counter() - start
-    pairs = 1 if quick else int(np.clip(ENOUGH / each, 1, 9))
+    pairs = 1 if quick else int(np.clip(ENOUGH / each, 1, 200))
     alone = [min(found) for found in race(call, pairs=pairs)]
     with busy():
-        beside = [median(found) for found in race(call, pairs=pairs)]
+        beside = [fmean(found) for found in race(call, pairs=pairs)]
     return {
         "what": name,
         "data": data,

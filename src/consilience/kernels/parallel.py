@@ -30,7 +30,7 @@ T = TypeVar("T")
 #: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
 #: some milliseconds.
 _ALONE = 0.003
-_WAITING = 0.5
+_WAITING = 0.5  # seconds in which a caller alone may seem to do nothing
 _seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 
@@ -90,26 +90,34 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
 def _share_out(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
     if min(workers, len(tasks)) <= 1:
         return [function(task) for task in tasks]
-    place = getattr(named, "__code__", None) or type(
-        named
-    )  # in the code: what calls from there have in common
+    # Calls from one place in the code have in common how long their tasks take.
+    place = getattr(named, "__code__", None) or type(named)
     expected = _seconds.get(place)
     found: list[T] = []
     if expected is not None and expected * len(tasks) <= _ALONE:
-        # What waits for other processes is not work; where this thread has waited for long, others work for its tasks.
-        begun, deadline = time.thread_time(), time.perf_counter() + _WAITING
-        for task in tasks:
-            found.append(function(task))
-            if (worked := time.thread_time() - begun) > _ALONE or time.perf_counter() > deadline:
-                break
-        _seconds[place] = worked / len(found)
+        found, expected = _alone(function, tasks, expected)
+        _seconds[place] = expected
         if len(found) == len(tasks):
             return found
-        expected = _ALONE  # it is more than was thought
     run = _Run(function, tasks[len(found) :])
     # Where nothing is known, one task may be most of the work: helpers look at the clock themselves.
     rest, _seconds[place] = run.results(workers, later=expected is None)
     return found + rest
+
+
+def _alone(function: Callable[..., T], tasks: list, expected: float) -> tuple[list[T], float]:
+    """(what the first tasks return, seconds that one took): all of them, unless that is too much work for one thread."""
+    found: list[T] = []
+    begun, worked = time.perf_counter(), time.thread_time()
+    for task in tasks:
+        found.append(function(task))
+        if (passed := time.perf_counter() - begun) > _ALONE:
+            # What waits for other processes is not work: the thread's own clock, which is dearer to ask, decides. Where it
+            # stands for long, others work for these tasks.
+            expected = (time.thread_time() - worked) / len(found)
+            if expected * len(found) > _ALONE or passed > _WAITING:
+                break
+    return found, expected
 
 
 def row_product(
