@@ -42,6 +42,7 @@ _BATCH = 4096  # rows held as Python text at a time: more of them only keep the 
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
 _MOST_BLANK = 1_000_000  # lines without a cell, after which this is no table
 _HEAD = 2000  # lines looked at to decide the layout
+_HEAD_CELLS = 10_000  # and of features, cells of line 1
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -572,7 +573,8 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
     if len(first) > 1 and body and heading in INDEX_HEADINGS and first[0] not in {row[0] for row in body}:
         return True, f"its first cell is {first[0]!r}" if first[0].strip() else "its first cell is empty"
     cells = first[1:] or first
-    text = [as_number(cell) is None for cell in cells]
+    # Of millions of features the first thousands show what line 1 is.
+    text = [as_number(cell) is None for cell in (cells if labels else cells[:_HEAD_CELLS])]
     # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5 is.
     if body and len(first) >= (6 if labels else 3) and first == [str(i) for i in range(len(first))]:
         return True, "it counts the columns"
