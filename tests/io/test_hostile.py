@@ -254,6 +254,13 @@ def test_blank_bodies_warn_of_nothing(read):
                 read(io.BytesIO(body))
 
 
+@pytest.mark.parametrize("read", [FEATURES, LABELS])
+def test_lines_of_empty_quotes_and_blanks(read):
+    for body in (b'\xef\xbb\xbf" "\r\n', b"\n" * 2001 + b"1,2\n3,4\n"):
+        with pytest.raises(FileError, match="is empty: its first 2000 lines hold no cells"):
+            read(io.BytesIO(body))
+
+
 def test_neither_interrupt_nor_lack_of_memory_is_called_damage(tmp_path, monkeypatch):
     path = tmp_path / "t.npz"
     np.savez(path, X=np.eye(3))
