@@ -72,6 +72,7 @@ class Features:
         if isinstance(X, Features):
             self._set(X.X, X.sample_names, X.feature_names, X.sample_weight)
             self._distinct, self._all_counted = X._distinct, X._all_counted
+            X.check_squares()
         else:
             self._set(*_read(X, least_rows))
         check_rows(self.shape, least_rows)
@@ -91,6 +92,7 @@ class Features:
     sample_weight: np.ndarray | None
     _distinct = 0  # rows known to differ
     _all_counted = False  # whether there are no others
+    _squares_checked = True  # False where a file was read, which may hold any finite number
 
     def _set(self, X: Any, sample_names: Any, feature_names: Any, sample_weight: Any = None) -> None:
         self.X, self.sample_names, self.feature_names = X, sample_names, feature_names
@@ -137,6 +139,13 @@ class Features:
         self._distinct = len(seen)
         return self._distinct
 
+    def check_squares(self) -> None:
+        """Raise unless the numbers can be squared and added up."""
+        if not self._squares_checked:
+            names = self.sample_names, self.feature_names
+            check_squares(self.X, *names, *check_finite(self.X, *names))
+            self._squares_checked = True
+
     def check_k(self, k: int, name: str = "k") -> None:
         """Raise unless ``k`` clusters can be had."""
         n = self.n_samples
@@ -154,6 +163,7 @@ def as_features(X: Any, sample_weight: Any = None) -> Features:
     """X itself if it has been checked, else a checked table of it; with these weights if there are any."""
     if isinstance(X, Features) and sample_weight is None:
         check_rows(X.shape, 2)
+        X.check_squares()
         return X
     return Features(X, sample_weight=sample_weight)
 
@@ -170,7 +180,8 @@ def _read(X: Any, least_rows: int) -> tuple[Any, list[Any] | None, list[str] | N
         else:
             values = _from_array(X)
     check_rows(values.shape, least_rows)
-    check_finite(values, sample_names, feature_names)
+    low, high = check_finite(values, sample_names, feature_names)
+    check_squares(values, sample_names, feature_names, low, high)
     return values, sample_names, feature_names
 
 
@@ -285,28 +296,15 @@ def check_finite(
     what: str = "X",
     first: int = 0,
     error: type[ConsilienceError] = InputError,
-) -> None:
-    """Raise unless every number has a distance from the others; ``first`` is the number of the first row."""
+) -> tuple[float, float]:
+    """The smallest and the largest number; raises unless all are finite. ``first`` is the number of the first row."""
     flat = values.data if sp.issparse(values) else values
     if flat.size == 0:
-        return
+        return 0.0, 0.0
     low, high = float(flat.min()), float(flat.max())
-    if low >= -LARGEST and high <= LARGEST:  # false for NaN too
-        if 0 < max(-low, high) < SMALLEST:
-            at = _at(*_places(values, flat != 0), rows, columns, first)
-            raise error(
-                f"{what} holds no number larger than {max(-low, high):.3g} (the first {at}): below {SMALLEST:g} squares "
-                "vanish. Scale them first (scikit-learn's StandardScaler)."
-            )
-        return
+    if np.isfinite(low) and np.isfinite(high):  # both are NaN if any number is
+        return low, high
     wrong = ~np.isfinite(flat)
-    if not wrong.any():
-        wrong = np.abs(flat) > LARGEST
-        at = _at(*_places(values, wrong), rows, columns, first)
-        raise error(
-            f"{what} holds {flat[wrong][0]:.3g} {at}: numbers beyond {LARGEST:g} cannot be "
-            "squared. Scale them first (scikit-learn's StandardScaler)."
-        )
     missing = int(np.isnan(flat).sum())
     infinite = int(wrong.sum()) - missing
     parts = [
@@ -321,6 +319,27 @@ def check_finite(
         f"{what} contains {' and '.join(parts)}{kinds} in {np.unique(i).size} of {n} rows and {np.unique(j).size} of {d} "
         f"columns, the first {_at(i, j, rows, columns, first)}. Fill them in (scikit-learn's SimpleImputer) "
         "or drop those rows or columns."
+    )
+
+
+def check_squares(
+    values: Any, rows: Sequence[Any] | None, columns: Sequence[str] | None, low: float, high: float
+) -> None:
+    """Raise unless numbers between ``low`` and ``high`` can be squared and multiplied."""
+    largest = max(-low, high)
+    if largest == 0 or SMALLEST <= largest <= LARGEST:
+        return
+    flat = values.data if sp.issparse(values) else values
+    if largest < SMALLEST:
+        at = _at(*_places(values, flat != 0), rows, columns)
+        raise InputError(
+            f"X holds no number larger than {largest:.3g} (the first {at}): below {SMALLEST:g} squares vanish. "
+            "Scale them first (scikit-learn's StandardScaler)."
+        )
+    wrong = np.abs(flat) > LARGEST
+    raise InputError(
+        f"X holds {flat[wrong][0]:.3g} {_at(*_places(values, wrong), rows, columns)}: numbers beyond {LARGEST:g} cannot be "
+        "squared. Scale them first (scikit-learn's StandardScaler)."
     )
 
 

@@ -207,8 +207,9 @@ def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np
         raise InputError(
             f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."
         )
-    kept = features if counted.all() else features.take(np.flatnonzero(counted))
-    return Features(kept, sample_weight=weights[counted]), counted
+    kept = Features(features) if counted.all() else features.take(np.flatnonzero(counted))
+    kept.sample_weight = weights[counted]
+    return kept, counted
 
 
 @one_blas_thread()

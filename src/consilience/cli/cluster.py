@@ -74,7 +74,6 @@ def command(
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
     """
     from .. import consensus, generate
-    from ..ensemble import Ensemble
     from ..io import read_features, write_ensemble
     from ..pipeline import ConsensusClustering
     from ..progress import progress_shown
@@ -97,9 +96,9 @@ def command(
     )
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        model.fit(table.values)
+        model.fit(table)
         if ensemble_output is not None:
-            write_ensemble(ensemble_output, Ensemble(model.ensemble_, sample_names=table.row_names))
+            write_ensemble(ensemble_output, model.ensemble_)
         fitted = model.consensus_
         facts = {
             "command": "cluster",
@@ -109,14 +108,14 @@ def command(
             "n_clusterings": model.ensemble_.n_clusterings,
         }
         write_result(
-            session, output, fitted, table.row_names, confidence=confidence, as_json=as_json, facts=facts
+            session, output, fitted, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
         )
         write_report(
             session,
             report_output,
             model,
-            table.values,
+            table.X,
             source=features,
-            names=table.row_names,
+            names=table.sample_names,
             seconds=time.perf_counter() - start,
         )

@@ -66,9 +66,7 @@ def command(
         params["k"] = k
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        ensemble = maker(table.values, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
-        if table.row_names is not None:
-            ensemble = type(ensemble)(ensemble, sample_names=table.row_names)
+        ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
     if output != "-":
         session.say(f"wrote {ensemble.n_clusterings} clusterings of {ensemble.n_samples} objects to {output}")

@@ -61,20 +61,23 @@ def command(
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
     from ..consensus import multitask
-    from ..io._columns import read_features_and_column
+    from ..io import read_features
 
     check_output(output, features, as_json=as_json)
     cls = multitask.method(method)
     values = method_params(cls, param)
     model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
-    table, task = read_features_and_column(
-        source(features), task_column, key=key, header=header, index=index, report=session.note
+    table = read_features(
+        source(features), column=task_column, key=key, header=header, index=index, report=session.note
     )
-    model.fit(table.values, task=task)
+    task = table.column
+    model.fit(table, task=task)
     facts = {
         "command": "multitask",
         "method": type(model).__name__,
         "parameters": model.get_params(),
         "tasks": {str(name): int((task == name).sum()) for name in model.tasks_},
     }
-    write_result(session, output, model, table.row_names, confidence=confidence, as_json=as_json, facts=facts)
+    write_result(
+        session, output, model, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
+    )

@@ -6,7 +6,8 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
-from ._read import Table, read_features, read_labels
+from ._read import read_features, read_labels
+from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError
+from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
 
 
@@ -58,10 +59,3 @@ def misfit(
     if count and not (int(used.min()) >= 0 and int(used.max()) < minor):
         return f"indices run from {used.min()} to {used.max()}, expected 0 to {minor - 1}"
     return None
-
-
-def as_floats(array: np.ndarray) -> np.ndarray:
-    """float32 for what it holds exactly (small integers, half precision), else float64."""
-    if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
-    return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)

@@ -20,11 +20,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .. import naming
 from .._intake import MISSING_WORDS as MISSING
 from ..errors import FileError
 from ..kernels.memory import ensure_fits
 from ..progress import progress
-from ..validation import listed
 from ._formats import betrayed_by, guarded
 
 #: Headings (lower case) under which row names are looked for in the first column.
@@ -114,6 +114,14 @@ class TextTable:
             self._check_memory(parts)
         self._done(any(map(len, parts)))
         return np.concatenate(parts), names if self.layout.has_index else None
+
+    def cells(self) -> tuple[list[Any], list[str] | None]:
+        """(columns of text, row names) of a table of anything."""
+        parts = [part for block, first_line in self._body() for part in self._columns(block, first_line)]
+        self._done(bool(parts))
+        columns = [[cell for part in parts for cell in part[j]] for j in range(self.layout.n_columns)]
+        row_names = columns.pop(0) if self.layout.has_index else None
+        return columns, row_names
 
     def categories(self) -> tuple[list[np.ndarray], list[np.ndarray], list[str] | None]:
         """(codes, category values, row names) of a table of labels, as Ensemble numbers them; missing is -1."""
@@ -711,12 +719,7 @@ def _count(number: int, noun: str) -> str:
 
 def check_unique(names: list[str] | None, what: str, file: str, remedy: str) -> None:
     """Refuse names that occur twice, and name them."""
-    if names is not None and len(set(names)) < len(names):
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        raise FileError(
-            f"{file}: {what} {listed(map(repr, repeated))} {'occurs' if len(repeated) == 1 else 'occur'} "
-            f"more than once; {remedy}."
-        )
+    naming.check_unique(names, what.removeprefix("the "), remedy, file=file)
 
 
 def check_encodable(texts: Iterable[str], file: str) -> None:
