@@ -14,7 +14,7 @@ from . import generate
 from .consensus import BaseConsensus, method
 from .ensemble import Ensemble
 from .errors import InputError
-from .generate._features import check_features
+from .generate.features import check_features
 from .validation import N_JOBS, Integer, RandomState, check_all, check_weights
 
 __all__ = ["ConsensusClustering"]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.generate._features import check_features
+from consilience.generate.features import check_features
 
 
 def bad(X, pattern):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ._base import BaseConsensus, Solution
+from ._base import BaseConsensus, Pacing, Solution
 from .bipartite import LWGP, SCCABG
 from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
 from .lowrank import NRSEC, RSEC
@@ -23,6 +23,7 @@ __all__ = [
     "BaseConsensus",
     "CoassociationKMeans",
     "EvidenceAccumulation",
+    "Pacing",
     "Solution",
     "method",
     "methods",

@@ -13,8 +13,8 @@ from ..errors import InputError, warn
 from ..kernels.parallel import blas_threads, map_tasks
 from ..progress import progress
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
-from ._features import check_features
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
+from .features import check_features
 
 
 def estimators(

@@ -14,7 +14,6 @@ from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from ..kernels.parallel import blas_threads, map_tasks
 from ..progress import progress
 from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
-from ._features import Features, check_features
 from ._members import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
@@ -25,6 +24,7 @@ from ._members import (
     member_seeds,
     stream,
 )
+from .features import Features, check_features
 
 _RULES = {
     "init": Choice("k-means++", "random"),

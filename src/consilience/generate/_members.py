@@ -11,7 +11,7 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..validation import Integer, RandomState, check, listed
-from ._features import Features
+from .features import Features
 
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3

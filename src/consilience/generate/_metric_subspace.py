@@ -45,9 +45,9 @@ from ..kernels.neighbours import (
 )
 from ..kernels.partition import compact
 from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
-from ._features import Features, check_features
 from ._kmeans import _each
 from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, draw_ks, member_seeds, stream
+from .features import Features, check_features
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5

@@ -27,8 +27,8 @@ from ..kernels.memory import available_memory, ensure_fits
 from ..kernels.parallel import blas_threads, map_tasks, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
-from ._features import check_features
 from ._members import assemble, choose_ks, member_seeds
+from .features import check_features
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)

@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
-from ...generate._features import Features, check_features
+from ...generate.features import Features, check_features
 from ...kernels.parallel import blas_threads
 from ...validation import N_JOBS, Integer, Real, Rule, check_all, listed
 from ...validation import RandomState as RandomStateRule
-from .._base import _seed
+from .._base import draw_seed
 
 COMMON_RULES: dict[str, Rule] = {
     "n_clusters": Integer(1),
@@ -130,7 +130,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         check_all(parameters, {name: rules[name] for name in parameters if name in rules})
         tasks = gather(X, task)
         _check_sizes(tasks, self.n_clusters)
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
+        rng = np.random.default_rng(draw_seed(parameters.get("random_state")))
         with blas_threads(parameters.get("n_jobs")):
             solution = self._learn(tasks, rng)
             self._store(tasks, solution)
