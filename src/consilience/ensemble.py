@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._intake import take_in
+from ._intake import MISSING_WORDS, take_in
 from .errors import InputError, OrientationWarning, warn
 from .kernels import coassociation as _pairs
 from .kernels.memory import ensure_fits, how_many_fit
@@ -23,7 +23,7 @@ from .kernels.signatures import canonical_colors, unique_rows
 from .naming import check_count, check_unique
 from .validation import check_range, check_weights, listed, unit_of
 
-__all__ = ["Compressed", "Ensemble"]
+__all__ = ["MISSING_WORDS", "Compressed", "Ensemble"]
 
 _BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
 

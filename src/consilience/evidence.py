@@ -126,7 +126,7 @@ class Evidence:
     @cached_property
     def object_stability(self) -> np.ndarray:
         """(n,) Eq. (5); NaN for an object that was never seen with another of its group, or has none."""
-        itself = np.minimum(self.weights, 1.0 / self.unit) * self._sights(None)
+        itself = np.minimum(self.weights, 1.0 / self.unit) * self._sights()
         together, seen = self._over_own(self.table), self._over_own(self._seen_by_owner)
         return _ratio(together - itself, seen - itself, seen)
 
@@ -139,11 +139,11 @@ class Evidence:
         sums = gather(self.ensemble.labels, self.ensemble.offsets, values[:, None])[:, 0]
         return sums if self.rows is None else sums[self.rows]
 
-    def _sights(self, clustering_weights: np.ndarray | None) -> np.ndarray:
+    def _sights(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
         """(n,) number, or weight, of the clusterings that saw each object."""
-        ensemble = self.ensemble
-        weights = np.ones(ensemble.n_clusterings) if clustering_weights is None else clustering_weights
-        return self._over_clusters(np.repeat(weights, ensemble.n_clusters))
+        weights = 1.0 if clustering_weights is None else clustering_weights
+        each = np.broadcast_to(weights, self.ensemble.n_clusterings)
+        return self._over_clusters(np.repeat(each, self.ensemble.n_clusters))
 
     # Groups ------------------------------------------------------------------------------------------------
 
@@ -156,12 +156,11 @@ class Evidence:
         """Eq. (6) with weights (m,) of the clusterings. O(n m + k c^2) time, O((k + c) c) memory."""
         T, N, c = self.table, self.seen, self.n_groups
         ensure_fits(16.0 * c * c, what=f"A table of {c} by {c} groups", remedy="use fewer groups")
-        if clustering_weights is None:
-            together, seen = T.T @ T, N.T @ N
-        else:
-            owner_weights = np.repeat(clustering_weights, self.ensemble.n_clusters)
-            together = T.T @ (owner_weights[:, None] * T)
-            seen = N.T @ (clustering_weights[:, None] * N)
+        together, seen = T.T, N.T
+        if clustering_weights is not None:
+            together = together * np.repeat(clustering_weights, self.ensemble.n_clusters)
+            seen = seen * clustering_weights
+        together, seen = together @ T, seen @ N
         itself = np.diag(self._itself(clustering_weights))
         means = _ratio(together - itself, seen - itself, seen)
         return (means + means.T) / 2  # a product with weights is symmetric up to rounding only
@@ -169,10 +168,10 @@ class Evidence:
     @cached_property
     def stability(self) -> np.ndarray:
         """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
-        itself, seen = self._itself(None), (self.seen**2).sum(axis=0)
+        itself, seen = self._itself(), (self.seen**2).sum(axis=0)
         return _ratio((self.table**2).sum(axis=0) - itself, seen - itself, seen)
 
-    def _itself(self, clustering_weights: np.ndarray | None) -> np.ndarray:
+    def _itself(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
         """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
         here = self.groups >= 0
         loops = self.weights * np.minimum(self.weights, 1.0 / self.unit) * self._sights(clustering_weights)

@@ -96,6 +96,19 @@ def test_pickles(cls, params):
     assert np.array_equal(again.confidence_, model.confidence_)
 
 
+def test_history_tells_the_pace_that_the_method_declares(cls, params):
+    labels, _ = planted()
+    model = build(cls, params).fit(labels)
+    if cls.pacing is None:
+        with pytest.raises(InputError, match="is not self-paced"):
+            cs.plot.PacingDisplay.from_estimator(model)
+        return
+    display = cs.plot.PacingDisplay.from_estimator(model)
+    assert display.share.shape == display.stage.shape == (len(model.history_),)
+    assert ((display.share >= 0) & (display.share <= 1)).all()
+    assert (np.diff(display.stage) >= 0).all()
+
+
 # Trust in the clusterings ----------------------------------------------------------------------------------
 
 

@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from consilience.generate._features import check_features
 from numba.core import config
 
 import consilience as cs
 from consilience.consensus.coassociation import spce
+from consilience.features import as_features
 from consilience.kernels import (
     _jit,
     boxqp,
@@ -291,7 +291,7 @@ def intake(rng):
 
 def features(rng):
     X = some_rows(rng)
-    check_features(X).distinct_rows(X.shape[0])
+    as_features(X).distinct_rows(X.shape[0])
     X = sp.csr_array(X)
     if X.nnz and rng.random() < 0.7:
         broken = X.indices if rng.random() < 0.5 else X.indptr

@@ -11,10 +11,10 @@ import pytest
 
 import consilience as cs
 from consilience.errors import InputError
+from consilience.fitted import Fitted, read_terms
 from consilience.plot._coassociation import cell_counts
 from consilience.plot._embedding import sample, scale_coassociation, seriate
-from consilience.plot._fitted import from_labels, read
-from consilience.plot._history import needs_log, read_terms
+from consilience.plot.style import needs_log
 
 
 def some_labels(rng, n=60, m=7, missing=0.2):
@@ -50,15 +50,26 @@ def brute_blocks(labels, bins, b):
 
 def test_blocks_are_mean_coassociation(ensemble, seed):
     bins = np.random.default_rng(seed).integers(0, 5, 60)
-    fitted = from_labels(ensemble, bins)
-    np.testing.assert_allclose(fitted.blocks(bins, 5), brute_blocks(ensemble.labels, bins, 5), atol=1e-12)
+    found = Fitted.from_ensemble(ensemble, np.zeros(60)).against(bins, 5).between
+    np.testing.assert_allclose(found, brute_blocks(ensemble.labels, bins, 5), atol=1e-12)
 
 
 def test_stability_is_that_of_the_metrics(ensemble, model):
-    fitted = read(model)
+    fitted = Fitted.from_estimator(model)
     expected = cs.metrics.cluster_stability(model.labels_, ensemble)
-    np.testing.assert_allclose(fitted.stability, expected, atol=1e-12)
-    np.testing.assert_allclose(np.diagonal(fitted.between), expected, atol=1e-12)
+    np.testing.assert_allclose(fitted.evidence.stability, expected, atol=1e-12)
+    np.testing.assert_allclose(np.diagonal(fitted.evidence.between), expected, atol=1e-12)
+
+
+def test_togetherness_is_the_mean_over_pairs_of_objects(seed):
+    labels = some_labels(np.random.default_rng(seed), missing=0)
+    model = cs.EvidenceAccumulation(n_clusters=4).fit(labels)
+    A = cs.Ensemble(labels).coassociation()
+    i, j = np.triu_indices(60, 1)
+    same = model.labels_[i] == model.labels_[j]
+    within, across = Fitted.from_estimator(model).togetherness
+    assert within == pytest.approx(A[i, j][same].mean())
+    assert across == pytest.approx(A[i, j][~same].mean())
 
 
 def test_weights_count_as_copies(seed):
@@ -66,16 +77,17 @@ def test_weights_count_as_copies(seed):
     labels = some_labels(rng, n=30, missing=0.1)
     copies = rng.integers(1, 4, 30)
     weighted = cs.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=copies)
-    repeated = from_labels(np.repeat(labels, copies, axis=0), np.repeat(weighted.labels_, copies))
-    np.testing.assert_allclose(read(weighted).between, repeated.between, atol=1e-9)
+    repeated = Fitted.from_ensemble(np.repeat(labels, copies, axis=0), np.repeat(weighted.labels_, copies))
+    found = Fitted.from_estimator(weighted).evidence.between
+    np.testing.assert_allclose(found, repeated.evidence.between, atol=1e-9)
 
 
 def test_support_is_the_confidence_of_methods_without_their_own(model):
-    np.testing.assert_allclose(read(model).support, model.confidence_, atol=1e-12)
-    rows = read(model).affinity(np.arange(model.signatures_.n_samples))
+    fitted = Fitted.from_estimator(model)
+    np.testing.assert_allclose(fitted.support, model.confidence_, atol=1e-12)
+    rows = fitted.evidence.memberships(np.arange(60))
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
-    own = rows[model.signatures_.inverse, model.labels_]
-    np.testing.assert_allclose(own, model.confidence_, atol=1e-12)
+    np.testing.assert_allclose(rows[np.arange(60), model.labels_], model.confidence_, atol=1e-12)
 
 
 # Co-association --------------------------------------------------------------------------------------------
@@ -161,6 +173,17 @@ def test_alluvial_loses_nobody(model):
     assert any("not seen" in names for names in display.node_names)
 
 
+def test_bands_are_the_flows_of_the_display(model):
+    """What the page draws is what the display draws; consensus clusters beyond the second are taken together."""
+    for i in range(7):
+        display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[i], max_clusters=3)
+        bands = cs.plot.AlluvialDisplay.bands(Fitted.from_estimator(model), i, 3, max_groups=2)
+        flows = dict(zip(display.node_names[0], display.flows[0]))
+        assert list(flows)[: len(bands.names)] == bands.names
+        for name, flow in zip(bands.names, bands.flows):
+            np.testing.assert_allclose(flow, [*flows[name][:2], flows[name][2:].sum()])
+
+
 def test_unknown_clustering_is_refused(model):
     with pytest.raises(InputError, match="no clustering 7: they are counted from 0 to 6"):
         cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[7])
@@ -225,15 +248,20 @@ def test_history_says_when_there_is_none(model):
         cs.plot.HistoryDisplay.from_estimator(model).plot(terms="loss")
 
 
-def test_pacing_from_pairs_and_from_edges(model):
-    # Half of the 60 x 60 pairs, then all of them: the pace term is -lambda times their number.
-    model.history_ = [{"lambda": 2.0, "pace": -2.0 * 1800}, {"lambda": 4.0, "pace": -4.0 * 3600}] * 1
+def test_pacing_from_pairs_and_from_edges(ensemble):
+    model = cs.SPCE(n_clusters=3, theta=0.1).fit(ensemble)
     display = cs.plot.PacingDisplay.from_estimator(model)
-    assert display.share.tolist() == [0.5, 1.0]
-    assert display.stage.tolist() == [1, 2]
+    # The pace term is -lambda times the sum of the pairs' weights, and there are 60 x 60 pairs.
+    pace = [entry["pace"] / -entry["lambda"] / 3600 for entry in model.history_]
+    np.testing.assert_allclose(display.share, pace)
+    stages = [entry["r"] for entry in model.history_]
+    np.testing.assert_array_equal(np.diff(display.stage), np.diff(stages) != 0)
+    assert (display.stage[0], display.stage[-1]) == (1, 5)
     assert display.what == "pairs of objects"
-    model.history_ = [{"mean_W": 0.25}, {"mean_W": 1.0}]
-    assert cs.plot.PacingDisplay.from_estimator(model).share.tolist() == [0.25, 1.0]
+    model = cs.SCCABG(n_clusters=3).fit(ensemble)
+    display = cs.plot.PacingDisplay.from_estimator(model)
+    np.testing.assert_allclose(display.share, [entry["mean_W"] for entry in model.history_])
+    assert display.what == "edges between objects and base clusters"
 
 
 # Embedding and comparison ----------------------------------------------------------------------------------

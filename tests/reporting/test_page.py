@@ -15,10 +15,12 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
+from consilience import evidence
 from consilience.errors import FileError, InputError, MissingExtraError
 from consilience.reporting import _content
 from consilience.reporting._embed import pack, printable, to_json
-from consilience.reporting._words import count, duration, listing, percent
+from consilience.reporting._words import count, duration, percent
+from consilience.validation import listed
 
 from .conftest import HOSTILE, groups
 
@@ -95,14 +97,15 @@ def test_sections_exist_only_where_there_is_something_to_say(small):
 
 def test_history_and_pacing_have_a_section():
     _, labels, _ = groups(60, 3, 6)
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(labels)
-    model.history_ = [{"objective": 9.0, "loss": 3.0, "constant": 1.0, "mean_W": 0.3}, {"objective": 4.0, "loss": 2.0, "constant": 1.0, "mean_W": 1.0}]  # fmt: skip
+    model = cs.SCCABG(n_clusters=3).fit(labels)
     page = Page(cs.report(model).html)
     assert "How the method got there" in page.headings
     assert "Self-pacing: easy evidence first" in page.visible
-    assert "30% at the least, 100% at the end" in page.visible
-    assert "loss" in page.visible
-    assert "constant" not in page.visible  # a curve that never moves is not drawn
+    shares = [100 * entry["mean_W"] for entry in model.history_]
+    assert f"{min(shares):.3g}% at the least, {shares[-1]:.3g}% at the end" in page.visible
+    assert "objective" in page.visible
+    assert {entry["unfinished_S"] for entry in model.history_} == {0}
+    assert "unfinished_S" not in page.visible  # a curve that never moves is not drawn
 
 
 @pytest.mark.parametrize("method", [cs.SPCE(3, theta=0.1), cs.LWEA(3), cs.SCCABG(3)])
@@ -115,6 +118,20 @@ def test_the_page_trusts_noise_least(method):
     assert "Trust is what the method learned" in html
     assert min(trust, key=trust.get) == "clustering 2"
     assert sum(trust.values()) == pytest.approx(1, abs=0.01)
+
+
+def test_every_number_is_computed_once(small, monkeypatch):
+    """One table for the consensus and one for the heat map; NMI and ARI; nothing again for each section."""
+    calls = []
+    for name in ("cross_table", "measure_tables", "gather_own"):
+        plain = getattr(evidence, name)
+        monkeypatch.setattr(
+            evidence,
+            name,
+            lambda *args, _name=name, _plain=plain, **kw: calls.append(_name) or _plain(*args, **kw),
+        )
+    cs.report(small[0])
+    assert sorted(calls) == ["cross_table"] * 2 + ["gather_own"] + ["measure_tables"] * 2
 
 
 def test_page_loads_and_runs_nothing_but_its_own_script(small):
@@ -189,7 +206,7 @@ def test_size_and_sampling_of_a_large_set():
     ensemble = cs.Ensemble(labels, sample_names=[f"patient-{i:06d}" for i in range(30_000)])
     # The page is about any labels: those of the groups will do, without waiting for a consensus of 30,000.
     fake = cs.EvidenceAccumulation(n_clusters=6).fit(labels[:50])
-    fake.labels_, fake.signatures_, fake._sample_names = (
+    fake.labels_, fake.signatures_, fake.sample_names_ = (
         labels[:, 0],
         ensemble.compress(),
         ensemble.sample_names,
@@ -322,9 +339,9 @@ def test_percent(share, text):
 def test_words():
     assert count(1, "object") == "1 object"
     assert count(1797, "object") == "1,797 objects"
-    assert listing(["a"]) == "a"
-    assert listing(list("abc")) == "a, b and c"
-    assert listing(list("abc"), 2) == "a, b and 1 more"
+    assert listed(["a"]) == "a"
+    assert listed(list("abc")) == "a, b and c"
+    assert listed(list("abc"), 2) == "a, b and 1 more"
     assert duration(3.14159) == "3.1 seconds"
     assert duration(600) == "10 minutes"
 

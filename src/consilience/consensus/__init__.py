@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..naming import command_name, look_up
-from ._base import BaseConsensus, Solution
+from ._base import BaseConsensus, Pacing, Solution
 from .bipartite import LWGP, SCCABG
 from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
 from .lowrank import NRSEC, RSEC
@@ -22,6 +22,7 @@ __all__ = [
     "BaseConsensus",
     "CoassociationKMeans",
     "EvidenceAccumulation",
+    "Pacing",
     "Solution",
     "method",
     "methods",

@@ -8,7 +8,7 @@ objects and returns a :class:`Solution`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -41,8 +41,7 @@ class Solution:
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
-    per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
-    per_signature_edge : the same, kept in the order of ``signatures_``, not expanded.
+    per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
     per_cluster_pair : (k, k) matrices between base clusters.
     extra : stored as they are.
     """
@@ -57,10 +56,23 @@ class Solution:
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
     per_pair: Mapping[str, Any] = field(default_factory=dict)
-    per_edge: Mapping[str, Any] = field(default_factory=dict)
     per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """How the history of a self-paced method tells the share of the evidence it had admitted.
+
+    what : what is admitted, in words.
+    share : from the history, one array per quantity, and the total weight of the objects: the share at each iteration.
+    stage : the quantity whose changes begin a new stage; None if every iteration is one.
+    """
+
+    what: str
+    share: Callable[[Mapping[str, np.ndarray], float], np.ndarray]
+    stage: str | None = None
 
 
 class BaseConsensus(ClusterMixin, BaseEstimator):
@@ -74,6 +86,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     constraints: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
+    #: What the history says about self-pacing; None if the method is not self-paced.
+    pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
     _any_unit: ClassVar[bool] = True
     #: What a user can do when memory runs out.
@@ -81,6 +95,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     labels_: np.ndarray
     confidence_: np.ndarray
+    sample_names_: list | None
     n_clusters: int
 
     # The closed part ---------------------------------------------------------------------------------------
@@ -177,9 +192,8 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
         )
         # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
-        for name in [
-            name for name in vars(self) if name.endswith("_") and name not in self.get_params(deep=False)
-        ]:
+        parameters = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
             delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
@@ -196,16 +210,13 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[columns] for name, value in solution.per_clustering.items()}
         learned |= {name: value[clusters] for name, value in solution.per_cluster.items()}
         learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
-        learned |= {
-            name: value[back][:, clusters][compressed.inverse] for name, value in solution.per_edge.items()
-        }
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
             learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
         for name, value in learned.items():
             setattr(self, f"{name}_", value)
-        self._sample_names = ensemble.sample_names
+        self.sample_names_ = ensemble.sample_names
         if not self.converged_:
             reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
             warn(
@@ -223,7 +234,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "labels_")
         pandas = need("pandas", "pandas", "to_frame()")
         return pandas.DataFrame(
-            {"label": self.labels_, "confidence": self.confidence_}, index=self._sample_names
+            {"label": self.labels_, "confidence": self.confidence_}, index=self.sample_names_
         )
 
     def __sklearn_tags__(self):

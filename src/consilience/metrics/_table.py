@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._intake import MISSING_WORDS, decode, native
+from .._intake import decode, native
+from ..ensemble import MISSING_WORDS
 from ..errors import InputError
 from ..kernels.contingency import Cells, count_pairs, factorise
 from ..kernels.memory import ensure_fits

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
-from ..metrics._external import _ari, _Information, _nmi, _pairs
-from ..metrics._table import table_of_dense
-from ._fitted import Fitted, from_labels, read
-from ._style import axes, colour, plain, shorten
+from ..fitted import Fitted
+from .style import axes, colour, plain, shorten
 
 
 class AgreementDisplay:
@@ -44,17 +42,20 @@ class AgreementDisplay:
     @classmethod
     def from_estimator(cls, model: Any) -> AgreementDisplay:
         """From a fitted consensus method or pipeline."""
-        return cls._of(read(model))
+        return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any) -> AgreementDisplay:
         """From base clusterings and any labels of the same objects."""
-        return cls._of(from_labels(ensemble, labels))
+        return cls.from_fitted(Fitted.from_ensemble(ensemble, labels))
 
     @classmethod
-    def _of(cls, fitted: Fitted) -> AgreementDisplay:
+    def from_fitted(cls, fitted: Fitted) -> AgreementDisplay:
+        """From the view of a fitted model that displays share."""
         signatures = fitted.signatures
-        return cls(fitted.table, *similarities(fitted), signatures.clustering_names, signatures.offsets)
+        return cls(
+            fitted.evidence.table, fitted.nmi, fitted.ari, signatures.clustering_names, signatures.offsets
+        )
 
     def plot(
         self, ax: Any = None, *, clustering: int | None = None, cmap: Any = "cividis"
@@ -79,6 +80,14 @@ class AgreementDisplay:
         ax.figure.colorbar(image, ax=ax, label="share of the base cluster", shrink=0.85)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class Bands(NamedTuple):
+    """A column of an alluvial picture: its nodes from top to bottom, the small clusters together as the last."""
+
+    names: list[str]
+    place: np.ndarray  # (k_i,) node of each base cluster
+    flows: np.ndarray  # (nodes, n_clusters) weight of node and consensus cluster together
 
 
 class AlluvialDisplay:
@@ -114,20 +123,21 @@ class AlluvialDisplay:
         cls, model: Any, *, clusterings: Any = None, max_clusters: int = 14
     ) -> AlluvialDisplay:
         """From a fitted method; by default the base clusterings furthest from it, in the middle, and closest to it."""
-        return cls._of(read(model), clusterings, max_clusters)
+        return cls.from_fitted(Fitted.from_estimator(model), clusterings, max_clusters)
 
     @classmethod
     def from_ensemble(
         cls, ensemble: Any, labels: Any, *, clusterings: Any = None, max_clusters: int = 14
     ) -> AlluvialDisplay:
         """From base clusterings and any labels of the same objects."""
-        return cls._of(from_labels(ensemble, labels), clusterings, max_clusters)
+        return cls.from_fitted(Fitted.from_ensemble(ensemble, labels), clusterings, max_clusters)
 
     @classmethod
-    def _of(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
+    def from_fitted(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
+        """From the view of a fitted model that displays share."""
         signatures = fitted.signatures
         if clusterings is None:
-            order = np.argsort(np.nan_to_num(similarities(fitted)[0]), kind="stable")
+            order = np.argsort(np.nan_to_num(fitted.nmi), kind="stable")
             picks = dict.fromkeys([int(order[0]), int(order[(len(order) - 1) // 2]), int(order[-1])])
             clusterings = list(picks)
         chosen = [int(i) for i in np.atleast_1d(clusterings)]
@@ -136,29 +146,46 @@ class AlluvialDisplay:
             raise InputError(
                 f"There is no clustering {outside[0]}: they are counted from 0 to {signatures.n_clusterings - 1}."
             )
-        columns, names = [], []
-        for i in chosen:
-            rows = fitted.table[signatures.offsets[i] : signatures.offsets[i + 1]]
-            kept = _largest(rows, max_clusters)
-            position = np.full(len(rows) + 1, len(kept))
-            position[kept] = np.arange(len(kept))
-            rest = len(rows) - len(kept)
-            own = [str(signatures.categories[i][j]) for j in kept] + ([f"{rest} smaller"] if rest else [])
-            seen = bool((signatures.labels[:, i] < 0).any())
-            position[-1] = len(own)  # missing labels have a place of their own, below all others
-            columns.append(position[signatures.labels[:, i]][fitted.inverse])
-            names.append(own + (["not seen"] if seen else []))
-        columns.append(fitted.labels)
-        names.append([str(j) for j in range(fitted.n_clusters)])
-        nodes = [np.bincount(c, fitted.weights, minlength=len(own)) for c, own in zip(columns, names)]
+        bands = [cls.bands(fitted, i, max_clusters) for i in chosen]
+        # Missing labels have a place of their own, below all others.
+        columns = [
+            np.append(band.place, len(band.names))[signatures.labels[:, i]][fitted.inverse]
+            for i, band in zip(chosen, bands)
+        ]
+        gaps = [bool((signatures.labels[:, i] < 0).any()) for i in chosen]
+        names = [band.names + ["not seen"] * gap for band, gap in zip(bands, gaps)]
         flows = [
             np.bincount(a * len(right) + b, fitted.weights, minlength=len(left) * len(right)).reshape(
                 len(left), -1
             )
             for a, b, left, right in zip(columns, columns[1:], names, names[1:])
         ]
+        unseen = columns[-1] == len(bands[-1].names)
+        below = np.bincount(fitted.labels[unseen], fitted.weights[unseen], minlength=fitted.n_clusters)
+        flows.append(np.vstack([bands[-1].flows, below]) if gaps[-1] else bands[-1].flows)
+        nodes = [flow.sum(axis=1) for flow in flows]
         stages = [signatures.clustering_names[i] for i in chosen]
-        return cls([*stages, "consensus"], nodes, names, flows)
+        names.append([str(j) for j in range(fitted.n_clusters)])
+        return cls([*stages, "consensus"], [*nodes, fitted.cluster_weights], names, flows)
+
+    @staticmethod
+    def bands(fitted: Fitted, clustering: int, max_clusters: int, max_groups: int | None = None) -> Bands:
+        """One base clustering as a column, and what flows from it into the consensus.
+
+        Beyond ``max_groups``, the smallest consensus clusters are taken together as the last.
+        """
+        signatures = fitted.signatures
+        rows = fitted.evidence.table[signatures.offsets[clustering] : signatures.offsets[clustering + 1]]
+        if max_groups is not None and max_groups < fitted.n_clusters:
+            rows = np.hstack([rows[:, :max_groups], rows[:, max_groups:].sum(axis=1, keepdims=True)])
+        kept = _largest(rows, max_clusters)
+        rest = len(rows) - len(kept)
+        names = [str(signatures.categories[clustering][j]) for j in kept]
+        place = np.full(len(rows), len(kept))
+        place[kept] = np.arange(len(kept))
+        flows = np.zeros((len(kept) + (rest > 0), rows.shape[1]))
+        np.add.at(flows, place, rows)
+        return Bands(names + [f"{rest} smaller"] * (rest > 0), place, flows)
 
     def plot(self, ax: Any = None) -> AlluvialDisplay:
         """Draw; bands into the last column have the colour of their consensus cluster."""
@@ -228,15 +255,16 @@ class WeightsDisplay:
     @classmethod
     def from_estimator(cls, model: Any) -> WeightsDisplay:
         """From a fitted method that weighs clusterings or their clusters."""
-        return cls._of(read(model))
+        return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
-    def _of(cls, fitted: Fitted) -> WeightsDisplay:
+    def from_fitted(cls, fitted: Fitted) -> WeightsDisplay:
+        """From the view of a fitted model that displays share."""
         if fitted.trust is None:
             raise InputError(
                 f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings alike."
             )
-        return cls(fitted.trust, similarities(fitted)[0], fitted.signatures.clustering_names)
+        return cls(fitted.trust, fitted.nmi, fitted.signatures.clustering_names)
 
     def plot(self, ax: Any = None) -> WeightsDisplay:
         """Draw bars, the most trusted first."""
@@ -253,20 +281,6 @@ class WeightsDisplay:
         plain(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def similarities(fitted: Fitted) -> tuple[np.ndarray, np.ndarray]:
-    """(NMI, ARI) of every base clustering with the consensus, over the objects it saw; NaN if there are none."""
-    signatures = fitted.signatures
-    whole = bool((signatures.weights == np.rint(signatures.weights)).all())
-    values = np.arange(fitted.n_clusters)
-    found = np.full((2, signatures.n_clusterings), np.nan)
-    for i in range(signatures.n_clusterings):
-        rows = fitted.table[signatures.offsets[i] : signatures.offsets[i + 1]]
-        table = table_of_dense(rows, np.arange(len(rows)), values, whole)
-        if table is not None:
-            found[:, i] = _nmi(table, _Information.of(table), "arithmetic"), _ari(table, _pairs(table))
-    return found[0], found[1]
 
 
 def by_barycentre(rows: np.ndarray) -> np.ndarray:

@@ -8,10 +8,9 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
+from ..fitted import Fitted
 from ..metrics import ari, scores
-from ._agreement import similarities
-from ._fitted import Fitted, from_labels, read
-from ._style import as_mapping, axes, shorten
+from .style import as_mapping, axes, shorten
 
 
 class ComparisonDisplay:
@@ -43,16 +42,21 @@ class ComparisonDisplay:
     @classmethod
     def from_estimators(cls, models: Any, *, truth: Any = None) -> ComparisonDisplay:
         """From a dict of fitted methods by name (or a list) and, if known, the true classes."""
-        return cls._of({name: read(model) for name, model in as_mapping(models).items()}, truth)
+        return cls.from_fitted(
+            {name: Fitted.from_estimator(model) for name, model in as_mapping(models).items()}, truth
+        )
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: dict[str, Any], *, truth: Any = None) -> ComparisonDisplay:
         """From base clusterings and results by name, such as those of other programs."""
         ensemble = ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
-        return cls._of({name: from_labels(ensemble, result) for name, result in labels.items()}, truth)
+        return cls.from_fitted(
+            {name: Fitted.from_ensemble(ensemble, result) for name, result in labels.items()}, truth
+        )
 
     @classmethod
-    def _of(cls, fitted: dict[str, Fitted], truth: Any = None) -> ComparisonDisplay:
+    def from_fitted(cls, fitted: dict[str, Fitted], truth: Any = None) -> ComparisonDisplay:
+        """From the view of a fitted model that displays share."""
         names = list(fitted)
         lengths = {name: result.n_samples for name, result in fitted.items()}
         if len(set(lengths.values())) > 1:
@@ -68,7 +72,7 @@ class ComparisonDisplay:
         for name, result in fitted.items():
             measured[name] = {
                 "clusters": float(result.n_clusters),
-                "base_nmi": float(np.nanmean(similarities(result)[0])),
+                "base_nmi": float(np.nanmean(result.nmi)),
                 "confidence": float(result.confidence.mean()),
             }
             if truth is not None:

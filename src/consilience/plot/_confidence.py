@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._fitted import Fitted, from_labels, read
-from ._style import axes, colour, plain
+from ..fitted import Fitted
+from .style import axes, colour, plain
 
 
 class ConfidenceDisplay:
@@ -38,17 +38,18 @@ class ConfidenceDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, bins: int = 20) -> ConfidenceDisplay:
         """From a fitted consensus method or pipeline."""
-        return cls._of(read(model), bins)
+        return cls.from_fitted(Fitted.from_estimator(model), bins)
 
     @classmethod
     def from_ensemble(
         cls, ensemble: Any, labels: Any, *, confidence: Any = None, bins: int = 20
     ) -> ConfidenceDisplay:
         """From base clusterings and any labels of the same objects."""
-        return cls._of(from_labels(ensemble, labels, confidence), bins)
+        return cls.from_fitted(Fitted.from_ensemble(ensemble, labels, confidence), bins)
 
     @classmethod
-    def _of(cls, fitted: Fitted, bins: int = 20) -> ConfidenceDisplay:
+    def from_fitted(cls, fitted: Fitted, bins: int = 20) -> ConfidenceDisplay:
+        """From the view of a fitted model that displays share."""
         sure = np.clip(fitted.confidence, 0.0, 1.0)
         which = np.minimum((sure * bins).astype(np.int64), bins - 1)
         counts = np.bincount(fitted.labels * bins + which, minlength=fitted.n_clusters * bins).reshape(

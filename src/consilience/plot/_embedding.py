@@ -10,10 +10,10 @@ from sklearn.decomposition import PCA
 
 from ..errors import InputError
 from ..features import as_features
+from ..fitted import Fitted
 from ..kernels.eigen import eigenpairs
 from ..validation import Integer, check
-from ._fitted import Fitted, from_labels, read
-from ._style import axes, colour, plain
+from .style import axes, colour, plain
 
 _FIT_ROWS = 20_000  # enough to know two directions well
 _DENSE_CLUSTERS = 2_000
@@ -67,19 +67,22 @@ class EmbeddingDisplay:
         cls, model: Any, X: Any = None, *, max_points: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
         """From a fitted consensus method or pipeline and, if there are any, the features."""
-        return cls._of(read(model), X, max_points, random_state)
+        return cls.from_fitted(Fitted.from_estimator(model), X, max_points, random_state)
 
     @classmethod
     def from_ensemble(
         cls, ensemble: Any, labels: Any, X: Any = None, *, confidence: Any = None, max_points: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:  # fmt: skip
         """From base clusterings and any labels of the same objects."""
-        return cls._of(from_labels(ensemble, labels, confidence), X, max_points, random_state)
+        return cls.from_fitted(
+            Fitted.from_ensemble(ensemble, labels, confidence), X, max_points, random_state
+        )
 
     @classmethod
-    def _of(
+    def from_fitted(
         cls, fitted: Fitted, X: Any = None, max_points: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
+        """From the view of a fitted model that displays share."""
         check("max_points", max_points, Integer(1))
         rng = np.random.default_rng(random_state)
         index = sample(fitted.labels, fitted.sizes, max_points, rng)
@@ -217,9 +220,9 @@ def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:
     """Points between the places of the clusters, by affinity; the surest of a cluster in the middle of its spot."""
     c = fitted.n_clusters
     angle = np.empty(c)
-    angle[seriate(fitted.between)] = 2 * np.pi * np.arange(c) / c
+    angle[seriate(fitted.evidence.between)] = 2 * np.pi * np.arange(c) / c
     places = np.column_stack([np.cos(angle), np.sin(angle)])
-    points = fitted.affinity(fitted.inverse[index]) @ places
+    points = fitted.evidence.memberships(index) @ places
     labels, sizes = fitted.labels[index], np.bincount(fitted.labels[index], minlength=c)
     order = np.lexsort((-fitted.confidence[index], labels))
     rank = np.empty(len(index))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._fitted import Fitted, read
-from ._style import axes, plain
+from ..fitted import Fitted
+from .style import axes, needs_log, plain
 
 
 class HistoryDisplay:
@@ -22,12 +22,11 @@ class HistoryDisplay:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> model.history_ = [{"objective": 3.0}, {"objective": 2.5}]  # evidence accumulation itself has none
-    >>> cs.plot.HistoryDisplay.from_estimator(model).terms
-    {'objective': array([3. , 2.5])}
+    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.HistoryDisplay.from_estimator(model)
+    >>> len(display.terms["objective"]) == model.n_iter_
+    True
     """
 
     def __init__(self, terms: dict[str, np.ndarray], name: str = ""):
@@ -37,15 +36,15 @@ class HistoryDisplay:
     @classmethod
     def from_estimator(cls, model: Any) -> HistoryDisplay:
         """From a fitted method that keeps a history."""
-        return cls._of(read(model))
+        return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
-    def _of(cls, fitted: Fitted) -> HistoryDisplay:
+    def from_fitted(cls, fitted: Fitted) -> HistoryDisplay:
+        """From the view of a fitted model that displays share."""
         name = type(fitted.method).__name__
-        terms = read_terms(getattr(fitted.method, "history_", []))
-        if not terms:
+        if not fitted.terms:
             raise InputError(f"{name} keeps no history: it does not iterate on an objective.")
-        return cls(terms, name)
+        return cls(fitted.terms, name)
 
     def plot(self, ax: Any = None, *, terms: Any = None) -> HistoryDisplay:
         """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the objective)."""
@@ -104,15 +103,15 @@ class PacingDisplay:
     stage : array (n_iter,)
         Number of the stage of each iteration, from 1; the share changes from stage to stage.
     what : str
-        What is admitted: "pairs of objects" or "edges between objects and base clusters".
+        What is admitted, such as "pairs of objects".
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> model.history_ = [{"mean_W": 0.5}, {"mean_W": 1.0}]  # evidence accumulation itself is not self-paced
-    >>> cs.plot.PacingDisplay.from_estimator(model).share.tolist()
-    [0.5, 1.0]
+    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> display = cs.plot.PacingDisplay.from_estimator(model)
+    >>> display.what, float(display.share[-1])
+    ('edges between objects and base clusters', 1.0)
     """
 
     def __init__(self, share, stage, what: str, name: str = ""):
@@ -124,24 +123,20 @@ class PacingDisplay:
     @classmethod
     def from_estimator(cls, model: Any) -> PacingDisplay:
         """From a fitted self-paced method."""
-        return cls._of(read(model))
+        return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
-    def _of(cls, fitted: Fitted) -> PacingDisplay:
+    def from_fitted(cls, fitted: Fitted) -> PacingDisplay:
+        """From the view of a fitted model that displays share."""
         name = type(fitted.method).__name__
-        history = [entry for entry in getattr(fitted.method, "history_", []) if isinstance(entry, dict)]
-        terms = read_terms(history)
-        if "mean_W" in terms:
-            share, what = terms["mean_W"], "edges between objects and base clusters"
-            stage = np.arange(1, len(share) + 1)
-        elif {"pace", "lambda"} <= set(terms) and (terms["lambda"] > 0).all():
-            # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
-            share = -terms["pace"] / terms["lambda"] / fitted.signatures.weights.sum() ** 2
-            what = "pairs of objects"
-            stage = 1 + np.concatenate([[0], np.cumsum(np.diff(terms["lambda"]) != 0)])
-        else:
+        if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
-        return cls(np.clip(share, 0.0, 1.0), stage, what, name)
+        pacing, terms = fitted.method.pacing, fitted.terms
+        share = pacing.share(terms, fitted.signatures.weights.sum())
+        stage = np.arange(1, len(share) + 1)
+        if pacing.stage is not None:
+            stage = 1 + np.concatenate([[0], np.cumsum(np.diff(terms[pacing.stage]) != 0)])
+        return cls(np.clip(share, 0.0, 1.0), stage, pacing.what, name)
 
     def plot(self, ax: Any = None) -> PacingDisplay:
         """Draw the share as steps, a line where a stage begins."""
@@ -164,29 +159,5 @@ class PacingDisplay:
         return self
 
 
-def read_terms(history: Any) -> dict[str, np.ndarray]:
-    """A list of numbers, or of dicts of numbers, as one array per quantity; what is not a number is left out."""
-    entries = [entry if isinstance(entry, dict) else {"objective": entry} for entry in history]
-    names = list(dict.fromkeys(name for entry in entries for name in entry))
-    terms = {}
-    for name in names:
-        numbers = [_number(entry.get(name)) for entry in entries]
-        if not all(math.isnan(v) for v in numbers):
-            terms[str(name)] = np.array(numbers)
-    return terms
-
-
-def _number(value: Any) -> float:
-    """NaN for what is not one number."""
-    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else math.nan
-
-
 def main_term(terms: dict[str, np.ndarray]) -> str:
     return "objective" if "objective" in terms else next(iter(terms))
-
-
-def needs_log(*curves: np.ndarray) -> bool:
-    """Positive values over more than three orders of magnitude."""
-    values = np.concatenate(curves)
-    values = values[np.isfinite(values)]
-    return bool(values.size) and values.min() > 0 and values.max() > 1e3 * values.min()

@@ -7,44 +7,43 @@ from typing import Any
 import numpy as np
 
 from ..ensemble import Ensemble
+from ..fitted import MOST_BETWEEN, Fitted
 from ..metrics import compare
 from ..plot import (
     AgreementDisplay,
+    AlluvialDisplay,
     CoassociationDisplay,
     ComparisonDisplay,
-    ConfidenceDisplay,
     EmbeddingDisplay,
 )
-from ..plot._agreement import by_barycentre
-from ..plot._fitted import Fitted
+from ..validation import listed
 from ._embed import pack, printable, spread, thousandths
-from ._words import count, listing, number, percent
+from ._words import count, number, percent
 
 #: An object is doubtful if less than this share of its ties goes to its own cluster. (What methods call confidence
 #: is on scales of their own.)
 DOUBTFUL = 0.5
 _TABLE_CLUSTERS = 300  # rows of the table of clusters
-_BETWEEN_CLUSTERS = 1000  # above, relations of all pairs of clusters are left out
 _HEAT_CELLS = 180
 _POINTS = 4000
 _DOUBTFUL_ROWS = 200
 _BASE_ROWS = 400
 _PAYLOAD = 4_000_000  # characters that labels, confidence and names of all objects may take
 _FLOWS = 40_000  # bands of the alluvial picture, over all base clusterings
-_NODES = 24
+_NODES = 24  # of a base clustering there
+_GROUPS = 40  # consensus clusters there
 
 
-def clusters(fitted: Fitted, confidence: ConfidenceDisplay) -> dict[str, Any]:
+def clusters(fitted: Fitted) -> dict[str, Any]:
     """The table of clusters and the sentences above it."""
     c, sizes = fitted.n_clusters, fitted.sizes
-    stability = fitted.stability
+    stability = fitted.evidence.stability
     mean = np.bincount(fitted.labels, fitted.confidence, minlength=c) / sizes
     doubtful = np.bincount(fitted.labels, fitted.support < DOUBTFUL, minlength=c).astype(int)
     closest: list[int | None] = [None] * c
     nearness = np.zeros(c)
-    if 1 < c <= _BETWEEN_CLUSTERS:
-        between = fitted.between
-        others = np.nan_to_num(np.where(np.eye(c, dtype=bool), -1.0, between), nan=-1.0)
+    if 1 < c <= MOST_BETWEEN:
+        others = np.nan_to_num(np.where(np.eye(c, dtype=bool), -1.0, fitted.evidence.between), nan=-1.0)
         nearness = others.max(axis=1)
         closest = [int(j) if near > 0 else None for j, near in zip(others.argmax(axis=1), nearness)]
     rows = [
@@ -69,7 +68,7 @@ def clusters(fitted: Fitted, confidence: ConfidenceDisplay) -> dict[str, Any]:
     return {
         "clusters": rows,
         "hidden_clusters": hidden,
-        "show_closest": 1 < c <= _BETWEEN_CLUSTERS,
+        "show_closest": 1 < c <= MOST_BETWEEN,
         "answer": _stability_sentences(fitted, stability),
     }
 
@@ -100,25 +99,9 @@ def _stability_sentences(fitted: Fitted, stability: np.ndarray) -> list[str]:
     return sentences
 
 
-def togetherness(fitted: Fitted) -> tuple[float, float]:
-    """Mean co-association inside clusters and across them (NaN where there is no such pair)."""
-    n = fitted.sizes.astype(float)
-    inside = n * (n - 1) / 2
-    known = ~np.isnan(fitted.stability) & (inside > 0)
-    within = float(np.average(fitted.stability[known], weights=inside[known])) if known.any() else np.nan
-    across = np.nan
-    if 1 < fitted.n_clusters <= _BETWEEN_CLUSTERS:
-        i, j = np.triu_indices(fitted.n_clusters, 1)
-        values, pairs = fitted.between[i, j], n[i] * n[j]
-        known = ~np.isnan(values)
-        if known.any():
-            across = float(np.average(values[known], weights=pairs[known]))
-    return within, across
-
-
 def lead(fitted: Fitted) -> list[str]:
     n, c, m = fitted.n_samples, fitted.n_clusters, fitted.signatures.n_clusterings
-    within, across = togetherness(fitted)
+    within, across = fitted.togetherness
     first = f"{count(n, 'object')} in {count(c, 'cluster')}, agreed on by {count(m, 'base clustering')}."
     second = ""
     if not np.isnan(within):
@@ -127,7 +110,7 @@ def lead(fitted: Fitted) -> list[str]:
     return [sentence for sentence in (first, second) if sentence]
 
 
-def doubts(fitted: Fitted, confidence: ConfidenceDisplay) -> dict[str, Any]:
+def doubts(fitted: Fitted) -> dict[str, Any]:
     """Sentences and the list of the least certain objects."""
     n = fitted.n_samples
     below = int((fitted.support < DOUBTFUL).sum())
@@ -180,7 +163,7 @@ def runners_up(fitted: Fitted, objects: np.ndarray) -> tuple[np.ndarray, np.ndar
     """(the other cluster each object is tied to most, or -1; the share of its ties)."""
     if fitted.n_clusters == 1 or fitted.n_clusters * len(objects) > 20_000_000:
         return np.full(len(objects), -1), np.zeros(len(objects))
-    affinity = fitted.affinity(fitted.inverse[objects])
+    affinity = fitted.evidence.memberships(objects)
     affinity[np.arange(len(objects)), fitted.labels[objects]] = -1.0
     second = affinity.argmax(axis=1)
     tie = affinity[np.arange(len(objects)), second]
@@ -188,7 +171,7 @@ def runners_up(fitted: Fitted, objects: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def heat(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]]:
-    display = CoassociationDisplay._of(fitted, _HEAT_CELLS)
+    display = CoassociationDisplay.from_fitted(fitted, _HEAT_CELLS)
     b = len(display.values)
     coded = np.where(np.isnan(display.values), 255, np.round(254 * np.nan_to_num(display.values)))
     grouped = display.cell_size.max() > 1
@@ -197,7 +180,7 @@ def heat(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]]:
     if grouped:
         size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {number(sizes.max())}"
         text += f" Each cell averages over blocks of {size} neighbouring objects."
-    within, across = togetherness(fitted)
+    within, across = fitted.togetherness
     aria = (
         f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside clusters, {percent(across)} "
         "across. Use the arrow keys to read cells."
@@ -213,7 +196,7 @@ def heat(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def scatter(fitted: Fitted, X: Any) -> tuple[dict[str, str], dict[str, Any]]:
-    display = EmbeddingDisplay._of(fitted, X, _POINTS)
+    display = EmbeddingDisplay.from_fitted(fitted, X, _POINTS)
     p, n = len(display.points), fitted.n_samples
     if display.what == "circle":
         text = (
@@ -253,9 +236,8 @@ def scatter(fitted: Fitted, X: Any) -> tuple[dict[str, str], dict[str, Any]]:
 
 def alluvial(fitted: Fitted, agreement: AgreementDisplay) -> tuple[list[str], str, dict[str, Any]]:
     """(names to choose from, a note, data): base clusterings by agreement, as many as the page has room for."""
-    c = fitted.n_clusters
-    totals = np.bincount(fitted.labels, fitted.weights, minlength=c)
-    shown = min(c, 40)
+    c, totals = fitted.n_clusters, fitted.cluster_weights
+    shown = min(c, _GROUPS)
     consensus = [{"name": f"cluster {j}", "size": float(totals[j]), "cluster": j} for j in range(shown)]
     if shown < c:
         consensus.append(
@@ -266,35 +248,22 @@ def alluvial(fitted: Fitted, agreement: AgreementDisplay) -> tuple[list[str], st
     flows_left = _FLOWS
     order = np.argsort(-np.nan_to_num(agreement.nmi), kind="stable")
     for i in order:
-        rows = agreement.table[agreement.offsets[i] : agreement.offsets[i + 1]]
-        if shown < c:
-            rows = np.hstack([rows[:, :shown], rows[:, shown:].sum(axis=1, keepdims=True)])
-        arranged = by_barycentre(rows)
-        big = arranged
-        if len(rows) > _NODES:
-            largest = np.zeros(len(rows), bool)
-            largest[np.argsort(-rows.sum(axis=1), kind="stable")[: _NODES - 1]] = True
-            big = arranged[largest[arranged]]
-        parts = rows[big]
-        labels = [printable(value, 60) for value in fitted.signatures.categories[i][big]]
-        if len(big) < len(rows):
-            rest = np.setdiff1d(np.arange(len(rows)), big)
-            parts = np.vstack([parts, rows[rest].sum(axis=0)])
-            labels.append(f"{len(rest)} smaller")
-        a, b = np.nonzero(parts)
+        bands = AlluvialDisplay.bands(fitted, i, _NODES, _GROUPS)
+        a, b = np.nonzero(bands.flows)
         if len(a) > flows_left and items:
             break
         flows_left -= len(a)
         name = printable(agreement.clustering_names[i], 60)
-        names.append(f"{name} ({len(rows)} clusters)")
+        names.append(f"{name} ({len(bands.place)} clusters)")
         items.append(
             {
                 "name": name,
                 "nmi": float(np.nan_to_num(agreement.nmi[i])),
                 "nodes": [
-                    {"name": label, "size": round(float(part.sum()), 3)} for label, part in zip(labels, parts)
+                    {"name": printable(node, 60), "size": round(float(flow.sum()), 3)}
+                    for node, flow in zip(bands.names, bands.flows)
                 ],
-                "flows": [[int(p), int(q), round(float(parts[p, q]), 3)] for p, q in zip(a, b)],
+                "flows": [[int(p), int(q), round(float(bands.flows[p, q]), 3)] for p, q in zip(a, b)],
             }
         )
     note = (
@@ -310,14 +279,12 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     signatures = fitted.signatures
     k, m = signatures.n_clusters, signatures.n_clusterings
     trust = fitted.trust
-    counts = np.bincount(fitted.inverse, minlength=signatures.n_samples).astype(float)
-    seen = (signatures.labels >= 0).T @ counts / fitted.n_samples
     order = np.argsort(-np.nan_to_num(agreement.nmi), kind="stable")[:_BASE_ROWS]
     rows = [
         {
             "name": printable(agreement.clustering_names[i]),
             "k": int(k[i]),
-            "seen": percent(seen[i]),
+            "seen": percent(fitted.seen[i]),
             "nmi": None if np.isnan(agreement.nmi[i]) else float(agreement.nmi[i]),
             "nmi_text": f"{agreement.nmi[i]:.2f}",
             "trust": None if trust is None else float(trust[i] / trust.max()),
@@ -395,9 +362,8 @@ def comparison(main: str, display: ComparisonDisplay) -> dict[str, Any]:
 
 def against_truth(fitted: Fitted, truth: Any) -> dict[str, Any]:
     """Scores of the average and the best base clustering, and of the consensus."""
-    signatures = fitted.signatures
-    labels = signatures.labels[fitted.inverse]
-    ensemble = Ensemble._from_codes(labels, signatures.categories)
+    everyone = fitted.signatures.take(fitted.inverse)
+    ensemble = Ensemble(everyone, sample_weight=np.ones(fitted.n_samples))
     found = compare(fitted.labels, ensemble, truth, missing="ignore")
     titles = {"acc": "Accuracy", "nmi_arithmetic": "NMI", "ari": "ARI"}
     rows = [
@@ -439,7 +405,7 @@ def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
 def cautions(fitted: Fitted) -> list[str]:
     """What a careful colleague would point out."""
     method, signatures = fitted.method, fitted.signatures
-    m, n, k = signatures.n_clusterings, fitted.n_samples, signatures.n_clusters
+    m, k = signatures.n_clusterings, signatures.n_clusters
     out = []
     if method is not None and not getattr(method, "converged_", True):
         steps = count(method.n_iter_, "iteration")
@@ -455,16 +421,14 @@ def cautions(fitted: Fitted) -> list[str]:
             f"Only {count(m, 'base clustering')}: agreement between so few says little. Ten or more are usual."
         )
     if signatures.has_missing:
-        counts = np.bincount(fitted.inverse, minlength=signatures.n_samples).astype(float)
-        share = 1 - float(((signatures.labels >= 0).sum(axis=1) @ counts) / (n * m))
         out.append(
-            f"{percent(share)} of the labels are missing; each pair of objects is judged by the clusterings that saw both."
+            f"{percent(1 - float(fitted.seen.mean()))} of the labels are missing; each pair of objects is judged by the clusterings that saw both."
         )
     if (fitted.weights != 1).any():
         out.append("Objects have weights: sizes here count objects, stability and agreement count weights.")
     single = np.flatnonzero(k == 1)
     if single.size:
-        names = listing([f"“{printable(signatures.clustering_names[i], 40)}”" for i in single], 4)
+        names = listed([f"“{printable(signatures.clustering_names[i], 40)}”" for i in single], 4)
         out.append(
             f"{count(single.size, 'base clustering')} put all objects into one cluster ({names}), which says nothing."
         )
@@ -473,7 +437,7 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"{count(alone, 'cluster')} {'holds' if alone == 1 else 'hold'} a single object: an outlier, or a larger number of clusters than the data have."
         )
-    within, across = togetherness(fitted)
+    within, across = fitted.togetherness
     if not np.isnan(across) and within < across + 0.05:
         out.append(
             "Objects of the same cluster are hardly more often together than objects of different clusters: the base "

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .. import __version__
-from ..plot._fitted import Fitted
+from ..fitted import Fitted
+from ..validation import listed
 from ._embed import printable
-from ._words import count, duration, listing, number
+from ._words import count, duration, number
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -93,7 +94,7 @@ def generator(fitted: Fitted) -> str:
             if kind != "unknown"
         ]
         if known:
-            text = (text + ": " if text else "") + printable(listing(known))
+            text = (text + ": " if text else "") + printable(listed(known, 8))
     return text
 
 

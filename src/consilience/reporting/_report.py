@@ -15,11 +15,10 @@ import numpy as np
 
 from .. import __version__
 from ..errors import InputError, need
+from ..fitted import Fitted
 from ..io import atomic_write, check_writable
 from ..plot import AgreementDisplay, ComparisonDisplay, ConfidenceDisplay, HistoryDisplay, PacingDisplay
-from ..plot._fitted import read
-from ..plot._history import needs_log
-from ..plot._style import CLUSTER_COLOURS, as_mapping, colour
+from ..plot.style import CLUSTER_COLOURS, as_mapping, colour, needs_log
 from . import _content, _provenance, _svg
 from ._embed import printable, to_json
 from ._words import count, number, percent
@@ -124,7 +123,7 @@ def report(
     jinja2 = need("jinja2", "report", "A report")
     if path is not None:
         check_writable(path, formats=False)
-    fitted = {name: read(each) for name, each in as_mapping(model).items()}
+    fitted = {name: Fitted.from_estimator(each) for name, each in as_mapping(model).items()}
     name, main = next(iter(fitted.items()))
     if sample_names is not None:
         if len(sample_names) != main.n_samples:
@@ -150,17 +149,16 @@ def report(
 
 def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[str, Any]:
     """Everything the template shows."""
-    confidence = ConfidenceDisplay._of(main)
-    agreement = AgreementDisplay._of(main)
+    agreement = AgreementDisplay.from_fitted(main)
     values: dict[str, Any] = {
         "n_clusters": main.n_clusters,
         "lead": _content.lead(main),
         "tiles": _tiles(main),
         "warnings": _content.cautions(main),
-        "ridges": _svg.ridges(confidence) if main.n_clusters <= _RIDGES else None,
+        "ridges": _svg.ridges(ConfidenceDisplay.from_fitted(main)) if main.n_clusters <= _RIDGES else None,
         "base": _content.base(main, agreement),
-        **_content.clusters(main, confidence),
-        **_content.doubts(main, confidence),
+        **_content.clusters(main),
+        **_content.doubts(main),
     }
     data: dict[str, Any] = {"colours": list(CLUSTER_COLOURS), "doubtful": values.pop("doubtful_data")}
     values["heat"], data["heat"] = _content.heat(main)
@@ -171,7 +169,7 @@ def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[
     values |= _history(main)
     values["comparison"] = values["truth"] = None
     if len(fitted) > 1:
-        values["comparison"] = _content.comparison(name, ComparisonDisplay._of(fitted, truth))
+        values["comparison"] = _content.comparison(name, ComparisonDisplay.from_fitted(fitted, truth))
     if truth is not None:
         values["truth"] = _content.against_truth(main, truth)
     shape = None if X is None else tuple(np.shape(X)) if not hasattr(X, "shape") else tuple(X.shape)
@@ -194,7 +192,7 @@ def _title(fitted, source: Any) -> str:
 
 
 def _tiles(fitted) -> list[tuple[str, str]]:
-    within, _ = _content.togetherness(fitted)
+    within, _ = fitted.togetherness
     doubtful = int((fitted.support < _content.DOUBTFUL).sum())
     return [
         ("Objects", number(fitted.n_samples)),
@@ -209,10 +207,9 @@ def _tiles(fitted) -> list[tuple[str, str]]:
 def _history(fitted) -> dict[str, Any]:
     """Curves of what the method recorded; nothing where it records nothing."""
     found: dict[str, Any] = {"history": [], "pacing": None, "pacing_text": "", "history_text": []}
-    try:
-        terms = HistoryDisplay._of(fitted).terms
-    except InputError:
+    if not fitted.terms:
         return found
+    terms = HistoryDisplay.from_fitted(fitted).terms
     steps = len(next(iter(terms.values())))
     method = fitted.method
     ended = "and then met its stopping rule" if method.converged_ else "and was stopped before it had settled"
@@ -228,10 +225,9 @@ def _history(fitted) -> dict[str, Any]:
             for name, curve in sorted(terms.items(), key=lambda term: term[0] != "objective")
             if name != "step" and np.nanmax(curve) > np.nanmin(curve)
         ]
-    try:
-        pace = PacingDisplay._of(fitted)
-    except InputError:
+    if not fitted.is_paced:
         return found
+    pace = PacingDisplay.from_fitted(fitted)
     if len(pace.share) > 1:
         found["pacing"] = _svg.pacing(pace)
         low, high = float(np.nanmin(pace.share)), float(pace.share[-1])

@@ -8,8 +8,7 @@ from html import escape
 import numpy as np
 
 from ..plot import ConfidenceDisplay, PacingDisplay
-from ..plot._history import needs_log
-from ..plot._style import colour
+from ..plot.style import colour, needs_log
 
 
 def ridges(display: ConfidenceDisplay) -> str:

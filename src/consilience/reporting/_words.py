@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 
 def number(value: float) -> str:
@@ -24,14 +23,6 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "over 99%"
     return f"{100 * share:.0f}%"
-
-
-def listing(items: Sequence[object], most: int = 8) -> str:
-    """a, b and c."""
-    shown = [str(item) for item in items[:most]]
-    if len(items) > most:
-        return ", ".join(shown) + f" and {number(len(items) - most)} more"
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
 
 
 def duration(seconds: float) -> str:

@@ -47,7 +47,7 @@ from ...kernels.overlaps import gather
 from ...kernels.parallel import map_tasks, one_blas_thread
 from ...kernels.partition import compact, exactly
 from ...validation import Choice, Flag, Integer, Nothing, Real
-from .._base import BaseConsensus, Solution
+from .._base import BaseConsensus, Pacing, Solution
 
 SMALL = 1e-4  # edges below are no edges
 
@@ -575,7 +575,7 @@ class SCCABG(BaseConsensus):
         Mean of ``edge_reliability_`` over the objects in a base cluster.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
-        normalised. Both are learned with self-pacing only: without it there are none.
+        normalised. Not there without self-pacing, which trusts all alike.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_components_ : int
@@ -628,6 +628,7 @@ class SCCABG(BaseConsensus):
     }
     _test_params = [{}, {"similarity": "fixed"}, {"self_paced": False}]
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
+    pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
 
     def __init__(
         self,
@@ -694,17 +695,17 @@ class SCCABG(BaseConsensus):
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
         edges = graph.rows(_trust)[:, graph.column]
-        reliability = edge_means(ensemble, edges)
+        trust, reliability = {}, edge_means(ensemble, edges)
+        if self.self_paced:
+            trust = {"clustering_weights": trust_by_reliability(ensemble, reliability)}
         return Solution(
             labels,
             history,
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,
-            per_cluster={"cluster_reliability": reliability} if self.self_paced else {},
-            per_clustering={"clustering_weights": trust_by_reliability(ensemble, reliability)}
-            if self.self_paced
-            else {},
+            per_cluster={"cluster_reliability": reliability},
+            per_clustering=trust,
             per_sample={"isolated": isolated, "reliability": graph.rows(_own_trust)},
             per_signature_edge={
                 "signature_graph": S[:, graph.column],

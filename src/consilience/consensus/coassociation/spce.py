@@ -36,7 +36,7 @@ from ...kernels.paced_pairs import DensePairs, SparsePairs
 from ...kernels.partition import compact, split_clusters
 from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
-from .._base import BaseConsensus, Solution
+from .._base import BaseConsensus, Pacing, Solution
 
 #: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating point.
 STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
@@ -424,6 +424,12 @@ class SPCE(BaseConsensus):
     _test_params = [{}, {"weighting": "fixed"}, {"weighting": "none"}, {"theta": 0.5}, {"theta": "auto"}]
 
     _any_unit = False
+    # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
+    pacing = Pacing(
+        "pairs of objects",
+        lambda terms, total: -terms["pace"] / terms["lambda"] / total**2,
+        stage="lambda",
+    )
 
     signature_consensus_: sp.csr_array
     signatures_: Any

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError, need
 from ..naming import numbered
 
@@ -59,3 +61,10 @@ def title(model: Any) -> str:
 def shorten(text: Any, most: int = 24) -> str:
     text = str(text)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def needs_log(*curves: np.ndarray) -> bool:
+    """Positive values over more than three orders of magnitude."""
+    values = np.concatenate(curves)
+    values = values[np.isfinite(values)]
+    return bool(values.size) and values.min() > 0 and values.max() > 1e3 * values.min()
