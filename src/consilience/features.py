@@ -334,12 +334,12 @@ def check_squares(
         at = _at(*_places(values, flat != 0), rows, columns)
         raise InputError(
             f"X holds no number larger than {largest:.3g} (the first {at}): below {SMALLEST:g} squares vanish. "
-            "Scale them first (scikit-learn's StandardScaler)."
+            "Scale X first (scikit-learn's StandardScaler)."
         )
     wrong = np.abs(flat) > LARGEST
     raise InputError(
         f"X holds {flat[wrong][0]:.3g} {_at(*_places(values, wrong), rows, columns)}: numbers beyond {LARGEST:g} cannot be "
-        "squared. Scale them first (scikit-learn's StandardScaler)."
+        "squared. Scale X first (scikit-learn's StandardScaler)."
     )
 
 

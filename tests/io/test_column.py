@@ -40,6 +40,20 @@ def test_positions_and_whole_numbers():
     assert table.feature_names == ["0", "1"]
 
 
+def test_codes_with_leading_zeros_are_text():
+    table = cs.io.read_features(io.BytesIO(b"a,t\n1,01\n3,1\n5,1_0\n"), column="t")
+    assert table.column.tolist() == ["01", "1", "1_0"]
+
+
+def test_text_in_a_typed_file_is_no_number(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.5], "b": ["3", "4"], "t": ["x", "y"]}).to_parquet(tmp_path / "t.parquet")
+    for column in (None, "t"):
+        with pytest.raises(
+            FileError, match="column 'b', row 1: '3' is not a number; drop the column or encode it"
+        ):
+            cs.io.read_features(tmp_path / "t.parquet", column=column)
+
+
 def test_without_a_column_there_is_none():
     table = cs.io.read_features(io.BytesIO(b"a,b\n1,2\n3,4\n"))
     assert table.column is None
