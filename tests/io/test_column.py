@@ -67,6 +67,15 @@ def test_a_table_goes_where_features_go():
     assert cs.generate.kmeans(table, 2, k=2).sample_names == list("rstu")
 
 
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_features_are_written_with_their_names(tmp_path, ending):
+    features = cs.Features(VALUES, sample_names=list("abcd"), feature_names=["p", "q"])
+    cs.io.write_features(tmp_path / f"t.{ending}", features)
+    back = cs.io.read_features(tmp_path / f"t.{ending}")
+    assert (back.sample_names, back.feature_names) == (list("abcd"), ["p", "q"])
+    np.testing.assert_array_equal(back.X, VALUES)
+
+
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
@@ -84,6 +93,8 @@ def test_refusals(text, column, message):
 def test_numbers_too_large_are_read_but_not_clustered():
     table = cs.io.read_features(io.BytesIO(b"a,b\n1e200,2\n3,4\n"))
     assert table.X[0, 0] == 1e200
+    with pytest.raises(InputError, match="cannot be squared"):
+        cs.generate.kmeans(table.take([0, 1]))
     for use in (cs.generate.kmeans, cs.MDEC(2).fit, cs.ASI(2).fit):
         with pytest.raises(
             InputError, match="holds 1e.200 in row 0, column 'a': numbers beyond 1e.90 cannot be"

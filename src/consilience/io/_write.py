@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..errors import FileError, InputError, warn
+from ..features import Features
 from ..naming import check_unique
 from ..progress import progress
 from ..validation import listed
@@ -140,13 +141,17 @@ def write_features(
     ----------
     path : path or binary file
         The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or ``.mat``.
-    values : array or sparse matrix (n_samples, n_features)
+    values : array, sparse matrix or Features (n_samples, n_features)
         The numbers.
     row_names, column_names : sequence, optional
-        Names; columns are called ``x0``, ``x1``, ... where a format needs headings.
+        Names, by default those of the Features; columns are called ``x0``, ``x1``, ... where a format needs headings.
     """
     import scipy.sparse as sp
 
+    if isinstance(values, Features):
+        row_names = values.sample_names if row_names is None else row_names
+        column_names = values.feature_names if column_names is None else column_names
+        values = values.X
     name = shown(path)
     kind, gzipped = _format(path)
     sparse = sp.issparse(values)
