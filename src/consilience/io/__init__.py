@@ -6,6 +6,7 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
+from ._columns import names_in, read_features_and_column
 from ._read import Table, read_features, read_labels
 from ._write import write_ensemble, write_features, write_labels, write_table
 
@@ -13,7 +14,9 @@ __all__ = [
     "Table",
     "atomic_write",
     "check_writable",
+    "names_in",
     "read_features",
+    "read_features_and_column",
     "read_labels",
     "write_ensemble",
     "write_features",

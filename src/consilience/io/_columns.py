@@ -88,6 +88,19 @@ def read_features_and_column(
     return table, _tidy(columns[at], table.shape[0], column, name)
 
 
+def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
+    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is no header."""
+    name = shown(path)
+    with ExitStack() as stack:
+        kind, handle, gzipped, size = _open(path, stack)
+        if kind == "text":
+            text = TextTable(handle, name, labels=False, gzipped=gzipped, header=None, index=None, size=size)
+            return list(text.layout.column_names or [])
+        if kind == "parquet":
+            return list(read_parquet(handle, name, labels=False, index=None)[0])
+        return list(open_archive(kind, handle, name, stack).entries)
+
+
 def _text_columns(text: TextTable) -> tuple[list[str], list[Any], list[str] | None, list[str]]:
     """Headings (or positions), cells by column, row names, decisions."""
     parts = [part for block, line in text._body() for part in text._columns(block, line)]
