@@ -59,16 +59,16 @@ def product_rate() -> float:
 def measure(X: np.ndarray, k: int, runs: int, threads: int | None) -> list[dict]:
     """Two rows of the table: ours, and the loop."""
     from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
 
     from consilience.kernels.kmeans import many_kmeans
-    from consilience.kernels.parallel import blas_threads
 
     def loop() -> tuple[np.ndarray, np.ndarray]:
         options = {"n_init": 1, "max_iter": MAX_ITER, "tol": TOL}
         models = [KMeans(k, random_state=seed, **options).fit(X) for seed in range(runs)]
         return np.array([model.inertia_ for model in models]), np.array([model.n_iter_ for model in models])
 
-    with blas_threads(threads):
+    with threadpool_limits(threads):
         rate = product_rate()
         wall, cpu, found = clocked(
             lambda: many_kmeans(X, [k] * runs, seeds=range(runs), max_iter=MAX_ITER, tol=TOL, n_jobs=threads)

@@ -97,7 +97,7 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
 
     import consilience as cs
     from consilience.generate._metric_subspace import affinity, spectral_cut
-    from consilience.kernels.parallel import blas_threads, map_tasks
+    from consilience.kernels.parallel import map_tasks, one_blas_thread
 
     X, y = features(name, (n, d))
     cs.generate.metric_subspace(X[:300], 2, random_state=0)  # compiled before the clock starts
@@ -113,7 +113,7 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
     def graph(recipe: dict):
         return affinity(rows(recipe), recipe["n_neighbours"], recipe["scale"], recipe["kernel"])
 
-    with blas_threads(1):
+    with one_blas_thread():
         graphs = map_tasks(graph, recipes, n_jobs=None)
         start = clocks()
         map_tasks(
@@ -207,10 +207,10 @@ def million(n: int = 1_000_000) -> dict:
 
 def search(name: str, n: int, d: int) -> dict:
     from consilience.kernels.neighbours import Pairs, nearby_cells, nearest
-    from consilience.kernels.parallel import blas_threads
+    from consilience.kernels.parallel import one_blas_thread
 
     X = np.ascontiguousarray(features(name, (n, d))[0][:, ::2], dtype=np.float64)
-    with blas_threads(1):
+    with one_blas_thread():
         nearest(Pairs(X[:300], nearby_cells(X[:300], 5, 0)), 5)
         start = clocks()
         found, _ = nearest(Pairs(X, nearby_cells(X, 12, 0)), 12)
@@ -233,10 +233,10 @@ def solver(n: int, k: int, mu: float, count: int) -> dict:
 
     from consilience.generate._metric_subspace import affinity
     from consilience.kernels.krylov import graph_eigenvectors
-    from consilience.kernels.parallel import blas_threads
+    from consilience.kernels.parallel import one_blas_thread
 
     X = features("usps11000", (11_000, 256))[0][:n].astype(float)
-    with blas_threads(1):
+    with one_blas_thread():
         W = affinity(np.ascontiguousarray(X[:, ::2]), k, mu)
         degree = np.asarray(W.sum(axis=1)).ravel()
         root = sp.diags_array(degree**-0.5)

@@ -95,9 +95,9 @@ def plain(name: str, labels: np.ndarray, steps: int | None) -> dict:
 
 
 def plain_on_one_thread(name: str, labels: np.ndarray, steps: int | None) -> dict:
-    from consilience.kernels.parallel import blas_threads
+    from consilience.kernels.parallel import one_blas_thread
 
-    with blas_threads(1):
+    with one_blas_thread():
         return plain(name, labels, steps)
 
 

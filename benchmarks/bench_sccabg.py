@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 
 import consilience as cs
 from consilience.consensus.bipartite import sccabg
-from consilience.kernels.parallel import blas_threads
+from consilience.kernels.parallel import one_blas_thread
 from consilience.metrics import accuracy, nmi
 
 from ._measure import SHARED, alone, resident, table
@@ -73,7 +73,7 @@ def against_plain() -> list[dict]:
     rounds, spent, worst = len(model.history_) - 1, 0.0, 0.0
     # The plain version knows nothing of equal objects or equal base clusters: every object, all columns.
     Y, every = ensemble.indicator().toarray(), graph.column
-    with blas_threads(1):
+    with one_blas_thread():
         for t in range(rounds):
             right, sigma, _ = sccabg.update_F(graph.total, graph.copies, 10)
             state = sccabg.State(

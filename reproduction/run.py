@@ -25,7 +25,7 @@ from consilience import __version__
 from consilience.errors import ConsilienceError, InputError
 from consilience.io import atomic_write
 from consilience.kernels.memory import size as shown_size
-from consilience.kernels.parallel import resolve_jobs
+from consilience.kernels.parallel import cores, resolve_jobs
 from consilience.progress import progress
 
 from .cells import Base, Cell, Plan, make_plan
@@ -97,7 +97,7 @@ def run(
     for name, limit in (("time_limit", time_limit), ("memory_limit", memory_limit)):
         if limit is not None and not limit > 0:
             raise InputError(f"{name}={limit} is not valid: expected a positive number.")
-    workers = max(1, resolve_jobs(None) // threads) if jobs is None else resolve_jobs(jobs)
+    workers = max(1, cores() // threads) if jobs is None else resolve_jobs(jobs)
     started = time.perf_counter()
     plan = make_plan(chosen, data, tuned=tuned)
     if not plan.cells:

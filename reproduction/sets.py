@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from consilience.errors import FileError, InputError
-from consilience.io import names_in, read_features_and_column
+from consilience.io import Table, names_in, read_features
 
 from .protocol import DataSet
 
@@ -78,8 +78,6 @@ def load_set(data: str, folder: str | os.PathLike[str] | None, transform: str | 
         loaded = LoadedSet(np.asarray(bunch.target), np.asarray(bunch.data, float))
     else:
         loaded = _read(path)
-        if loaded.truth.size < 2:
-            raise FileError(f"{path.name} holds a single object; expected at least two (rows are objects).")
     if transform is None or loaded.features is None:
         return loaded
     return replace(loaded, features=_transformed(loaded.features, transform))
@@ -96,16 +94,21 @@ def _read(path: Path) -> LoadedSet:
         )
     pool = next((names[name] for name in _POOLS if name in names), None)
     if path.suffix == ".csv" or any(name in names for name in _FEATURES):
-        table, truth = read_features_and_column(path, classes)
-        task = read_features_and_column(path, names["task"])[1] if "task" in names else None
-        values = table.values
-        return LoadedSet(truth, sp.csr_matrix(values) if sp.issparse(values) else values, task=task)
+        table = read_features(path, column=classes)
+        task = read_features(path, column=names["task"]).column if "task" in names else None
+        X = sp.csr_matrix(table.X) if sp.issparse(table.X) else table.X
+        return LoadedSet(_column(table), X, task=task)
     if pool is None:
         raise FileError(
             f"{path.name} has neither features (X) nor base clusterings (labels) among {', '.join(sorted(names))}."
         )
-    table, truth = read_features_and_column(path, classes, key=pool)
-    return LoadedSet(truth, pool=table.values.astype(np.int64))
+    table = read_features(path, column=classes, key=pool)
+    return LoadedSet(_column(table), pool=table.X.astype(np.int64))
+
+
+def _column(table: Table) -> np.ndarray:
+    assert table.column is not None  # it was asked for
+    return table.column
 
 
 def fingerprint(data: str, folder: str | os.PathLike[str] | None) -> str:

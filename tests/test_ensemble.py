@@ -85,7 +85,7 @@ def test_fitted_clusterers():
     fitted = [KMeans(2, n_init=1).fit(X), KMeans(3, n_init=1).fit(X), DBSCAN(eps=1e-9).fit(X)]
     with pytest.raises(InputError, match="'DBSCAN' .* no labels at all"):
         cs.Ensemble(fitted)
-    assert cs.Ensemble(fitted[:2]).clustering_names == ["KMeans", "KMeans-2"]
+    assert cs.Ensemble(fitted[:2]).clustering_names == ["KMeans 1", "KMeans 2"]
     with pytest.raises(InputError, match="KMeans have no labels_ yet: fit every clusterer first"):
         cs.Ensemble([KMeans(2)])
 
@@ -158,7 +158,7 @@ def test_views_for_people():
         ([np.array([[2, 0], [0, 1]])], "other values than 0 and 1"),
         ([np.array([[1, 1], [0, 1]])], "Row 0 of one-hot block 0 has 2 ones"),
         ([[0.5, np.inf]], "label inf at object 1"),
-        ([[0, [1]], [0, 1]], "inhomogeneous|type list"),
+        ([[0, [1]], [0, 1]], "Clustering 0 holds lists among its labels"),
         (sp.eye_array(3), "sparse matrix"),
         ({"a": [0, 1], "b": [None, None]}, "'b' .column 1. has no labels at all"),
         (5, "not a label matrix"),
@@ -178,7 +178,9 @@ def test_object_labels_must_be_hashable():
 
 
 def test_duplicate_row_names():
-    with pytest.raises(InputError, match="sample_names are not unique: 'x' appear more than once"):
+    with pytest.raises(
+        InputError, match="The sample name 'x' occurs more than once; rename the rows or drop"
+    ):
         cs.Ensemble(HAND, sample_names=["x", "y", "x", "z"])
 
 

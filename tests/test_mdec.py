@@ -87,10 +87,40 @@ def test_refusals():
     X, _ = blobs()
     with pytest.raises(InputError, match="consensus='tree' is not valid: expected one of 'hierarchical'"):
         cs.MDEC(3, consensus="tree").fit(X)
+    with pytest.raises(
+        InputError, match="theta=2 means nothing to consensus='spce': leave it out, or choose"
+    ):
+        cs.MDEC(3, consensus="spce", theta=2).fit(X)
     with pytest.raises(InputError, match="n_clusters=91 exceeds the 90 objects in X"):
         cs.MDEC(91).fit(X)
     with pytest.raises(InputError, match="metric='hamming' is not valid"):
         cs.MDEC(3, metric="hamming").fit(X)
+
+
+def test_is_the_pipeline_by_another_name():
+    X, _ = blobs(n=40)  # sqrt(40) is not whole: both round it up
+    model = cs.MDEC(3, n_clusterings=40, random_state=0).fit(X)
+    parts = cs.ConsensusClustering(
+        3,
+        generator="metric_subspace",
+        consensus="lwea",
+        consensus_params={"theta": 1},
+        n_clusterings=40,
+        random_state=0,
+    ).fit(X)
+    assert model.ensemble_ == parts.ensemble_
+    assert model.ensemble_.n_clusters.max() == 7
+    assert np.array_equal(model.labels_, parts.labels_)
+
+
+def test_any_method_combines_the_members():
+    X, truth = blobs()
+    model = cs.MDEC(3, n_clusterings=5, consensus="evidence_accumulation", random_state=0).fit(X)
+    assert scores(model.labels_, truth)["ari"] > 0.9
+    assert not hasattr(model, "cluster_reliability_")
+    ways = [cs.MDEC(3, n_clusterings=5, consensus=way, random_state=0) for way in ("hierarchical", "LWEA")]
+    assert np.array_equal(*[way.fit_predict(X) for way in ways])
+    assert ways[1].consensus_.theta == 1
 
 
 @pytest.mark.parametrize("consensus", WAYS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import consilience as cs
-from consilience.errors import InputError
+from consilience.errors import ConsilienceWarning, InputError
 
+GENERATORS = list(cs.generate.generators())
 BLOBS, TRUTH = make_blobs(150, centers=4, cluster_std=0.6, random_state=1)
 
 
@@ -24,27 +27,105 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "generator", ["kmeans", "random_k", "random_features", "metric_subspace", "bagging", "spectral"]
-)
+@pytest.mark.parametrize("generator", GENERATORS)
 def test_every_generator_by_name(generator):
-    model = cs.ConsensusClustering(generator, n_clusters=4, n_clusterings=30, random_state=0).fit(BLOBS)
+    # One of two features cannot tell the blobs apart.
+    params = {"ratio": 1.0} if generator in ("random-features", "metric-subspace") else None
+    model = cs.ConsensusClustering(
+        4, generator=generator, generator_params=params, n_clusterings=30, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)  # narrow kernels leave objects out
+        model.fit(BLOBS)
     assert np.unique(model.labels_).size == 4
-    assert len(model.ensemble_.recipes) == model.ensemble_.n_clusterings
-    if generator != "random_features":  # one of two features cannot tell the blobs apart
-        assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
+    assert len(model.ensemble_.recipes) == model.ensemble_.n_clusterings == 30
+    assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("consensus", cs.consensus.methods())
+def test_every_generator_with_every_method(generator, consensus):
+    tiny, _ = make_blobs(24, 3, centers=3, cluster_std=0.5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of members with missing objects, and of loops cut short
+        model = cs.ConsensusClustering(
+            3,
+            generator=generator.replace("-", "_"),
+            generator_params={"ratio": 0.9} if generator == "bagging" else None,
+            consensus=consensus.replace("-", "_"),
+            random_state=0,
+        ).fit(tiny)
+    assert np.unique(model.labels_).size == 3
+    own = {"metric-subspace": 100, "spectral": model.ensemble_.n_clusterings}
+    assert model.ensemble_.n_clusterings == own.get(generator, 20)
+
+
+@pytest.mark.parametrize(("generator", "largest"), [("random-k", 10), ("metric-subspace", 7)])
+@pytest.mark.parametrize("params", [None, {"ratio": 1.0}, {"k_min": 2}])
+def test_range_of_k_depends_on_objects_and_clusters_alone(generator, largest, params):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    if generator == "random-k" and params == {"ratio": 1.0}:
+        params = {"init": "random"}
+    model = cs.ConsensusClustering(
+        10, generator=generator, generator_params=params, n_clusterings=60, random_state=0
+    ).fit(X)
+    assert [model.ensemble_.n_clusters.min(), model.ensemble_.n_clusters.max()] == [2, largest]
+
+
+def test_parameters_reach_generator_and_method():
+    model = cs.ConsensusClustering(
+        4,
+        generator="kmeans",
+        generator_params={"k": 7, "init": "random"},
+        consensus="evidence_accumulation",
+        consensus_params={"linkage": "single"},
+        n_clusterings=3,
+    ).fit(BLOBS)
+    assert model.ensemble_.n_clusters.tolist() == [7, 7, 7]
+    assert model.ensemble_.recipes[0]["init"] == "random"
+    assert model.consensus_.linkage == "single"
+    own = cs.EvidenceAccumulation(linkage="complete")
+    model = cs.ConsensusClustering(4, consensus=own, consensus_params={"linkage": "single"}).fit(BLOBS)
+    assert model.consensus_.linkage == "single"
+
+
+def test_names_may_be_written_either_way():
+    for name in ("random-k", "random_k", "Random_K"):
+        assert cs.generate.generator(name).make is cs.generate.random_k
+    for name in ("evidence-accumulation", "evidence_accumulation", "EvidenceAccumulation"):
+        assert cs.consensus.method(name) is cs.EvidenceAccumulation
+
+
+def test_equal_rows_make_one_cluster():
+    for generator in ("random-k", "metric-subspace"):
+        model = cs.ConsensusClustering(1, generator=generator, n_clusterings=3, random_state=0)
+        assert not model.fit_predict(np.ones((5, 2))).any()
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_members_keep_the_weights(generator):
+    weights = np.arange(1.0, 151)
+    params = {"bandwidths": [1.0]} if generator == "spectral" else None
+    model = cs.ConsensusClustering(
+        4, generator=generator, generator_params=params, n_clusterings=5, random_state=0
+    ).fit(BLOBS, sample_weight=weights)
+    assert np.array_equal(model.ensemble_.weights, weights)
 
 
 def test_list_of_clusterers_and_function():
     clusterers = [KMeans(4, n_init=1), KMeans(5, n_init=1), HDBSCAN(copy=True)]
-    model = cs.ConsensusClustering(clusterers, n_clusters=4, random_state=0).fit(BLOBS)
+    model = cs.ConsensusClustering(4, generator=clusterers, random_state=0).fit(BLOBS)
     assert model.ensemble_.n_clusterings == 3
+    more = cs.ConsensusClustering(4, generator=clusterers, n_clusterings=5, random_state=0).fit(BLOBS)
+    assert more.ensemble_.n_clusterings == 5
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
 
-    def own(X, random_state):
-        return cs.generate.kmeans(X, n_clusterings=4, k=5, random_state=random_state)
+    def own(X, random_state, members=4):
+        return cs.generate.kmeans(X, n_clusterings=members, k=5, random_state=random_state)
 
-    assert cs.ConsensusClustering(own, n_clusters=4).fit(BLOBS).ensemble_.n_clusterings == 4
+    assert cs.ConsensusClustering(4, generator=own).fit(BLOBS).ensemble_.n_clusterings == 4
+    model = cs.ConsensusClustering(4, generator=own, generator_params={"members": 6})
+    assert model.fit(BLOBS).ensemble_.n_clusterings == 6
 
 
 def test_instance_of_a_method_is_cloned():
@@ -81,10 +162,35 @@ def test_named_rows():
     [
         ({"n_clusters": 0}, "n_clusters=0 is not valid"),
         ({"n_clusters": 151}, "n_clusters=151 exceeds the 150 objects"),
-        ({"generator": "magic"}, "generator='magic' is not valid: expected one of kmeans, random_k"),
+        ({"generator": "magic"}, "generator='magic' is not valid: expected one of 'kmeans', 'random-k'"),
+        (
+            {"generator_params": [1]},
+            r"generator_params=\[1\] is not valid: expected None or a dict of parameters",
+        ),
+        (
+            {"generator_params": {"k_mx": 4}},
+            "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k",
+        ),
+        (
+            {"generator_params": {"n_clusterings": 4}},
+            "The parameter 'n_clusterings' is set by the argument n_clusterings",
+        ),
+        ({"generator_params": {"k_max": 0}}, "k_max=0 is not valid"),
+        ({"generator_params": {"k_min": 0}}, "k_min=0 is not valid"),
+        ({"generator": "spectral", "n_clusterings": 5}, "n_clusterings=5 is below the 9 bandwidths"),
+        (
+            {"generator": lambda X, random_state: [], "n_clusterings": 5},
+            "means nothing to a generator that is a function",
+        ),
+        ({"n_clusterings": 0}, "n_clusterings=0 is not valid: expected None or a whole number of at least 1"),
+        (
+            {"consensus_params": {"linkag": "single"}},
+            "EvidenceAccumulation has no parameter 'linkag'; its parameters are linkage",
+        ),
+        ({"consensus_params": {"n_clusters": 3}}, "'n_clusters' is set by n_clusters of ConsensusClustering"),
         ({"generator": 5}, "generator=5 is not valid"),
-        ({"consensus": "magic"}, "method='magic' is not known: choose one of evidence-accumulation"),
-        ({"consensus": KMeans()}, "expected the name or an instance of a consensus method"),
+        ({"consensus": "magic"}, "consensus='magic' is not valid: expected one of 'evidence-accumulation'"),
+        ({"consensus": KMeans()}, "or an instance of a consensus method"),
         ({"n_jobs": 0}, "n_jobs=0 is not valid"),
         ({"random_state": -1}, "random_state=-1 is not valid"),
         ({"generator": lambda X, random_state: [[0, 1]]}, "labels of 2 objects for the 150 rows"),

@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 #: Public name -> module that defines it.
 _HOMES = {
     "Ensemble": "ensemble",
+    "Features": "features",
     "ConsensusClustering": "pipeline",
     "EvidenceAccumulation": "consensus",
     "CoassociationKMeans": "consensus",

@@ -25,6 +25,10 @@ class NotEnoughMemoryError(ConsilienceError, MemoryError):
     """A request was refused before allocating, because it will not fit."""
 
 
+class NumericalError(ConsilienceError, ArithmeticError):
+    """A computation has no finite answer; the message says what the numbers were."""
+
+
 class MissingExtraError(ConsilienceError, ImportError):
     """An optional dependency is needed; the message names the extra to install."""
 

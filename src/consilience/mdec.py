@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .consensus import LWEA, LWGP, LWSC, BaseConsensus
-from .ensemble import Ensemble
-from .generate import metric_subspace
+from .consensus import LWEA, LWGP, LWSC, method
+from .errors import InputError
+from .naming import Named, find
 from .pipeline import ConsensusClustering
-from .validation import Choice, Real, check_all
+from .validation import Integer, Real, Rule
 
 __all__ = ["MDEC"]
+
+#: The paper's three ways to combine the members, and the methods they are.
+_WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
+#: Parameters that the generator takes, and checks.
+_SUBSPACE = ("ratio", "kernel", "metric", "search")
 
 
 class MDEC(ConsensusClustering):
@@ -26,13 +31,14 @@ class MDEC(ConsensusClustering):
     ----------
     n_clusters : int
         Number of clusters returned.
-    consensus : "hierarchical", "spectral" or "bipartite"
+    consensus : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
         MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square matrix of
-        the distinct objects, the last is linear in them.
+        the distinct objects, the last is linear in them. Any other method can combine the same members.
     n_clusterings : int, default 100
         Number of members.
     theta : float, default 1.0
-        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike.
+        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the three ways
+        of the paper only.
     ratio : float in (0, 1], default 0.5
         Share of the features each member sees.
     kernel : "normal" or "exponential"
@@ -53,7 +59,11 @@ class MDEC(ConsensusClustering):
     ensemble_ : Ensemble
         The members, with their recipes.
     cluster_reliability_ : array (k,)
-        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``.
+        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``; if the
+        consensus method learns it.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalised; if the
+        consensus method learns it.
     consensus_ : the fitted consensus method, with all it learned.
     n_features_in_ : int
 
@@ -73,13 +83,17 @@ class MDEC(ConsensusClustering):
     True
     """
 
-    cluster_reliability_: np.ndarray
+    constraints: ClassVar[dict[str, Rule]] = {
+        "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
+        "n_clusterings": Integer(1),
+        "theta": Real(0, open_low=True),
+    }
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
-        consensus: str = "hierarchical",
+        consensus: Any = "hierarchical",
         n_clusterings: int = 100,
         theta: float = 1.0,
         ratio: float = 0.5,
@@ -100,33 +114,24 @@ class MDEC(ConsensusClustering):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MDEC:
-        """Make the members from X (n_samples, n_features), dense or sparse, and combine them.
+    @property
+    def cluster_reliability_(self) -> np.ndarray:
+        return self.consensus_.cluster_reliability_
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
-        """
-        super().fit(X, y, sample_weight=sample_weight)
-        self.cluster_reliability_ = self.consensus_.cluster_reliability_
-        return self
+    @property
+    def clustering_weights_(self) -> np.ndarray:
+        return self.consensus_.clustering_weights_
 
-    def _consensus(self) -> BaseConsensus:
-        rules = {
-            "consensus": Choice("hierarchical", "spectral", "bipartite"),
-            "theta": Real(0, open_low=True),
-        }
-        check_all({"consensus": self.consensus, "theta": self.theta}, rules)
-        cls = {"hierarchical": LWEA, "spectral": LWSC, "bipartite": LWGP}[self.consensus]
-        return cls(n_clusters=self.n_clusters, theta=self.theta, n_jobs=self.n_jobs)
+    def _generator(self) -> tuple[Any, dict[str, Any]]:
+        return "metric-subspace", {name: getattr(self, name) for name in _SUBSPACE}
 
-    def _generate(self, features: Any, sample_weight: Any, seed: int) -> Ensemble:
-        return metric_subspace(
-            features,
-            self.n_clusterings,
-            ratio=self.ratio,
-            kernel=self.kernel,
-            metric=self.metric,
-            search=self.search,
-            sample_weight=sample_weight,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
+    def _method(self) -> tuple[Any, dict[str, Any]]:
+        chosen = find(self.consensus, _WAYS) or self.consensus
+        if isinstance(chosen, str) and method(chosen) in (LWEA, LWSC, LWGP):
+            return chosen, {"theta": self.theta}
+        if self.theta != 1:
+            raise InputError(
+                f"theta={self.theta!r} means nothing to consensus={self.consensus!r}: leave it out, or choose one of "
+                f"{', '.join(_WAYS)}."
+            )
+        return chosen, {}

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isqrt
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
-from .consensus import BaseConsensus, method
+from .consensus import BaseConsensus, method, methods
 from .ensemble import Ensemble
 from .errors import InputError
-from .generate._features import check_features
-from .validation import N_JOBS, Integer, RandomState, check_all, check_weights
+from .features import Features, as_features
+from .kernels.parallel import one_blas_thread
+from .naming import Named, check_names
+from .rng import draw_seeds
+from .validation import Integer, Kind, Nothing, Rule, check_parameters, check_weights
 
 __all__ = ["ConsensusClustering"]
 
-#: Generators that need only X, the number of members and (maybe) k.
-GENERATORS = ("kmeans", "random_k", "random_features", "metric_subspace", "bagging", "spectral")
+_PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -28,17 +29,25 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    generator : str, callable or list of clusterers
-        How base clusterings are made: the name of a function of :mod:`consilience.generate`
-        (``"random_k"``, ``"kmeans"``, ``"random_features"``, ``"metric_subspace"``, ``"bagging"``, ``"spectral"``),
-        a callable ``(X, random_state=...) -> Ensemble`` or labels, or a list of scikit-learn clusterers.
-    consensus : str or consensus estimator
-        Name of a method (``consilience methods`` lists them) or an instance, which is cloned;
-        ``n_clusters`` is set here.
     n_clusters : int
         Number of clusters returned.
-    n_clusterings : int
-        Number of base clusterings, for generators given by name.
+    generator : str, callable or list of clusterers
+        How base clusterings are made: a name (``consilience methods`` lists them; each is a function of
+        :mod:`consilience.generate`), a callable ``(X, random_state=...) -> Ensemble`` or labels, or a list of
+        scikit-learn clusterers. In names, hyphens and underscores are alike.
+    generator_params : dict, optional
+        More parameters of the generator, by name. Unless ``k``, or ``k_min`` and ``k_max``, are among them, members
+        have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
+        ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
+        up (metric-subspace).
+    consensus : str or consensus estimator
+        Name of a method (``consilience methods`` lists them) or an instance, which is cloned; ``n_clusters`` is set
+        here.
+    consensus_params : dict, optional
+        More parameters of the consensus method, by name.
+    n_clusterings : int or None
+        Number of base clusterings; None leaves it to the generator (20 for most, 100 for metric-subspace, one for each
+        bandwidth for spectral, each clusterer once for a list). A callable decides by itself.
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None
@@ -59,23 +68,44 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
     >>> model.labels_.shape, model.ensemble_.n_clusterings
     ((150,), 20)
+    >>> params = {"bandwidths": [0.5, 1, 5]}
+    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, consensus="lwea")
+    >>> model.fit(load_iris().data).ensemble_.n_clusterings
+    3
     """
+
+    constraints: ClassVar[dict[str, Rule]] = {
+        "generator": Named(generate.generators())
+        | Kind("a function", callable)
+        | Kind(
+            "a list of clusterers", lambda value: isinstance(value, Sequence) and not isinstance(value, str)
+        ),
+        "generator_params": _PARAMS,
+        "consensus": Named(methods())
+        | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
+        "consensus_params": _PARAMS,
+        "n_clusterings": Nothing() | Integer(1),
+    }
 
     labels_: np.ndarray
 
     def __init__(
         self,
-        generator: Any = "random_k",
-        consensus: Any = "evidence-accumulation",
         n_clusters: int = 2,
         *,
-        n_clusterings: int = 20,
+        generator: Any = "random-k",
+        generator_params: Mapping[str, Any] | None = None,
+        consensus: Any = "evidence-accumulation",
+        consensus_params: Mapping[str, Any] | None = None,
+        n_clusterings: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
-        self.generator = generator
-        self.consensus = consensus
         self.n_clusters = n_clusters
+        self.generator = generator
+        self.generator_params = generator_params
+        self.consensus = consensus
+        self.consensus_params = consensus_params
         self.n_clusterings = n_clusterings
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -85,30 +115,23 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
         """
-        rules = {
-            "n_clusters": Integer(1),
-            "n_clusterings": Integer(1),
-            "random_state": RandomState(),
-            "n_jobs": N_JOBS,
-        }
-        check_all(self.get_params(deep=False), rules)
-        features = check_features(X)
-        validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
-        features.check_k(self.n_clusters, "n_clusters")
-        weights, counted = _split_weights(sample_weight, features.n_samples)
-        if not counted.all():
-            features = features.take(np.flatnonzero(counted))
-            features.check_k(self.n_clusters, "n_clusters")
+        check_parameters(self)
         consensus = self._consensus()
-        seeds = _two_seeds(self.random_state)
-        self.ensemble_: Ensemble = self._generate(features, weights, seeds[0])
+        everything = as_features(X)
+        validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
+        everything.check_k(self.n_clusters, "n_clusters")
+        features, counted = _split_weights(everything, sample_weight)
+        if not counted.all():
+            features.check_k(self.n_clusters, "n_clusters")
+        seeds = draw_seeds(self.random_state, 2)
+        self.ensemble_: Ensemble = self._generate(features, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
         # A generator can leave objects unseen (bagging); the consensus says so in its own words.
-        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_, sample_weight=weights)
+        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         if not counted.all():
-            nearest = _nearest(check_features(X).X, features.X)
+            nearest = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         return self
 
@@ -118,56 +141,55 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by row name (or position)."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self, "consensus_")
         return self.consensus_.to_frame()
 
-    def _consensus(self) -> BaseConsensus:
-        if isinstance(self.consensus, str):
-            consensus = method(self.consensus)(n_clusters=self.n_clusters)
-        elif isinstance(self.consensus, BaseConsensus):
-            consensus = clone(self.consensus).set_params(n_clusters=self.n_clusters)
-        else:
-            raise InputError(
-                f"consensus={self.consensus!r} is not valid: expected the name or an instance of a consensus method."
-            )
-        if "n_jobs" in consensus.get_params(deep=False) and self.n_jobs is not None:
-            consensus.set_params(n_jobs=self.n_jobs)
-        return consensus
+    def _generator(self) -> tuple[Any, dict[str, Any]]:
+        """What makes the base clusterings, and its parameters."""
+        return self.generator, dict(self.generator_params or {})
 
-    def _generate(self, features: Any, sample_weight: Any, seed: int) -> Ensemble:
-        generator = self.generator
-        if isinstance(generator, str):
-            if generator not in GENERATORS:
-                raise InputError(
-                    f"generator={generator!r} is not valid: expected one of {', '.join(GENERATORS)}."
-                )
-            options: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
-            if generator != "spectral":
-                options |= {"n_clusterings": self.n_clusterings, "sample_weight": sample_weight}
-            if generator in ("random_k", "metric_subspace"):
-                # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
-                top = max(isqrt(features.n_samples), self.n_clusters)
-                k_max = min(top, features.distinct_rows(top))
-                options |= {"k_min": min(2, k_max), "k_max": k_max}
-            else:
-                options["k"] = self.n_clusters
-            return getattr(generate, generator)(features, **options)
-        if callable(generator):
-            made = generator(features.X, random_state=seed)
-        elif isinstance(generator, Sequence):
-            made = generate.estimators(features, list(generator), random_state=seed)
-        else:
-            raise InputError(
-                f"generator={generator!r} is not valid: expected a name, a function or a list of clusterers."
+    def _method(self) -> tuple[Any, dict[str, Any]]:
+        """What combines them, and its parameters."""
+        return self.consensus, dict(self.consensus_params or {})
+
+    def _consensus(self) -> BaseConsensus:
+        """The method, ready to fit."""
+        chosen, params = self._method()
+        consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+        names = consensus.get_params(deep=False)
+        owner, here = type(consensus).__name__, type(self).__name__
+        reserved = {name: f"{name} of {here}" for name in ("n_clusters", "random_state", "n_jobs")}
+        check_names(params, names, owner=owner, reserved=reserved)
+        if "n_jobs" in names and self.n_jobs is not None:
+            params["n_jobs"] = self.n_jobs
+        return consensus.set_params(n_clusters=self.n_clusters, **params)
+
+    def _generate(self, features: Features, seed: int) -> Ensemble:
+        chosen, params = self._generator()
+        if isinstance(chosen, str):
+            return generate.generator(chosen)(
+                features,
+                params,
+                n_clusters=self.n_clusters,
+                n_clusterings=self.n_clusterings,
+                random_state=seed,
+                n_jobs=self.n_jobs,
             )
-        ensemble = Ensemble(made, sample_names=features.sample_names)
+        if not callable(chosen):
+            return generate.estimators(
+                features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params
+            )
+        if self.n_clusterings is not None:
+            raise InputError(
+                f"n_clusterings={self.n_clusterings} means nothing to a generator that is a function: it decides by itself. "
+                "Leave n_clusterings out, or pass what the function takes in generator_params."
+            )
+        ensemble = Ensemble(chosen(features.X, random_state=seed, **params))
         if ensemble.n_samples != features.n_samples:
             raise InputError(
                 f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} rows of X."
             )
-        return ensemble
+        return Ensemble(ensemble, sample_names=features.sample_names, sample_weight=features.sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -175,26 +197,22 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _two_seeds(random_state: Any) -> list[int]:
-    """Independent seeds for generator and consensus."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(np.iinfo(np.int32).max))
-    rng = np.random.default_rng(random_state)
-    return [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
-
-
-def _split_weights(sample_weight: Any, n: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """(positive weights of the objects that count, mask of those objects)."""
+def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:
+    """The objects that count, with their weights, and a mask of them."""
+    n = features.n_samples
     if sample_weight is None:
-        return None, np.ones(n, bool)
+        return features, np.ones(n, bool)
     weights = check_weights(sample_weight, n, zero=True)
     if (counted := weights > 0).sum() < 2:
         raise InputError(
             f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."
         )
-    return weights[counted], counted
+    kept = Features(features) if counted.all() else features.take(np.flatnonzero(counted))
+    kept.sample_weight = weights[counted]
+    return kept, counted
 
 
+@one_blas_thread()
 def _nearest(X: Any, among: Any) -> np.ndarray:
     """For every row of X, the index of the nearest row of ``among``."""
     from sklearn.neighbors import NearestNeighbors

@@ -86,23 +86,56 @@ def test_consensus_equals_the_library(folder, run):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("generator", ["random-k", "kmeans"])
-def test_cluster_equals_the_library(folder, run, generator):
-    result = run(
-        "cluster", "features.csv", "-k", "3", "-g", generator, "-n", "7", "--seed", "5", "--json", "-q"
-    )
+@pytest.mark.parametrize("count", [None, 11])
+@pytest.mark.parametrize("generator", cs.generate.generators())
+@pytest.mark.filterwarnings(
+    "ignore::consilience.errors.ConsilienceWarning"
+)  # narrow kernels leave objects out
+def test_cluster_equals_the_library(folder, run, generator, count):
+    given = [] if count is None else ["-n", str(count)]
+    result = run("cluster", "features.csv", "-k", "3", "-g", generator, *given, "--seed", "5", "--json", "-q")
     assert result.exit_code == 0, result.stderr
-    assert result.stderr == ""
     said = json.loads(result.stdout)
+    assert result.stderr.count("\n") == len(said["warnings"])
     X = cs.io.read_features("features.csv").values
-    model = cs.ConsensusClustering(
-        generator.replace("-", "_"), "evidence-accumulation", 3, n_clusterings=7, random_state=5
-    ).fit(X)
+    model = cs.ConsensusClustering(3, generator=generator, n_clusterings=count, random_state=5).fit(X)
     assert said["labels"] == model.labels_.tolist()
-    assert said["n_clusterings"] == 7
+    assert said["generator"] == generator
+    assert said["n_clusterings"] == model.ensemble_.n_clusterings
     assert sum(said["sizes"]) == said["n_samples"] == 60
     assert said["names"][0] == "row 0"
     assert said["method"] == "EvidenceAccumulation"
+
+
+@pytest.mark.parametrize(
+    "params", [[], ["--generator-param", "init=k-means++"], ["--generator-param", "tol=1e-4"]]
+)
+def test_other_parameters_leave_the_range_of_k_alone(folder, run, params):
+    result = run(
+        "cluster", "features.csv", "-k", "10", "-n", "40", "-o", "l.csv", "--ensemble", "e.npz", *params
+    )
+    assert result.exit_code == 0, result.stderr
+    assert cs.io.read_labels("e.npz").n_clusters.max() == 10
+
+
+def test_names_may_be_written_either_way(folder, run):
+    ways = [("random-k", "evidence-accumulation"), ("random_k", "evidence_accumulation")]
+    made = [run("cluster", "features.csv", "-k", "3", "-g", g, "-m", m, "--json", "-q") for g, m in ways]
+    assert [done.exit_code for done in made] == [0, 0]
+    assert made[0].stdout == made[1].stdout
+
+
+@pytest.mark.parametrize("generator", cs.generate.generators())
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_every_generator_makes_ensembles(folder, run, generator):
+    maker = cs.generate.generator(generator)
+    given = ["-k", "3"] if maker.takes_k else []
+    result = run("generate", "features.csv", "-g", generator, *given, "-n", "9", "-o", "e.npz", "-q")
+    assert result.exit_code == 0, result.stderr
+    params = {"k": 3} if maker.takes_k else {}
+    X = cs.io.read_features("features.csv").values
+    expected = maker(X, params, n_clusterings=9, random_state=0)
+    np.testing.assert_array_equal(cs.io.read_labels("e.npz").labels, expected.labels)
 
 
 def test_generate_equals_the_library(folder, run):
@@ -244,7 +277,14 @@ def test_methods(run):
         n: c.__name__ for n, c in cs.consensus.methods().items()
     }
     assert "linkage" in said["methods"][0]["parameters"]
-    assert all(entry["description"] for entry in said["methods"] + said["generators"])
+    groups = {"methods", "generators", "estimators", "multitask"}
+    assert all(entry["description"] for group in groups for entry in said[group])
+    assert [entry["name"] for entry in said["generators"]] == list(cs.generate.generators())
+    assert [entry["name"] for entry in said["estimators"]] == ["MDEC"]
+    assert [entry["name"] for entry in said["multitask"]] == ["spmtc", "lssmtc", "asi"]
+    for group in groups:
+        for entry in said[group]:
+            assert re.search(rf"^  {entry['name']} +{re.escape(entry['description'])}$", result.stdout, re.M)
 
 
 def test_json_says_null_where_a_number_is_none(capsys):

@@ -45,6 +45,12 @@ CLI = ("-m", "consilience.cli")
         (["cluster", "features.csv", "-k", "3", "--generator-param", "k_mx=4"],
          "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k_max"),
         (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
+        (["cluster", "none.csv", "-k", "3", "-g", "magic"], "generator='magic' is not known: choose one of kmeans, random-k"),
+        (["cluster", "none.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of evidence-"),
+        (["cluster", "features.csv", "-k", "3", "-g", "spectral", "-n", "5"], "n_clusterings=5 is below the 9 bandwidths"),
+        (["generate", "features.csv", "--param", "n_clusterings=4"], "'n_clusterings' is set by the option -n."),
+        (["multitask", "none.csv", "--task-column", "t", "-k", "2", "-m", "magic"],
+         "method='magic' is not known: choose one of spmtc, lssmtc, asi."),
         (["cluster", "truth.csv", "-k", "3"], "truth.csv, line 2, column 2 ('class'): 'x' is not a number."),
         (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
         (["generate", "features.csv", "-g", "random-k", "-k", "3"], "The generator random-k does not take -k"),
@@ -69,7 +75,6 @@ def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
         (["frobnicate"], "There is no command 'frobnicate'; choose one of cluster, generate"),
         (["consensus", "x.csv"], "Missing option '-k'"),
         (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
-        (["cluster", "x.csv", "-k", "3", "-g", "magic"], "'magic' is not one of 'kmeans', 'random-k'"),
     ],
 )
 def test_bad_usage_is_exit_2(run, args, message):
@@ -210,6 +215,32 @@ def test_a_reader_that_leaves_is_no_error(folder):
     err = child.stderr.read()
     assert child.wait(timeout=60) == 141
     assert err == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["generate", "features.csv", "-n", "2", "-q"],
+        ["consensus", "ensemble.csv", "-k", "3", "-q", "--json"],
+        ["methods"],
+    ],
+)
+def test_a_full_disk_behind_standard_output(folder, command):
+    with open("/dev/full", "w") as full:
+        child = subprocess.run(
+            [sys.executable, *CLI, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
+        )
+    assert child.returncode == 2
+    assert "No space left on device" in child.stderr
+    assert len(child.stderr.splitlines()) == 1
+    assert "internal error" not in child.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices as POSIX has them")
+def test_output_to_a_device(folder, run):
+    result = run("consensus", "ensemble.csv", "-k", "3", "-o", "/dev/null")
+    assert result.exit_code == 0, result.output
 
 
 def test_exit_codes_of_the_process(folder):

@@ -244,12 +244,27 @@ def test_spectral_grid_and_repeats():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
         ens = cs.generate.spectral(load_iris().data, k=3, random_state=0)
-        twice = cs.generate.spectral(load_iris().data, k=3, n_repeats=2, random_state=0)
+        twice = cs.generate.spectral(
+            load_iris().data, k=3, n_clusterings=2 * len(_spectral.BANDWIDTHS), random_state=0
+        )
     assert [recipe["bandwidth"] for recipe in ens.recipes] == list(_spectral.BANDWIDTHS)
     assert twice.n_clusterings == 2 * ens.n_clusterings
     distances = np.sqrt(((load_iris().data[:, None] - load_iris().data) ** 2).sum(-1))
     mean = distances.sum() / (150 * 149)
     assert ens.recipes[4]["sigma"] == pytest.approx(mean)
+
+
+def test_spectral_uses_its_widths_in_turn():
+    widths = [0.5, 1, 5]
+    few = cs.generate.spectral(X, k=4, bandwidths=widths, random_state=0)
+    many = cs.generate.spectral(X, k=4, n_clusterings=7, bandwidths=widths, random_state=0)
+    assert [recipe["bandwidth"] for recipe in many.recipes] == [0.5, 1, 5, 0.5, 1, 5, 0.5]
+    assert np.array_equal(many.labels[:, :3], few.labels)
+    assert len({recipe["seed"] for recipe in many.recipes}) == 7
+    with pytest.raises(
+        InputError, match="n_clusterings=2 is below the 3 bandwidths, of which each makes at least"
+    ):
+        cs.generate.spectral(X, k=4, n_clusterings=2, bandwidths=widths)
 
 
 def test_spectral_finds_rings_that_kmeans_cannot():

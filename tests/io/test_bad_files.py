@@ -86,13 +86,13 @@ def test_blank(tmp_path, read, content):
         (
             FEATURES,
             "a,b\n1,2\n,4\nNaN,6\n",
-            r"has 2 missing values \(NaN\) in 2 of 3 rows and 1 of 2 columns, the first at "
-            r"row 2, column 'a'\. Drop those rows or columns, or fill them in",
+            r"contains 2 missing values \(NaN\) in 2 of 3 rows and 1 of 2 columns, the first in "
+            r"row 2, column 'a'\. Fill them in .* or drop those rows or columns",
         ),
         (
             FEATURES,
             "n,a,b\nx,1,2\ny,3,inf\n",
-            r"has 1 missing or infinite value in 1 of 2 rows .* row 2 \('y'\), column 'b'",
+            r"contains 1 infinite value \(inf\) in 1 of 2 rows .* row 2 \('y'\), column 'b'",
         ),
         (
             LABELS,
@@ -347,7 +347,7 @@ def test_sparse_nan_is_found(tmp_path):
     np.savez(tmp_path / "t.npz", data=[1, np.nan, 2], indices=[0, 2, 1], indptr=[0, 1, 3], shape=[2, 3])
     with pytest.raises(
         FileError,
-        match=r"has 1 missing value \(NaN\) in 1 of 2 rows and 1 of 3 columns, the first at row 2, column 3",
+        match=r"contains 1 missing value \(NaN\) in 1 of 2 rows and 1 of 3 columns, the first in row 2, column 3",
     ):
         FEATURES(tmp_path / "t.npz")
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_blobs
 from consilience.kernels import kmeans as kernel
 from consilience.kernels import kmeans_rows, kmeans_small
 from consilience.kernels.kmeans import many_kmeans, nearest_centers
-from consilience.kernels.parallel import blas_threads
+from consilience.kernels.parallel import one_blas_thread
 
 
 @pytest.fixture(autouse=True, params=["shared passes", "compiled runs"])
@@ -25,7 +25,7 @@ def starts(X, k, m, seed):
 
 
 def reference(X, init, **options):
-    with blas_threads(1):
+    with one_blas_thread():
         return KMeans(len(init), init=init, n_init=1, algorithm="lloyd", **options).fit(X)
 
 
@@ -239,7 +239,7 @@ def test_reports_finished_runs():
 def test_starts_are_as_good_as_scikit_learns():
     X = load_digits().data[:600]
     ours = many_kmeans(X, [10] * 30, seeds=range(30)).inertia.mean()
-    with blas_threads(1):  # OpenMP threads that wait for each other crawl on a busy machine
+    with one_blas_thread():  # OpenMP threads that wait for each other crawl on a busy machine
         theirs = np.mean([KMeans(10, n_init=1, random_state=s).fit(X).inertia_ for s in range(30)])
     assert ours <= theirs * 1.01
 

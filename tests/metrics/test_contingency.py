@@ -13,6 +13,7 @@ from scipy.stats import hypergeom
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information as sklearn_emi
 
+from consilience import metrics
 from consilience.errors import InputError
 from consilience.kernels import contingency
 from consilience.kernels.contingency import (
@@ -20,6 +21,7 @@ from consilience.kernels.contingency import (
     cross_table,
     expected_mutual_information,
     factorise,
+    measure_tables,
     pairwise_measure,
 )
 
@@ -249,6 +251,34 @@ def test_pairwise_weights_equal_repeated_rows(measure, seed):
     assert weighted == pytest.approx(
         pairwise_measure(np.repeat(labels, weights, axis=0), k, measure), abs=1e-12
     )
+
+
+@pytest.mark.parametrize("scale", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pairwise_and_table_measures_are_those_of_the_metrics(scale, sparse, seed, monkeypatch):
+    """One rule for a table, however it was counted; also where weights leave less than one pair."""
+    if sparse:
+        monkeypatch.setattr(contingency, "_SMALL_TABLE", 0)
+    rng = np.random.default_rng(seed)
+    labels, weights = rng.integers(0, 4, (30, 2)).astype(np.int16), scale * rng.random(30)
+    a, b = labels.T
+    table = cross_table(labels[:, :1], np.array([0, 4]), b, 4, weights)
+    for measure, expected in (
+        ("ari", metrics.ari(a, b, sample_weight=weights)),
+        ("nmi", metrics.nmi(a, b, sample_weight=weights)),
+    ):
+        found = pairwise_measure(labels, np.full(2, 40), measure, weights)[0, 1]
+        assert found == pytest.approx(expected, abs=1e-12)
+        assert measure_tables(table, np.array([0, 4]), measure)[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_pairs_with_oneself_make_ari_independent_of_scale(seed):
+    table = np.random.default_rng(seed).integers(0, 5, (4, 3)).astype(float)
+    n, both, a, b = table.sum(), (table**2).sum(), *((table.sum(axis=i) ** 2).sum() for i in (1, 0))
+    expected = (both - a * b / n**2) / ((a + b) / 2 - a * b / n**2)
+    for scale in (1e-6, 1.0, 1e6):
+        found = measure_tables(scale * table, np.array([0, 4]), "ari", with_itself=True)
+        assert found == pytest.approx([expected])
 
 
 def test_pairwise_without_common_objects_is_nan():

@@ -14,7 +14,6 @@ import consilience as cs
 from consilience.cli import cli
 from consilience.cli.multitask import command
 from consilience.errors import FileError
-from consilience.io._columns import read_features_and_column
 
 from .data import word_counts
 
@@ -82,9 +81,9 @@ def test_messages(documents):
     assert "documents.csv has no column 'sorce'; it has 'w0', 'source'" in done.stderr
     Path("gap.csv").write_text("a,b,t\n1,2,x\n3,4,\n5,6,x\n")
     with pytest.raises(FileError, match="gap.csv, column 't', row 2 is missing"):
-        read_features_and_column("gap.csv", "t")
+        cs.io.read_features("gap.csv", column="t")
     Path("text.csv").write_text("a,b,t\n1,2,x\n3,oh,y\n5,6,x\n")
     with pytest.raises(FileError, match="text.csv, column 'b', row 2: 'oh' is not a number"):
-        read_features_and_column("text.csv", "t")
+        cs.io.read_features("text.csv", column="t")
     done = run("multitask", "documents.csv", "--task-column", "source", "-k", "2", "--param", "n_clusters=3")
     assert "set by the option -k" in done.stderr

@@ -168,22 +168,30 @@ def test_unknown_clustering_is_refused(model):
         cs.plot.AgreementDisplay.from_estimator(model).plot(clustering=9)
 
 
-def test_weights_are_read_from_whatever_the_method_learned(model):
+def test_weights_are_what_the_method_learned(ensemble, model):
     with pytest.raises(InputError, match="EvidenceAccumulation learns no weights"):
         cs.plot.WeightsDisplay.from_estimator(model)
-    model.clustering_weights_ = np.arange(7.0)
-    assert cs.plot.WeightsDisplay.from_estimator(model).weights.tolist() == list(range(7))
-    del model.clustering_weights_
-    model.cluster_reliability_ = np.full(model.signatures_.n_total_clusters, 0.25)
-    np.testing.assert_allclose(cs.plot.WeightsDisplay.from_estimator(model).weights, 0.25)
-    del model.cluster_reliability_
-    signatures = model.signatures_
-    edges = np.random.default_rng(0).random((signatures.n_samples, signatures.n_total_clusters))
-    model.signature_reliability_ = edges
-    for i, found in enumerate(cs.plot.WeightsDisplay.from_estimator(model).weights):
-        seen = np.flatnonzero(signatures.labels[:, i] >= 0)
-        own = edges[seen, signatures.offsets[i] + signatures.labels[seen, i]]
-        assert found == pytest.approx(np.average(own, weights=signatures.weights[seen]))
+    with pytest.raises(InputError, match="SCCABG learns no weights"):
+        cs.plot.WeightsDisplay.from_estimator(cs.SCCABG(n_clusters=3, self_paced=False).fit(ensemble))
+    for method in (cs.SPCE(3, theta=0.1), cs.SCCABG(3), cs.LWEA(3), cs.LWSC(3, random_state=0), cs.LWGP(3)):
+        display = cs.plot.WeightsDisplay.from_estimator(method.fit(ensemble))
+        np.testing.assert_array_equal(display.weights, method.clustering_weights_)
+
+
+def test_trust_of_reliabilities_is_their_mean_over_objects(ensemble):
+    """By the reliability of the cluster, or of the edge, that each object is in."""
+    for model in (cs.LWEA(3).fit(ensemble), cs.SCCABG(3).fit(ensemble)):
+        means = []
+        for i, column in enumerate(ensemble.labels.T):
+            seen = np.flatnonzero(column >= 0)
+            cluster = ensemble.offsets[i] + column[seen]
+            own = (
+                model.edge_reliability_[seen, cluster]
+                if hasattr(model, "edge_reliability_")
+                else model.cluster_reliability_[cluster]
+            )
+            means.append(own.mean())
+        np.testing.assert_allclose(model.clustering_weights_, np.array(means) / np.sum(means), rtol=1e-6)
 
 
 # Confidence and history ------------------------------------------------------------------------------------
@@ -328,9 +336,8 @@ def pyplot():
     pyplot.close("all")
 
 
-def test_every_display_draws_into_the_axes_given(model, pyplot):
-    model.history_ = [{"objective": 2.0, "mean_W": 0.5}, {"objective": 1.0, "mean_W": 1.0}]
-    model.clustering_weights_ = np.ones(7)
+def test_every_display_draws_into_the_axes_given(ensemble, pyplot):
+    model = cs.SCCABG(n_clusters=4).fit(ensemble)  # it iterates, is self-paced and learns trust
     drawn = set()
     for name in cs.plot.__all__:
         cls = getattr(cs.plot, name)

@@ -105,6 +105,18 @@ def test_history_and_pacing_have_a_section():
     assert "constant" not in page.visible  # a curve that never moves is not drawn
 
 
+@pytest.mark.parametrize("method", [cs.SPCE(3, theta=0.1), cs.LWEA(3), cs.SCCABG(3)])
+def test_the_page_trusts_noise_least(method):
+    _, labels, _ = groups(90, 3, 6)
+    labels[:, 2] = np.random.default_rng(99).integers(0, 3, 90)
+    html = cs.report(method.fit(labels)).html
+    row = r'<th scope="row" class="text">(clustering \d)</th>.*<b>([\d.e-]+)</b></span></td></tr>'
+    trust = {name: float(share) for name, share in re.findall(row, html)}
+    assert "Trust is what the method learned" in html
+    assert min(trust, key=trust.get) == "clustering 2"
+    assert sum(trust.values()) == pytest.approx(1, abs=0.01)
+
+
 def test_page_loads_and_runs_nothing_but_its_own_script(small):
     html = cs.report(small[0], small[1]).html
     page = Page(html)
@@ -323,9 +335,10 @@ def test_words():
 def test_python_code_gives_the_same_labels(tmp_path, monkeypatch):
     X, _, _ = groups(60, 3, 1)
     model = cs.ConsensusClustering(
-        "kmeans",
-        cs.EvidenceAccumulation(3, linkage="complete"),
-        n_clusters=3,
+        3,
+        generator="kmeans",
+        generator_params={"init": "random"},
+        consensus=cs.EvidenceAccumulation(3, linkage="complete"),
         n_clusterings=7,
         random_state=5,
     ).fit(X)

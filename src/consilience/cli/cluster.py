@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import time
-from functools import partial
-from typing import Any
 
 import click
 
+from ._files import check_output, check_report, source, write_report, write_result
 from ._options import (
-    GENERATORS,
-    build_method,
-    check_output,
-    check_report,
     common,
     confidence_option,
-    generator_parameters,
+    generator_option,
     method_option,
+    n_clusterings_option,
     output,
     param_option,
     reading,
     report_option,
-    run_generator,
     running,
-    source,
-    write_report,
-    write_result,
 )
+from ._params import generator_params, method_params
 from ._session import Session
 
 
@@ -34,17 +27,8 @@ from ._session import Session
 @click.argument("features")
 @click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
 @method_option
-@click.option(
-    "-g",
-    "--generator",
-    type=click.Choice(GENERATORS),
-    default="random-k",
-    show_default=True,
-    help="How the base clusterings are made.",
-)
-@click.option(
-    "-n", "--n-clusterings", type=int, default=20, show_default=True, help="How many base clusterings."
-)
+@generator_option
+@n_clusterings_option
 @output
 @confidence_option
 @report_option
@@ -79,16 +63,17 @@ def command(
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
-    Columns are used as they are: bring them to a common scale first if their units differ. Generators with a fixed number
-    of clusters use that of the result.
+    Columns are used as they are: bring them to a common scale first if their units differ. Generators whose members have a
+    given number of clusters use that of the result, unless --generator-param k=... says otherwise.
 
     \b
     Examples:
       consilience cluster features.csv -k 3 -o labels.csv --report report.html
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator-param k_max=8 --json
+      consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
     """
-    from ..ensemble import Ensemble
+    from .. import consensus, generate
     from ..io import read_features, write_ensemble
     from ..pipeline import ConsensusClustering
     from ..progress import progress_shown
@@ -98,46 +83,39 @@ def command(
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
         check_output(ensemble_output, features, output, as_json=True, json_instead=False)
+    maker = generate.generator(generator)
     model = ConsensusClustering(
-        generator=_generator(generator, generator_param, n_clusterings, n_clusters, n_jobs),
-        consensus=build_method(method, n_clusters, param, seed=None, n_jobs=n_jobs),
-        n_clusters=n_clusters,
-        n_clusterings=20 if n_clusterings is None else n_clusterings,
+        n_clusters,
+        generator=maker.name,
+        generator_params=generator_params(maker, generator_param, {}),
+        consensus=method,
+        consensus_params=method_params(consensus.method(method), param),
+        n_clusterings=n_clusterings,
         random_state=seed,
         n_jobs=n_jobs,
     )
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        model.fit(table.values)
+        model.fit(table)
         if ensemble_output is not None:
-            write_ensemble(ensemble_output, Ensemble(model.ensemble_, sample_names=table.row_names))
+            write_ensemble(ensemble_output, model.ensemble_)
         fitted = model.consensus_
         facts = {
             "command": "cluster",
-            "generator": generator,
+            "generator": maker.name,
             "method": type(fitted).__name__,
             "parameters": fitted.get_params(),
             "n_clusterings": model.ensemble_.n_clusterings,
         }
         write_result(
-            session, output, fitted, table.row_names, confidence=confidence, as_json=as_json, facts=facts
+            session, output, fitted, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
         )
         write_report(
             session,
             report_output,
             model,
-            table.values,
+            table.X,
             source=features,
-            names=table.row_names,
+            names=table.sample_names,
             seconds=time.perf_counter() - start,
         )
-
-
-def _generator(
-    name: str, params: tuple[str, ...], n_clusterings: int | None, n_clusters: int, n_jobs: int | None
-) -> Any:
-    """What ConsensusClustering takes: the name, or a function where the user has set more than the name says."""
-    if not params and (n_clusterings is None or "n_clusterings" in generator_parameters(name)):
-        return name.replace("-", "_")
-    k = n_clusters if "k" in generator_parameters(name) else None
-    return partial(run_generator, name, params=params, n_clusterings=n_clusterings, k=k, n_jobs=n_jobs)

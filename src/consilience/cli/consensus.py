@@ -6,10 +6,8 @@ import time
 
 import click
 
+from ._files import check_output, check_report, source, write_report, write_result
 from ._options import (
-    build_method,
-    check_output,
-    check_report,
     common,
     confidence_option,
     method_option,
@@ -18,10 +16,8 @@ from ._options import (
     reading,
     report_option,
     running,
-    source,
-    write_report,
-    write_result,
 )
+from ._params import method_params
 from ._session import Session
 
 
@@ -74,13 +70,17 @@ def command(
       consilience consensus ensemble.csv -k 3 --method evidence-accumulation --param linkage=complete --confidence
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
+    from .. import consensus
     from ..io import read_labels
     from ..progress import progress_shown
 
     start = time.perf_counter()
     check_output(output, labels, as_json=as_json)
     check_report(report_output, labels, output)
-    model = build_method(method, n_clusters, param, seed=seed, n_jobs=n_jobs)
+    cls = consensus.method(method)
+    common = {"n_clusters": n_clusters, "random_state": seed, "n_jobs": n_jobs}
+    taken = {name: value for name, value in common.items() if name in cls._get_param_names()}
+    model = cls(**taken, **method_params(cls, param))
     with progress_shown(False if session.quiet else None):
         ensemble = read_labels(
             source(labels), key=key, header=header, index=index, columns=columns or None, report=session.note

@@ -6,26 +6,17 @@ import sys
 
 import click
 
-from ._options import (
-    GENERATORS,
-    check_output,
-    common,
-    output,
-    param_option,
-    reading,
-    run_generator,
-    running,
-    source,
-)
+from ..errors import InputError
+from ._files import check_output, source
+from ._options import common, generator_option, n_clusterings_option, output, param_option, reading, running
+from ._params import generator_params
 from ._session import Session
 
 
 @click.command("generate", short_help="Make an ensemble of clusterings from a table of features.")
 @click.argument("features")
-@click.option(
-    "-g", "--generator", type=click.Choice(GENERATORS), default="random-k", show_default=True, help="How."
-)
-@click.option("-n", "--n-clusterings", type=int, help="How many clusterings. [default: 20]")
+@generator_option
+@n_clusterings_option
 @click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")
 @output
 @param_option("--param", "generator")
@@ -58,17 +49,24 @@ def command(
       consilience generate features.csv --generator kmeans -k 3 -n 10 --seed 1 -o ensemble.csv
       consilience generate features.csv -g random-k --param k_max=8 > ensemble.csv
     """
+    from .. import generate
     from ..io import read_features, write_ensemble
     from ..progress import progress_shown
 
     check_output(output, features, as_json=as_json, json_instead=False)
+    maker = generate.generator(generator)
+    params = generator_params(maker, param, {"k": "the option -k"} if maker.takes_k else {})
+    if maker.needs_k and k is None:
+        raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
+    if k is not None:
+        if not maker.takes_k:
+            raise InputError(
+                f"The generator {maker.name} does not take -k; its parameters are {', '.join(maker.settings)} (NAME=VALUE)."
+            )
+        params["k"] = k
     with progress_shown(False if session.quiet else None):
         table = read_features(source(features), key=key, header=header, index=index, report=session.note)
-        ensemble = run_generator(
-            generator, table.values, param, n_clusterings=n_clusterings, k=k, random_state=seed, n_jobs=n_jobs
-        )
-        if table.row_names is not None:
-            ensemble = type(ensemble)(ensemble, sample_names=table.row_names)
+        ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
     if output != "-":
         session.say(f"wrote {ensemble.n_clusterings} clusterings of {ensemble.n_samples} objects to {output}")
@@ -76,7 +74,7 @@ def command(
         session.print_json(
             {
                 "command": "generate",
-                "generator": generator,
+                "generator": maker.name,
                 "n_samples": ensemble.n_samples,
                 "n_clusterings": ensemble.n_clusterings,
                 "n_clusters": ensemble.n_clusters,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._options import GENERATORS, common
+from ._options import common
 from ._session import Session
 
 
@@ -15,56 +15,55 @@ from ._session import Session
 @common
 @click.pass_obj
 def command(session: Session, as_json: bool) -> None:
-    """List the consensus methods and generators, one line each; --json adds their parameters.
+    """List the consensus methods, generators and multi-task methods, one line each; --json adds their parameters.
 
     \b
     Examples:
       consilience methods
       consilience methods --json
     """
-    from .. import generate
-    from ..consensus import methods
+    from ..consensus import methods, multitask
+    from ..generate import generators
+    from ..mdec import MDEC
 
-    consensus = {name: (cls, _parameters(cls.__init__, 1)) for name, cls in methods().items()}
-    generators = {}
-    for name in GENERATORS:
-        function = getattr(generate, name.replace("-", "_"))
-        generators[name] = (function, _parameters(function, 1))
+    consensus = {name: _method(name, cls) for name, cls in methods().items()}
+    makers = {
+        name: {
+            "name": name,
+            "description": maker.description,
+            "parameters": {key: _default(value) for key, value in maker.parameters.items()},
+        }
+        for name, maker in generators().items()
+    }
+    estimators = {"MDEC": _method("MDEC", MDEC)}
+    several = {name: _method(name, cls) for name, cls in multitask.methods().items()}
+    groups = (
+        ("methods", "Consensus methods (--method)", consensus),
+        ("generators", "Generators (--generator)", makers),
+        ("estimators", "Both in one, in Python; here: --generator metric-subspace --method lwea --param theta=1", estimators),
+        ("multitask", "Multi-task methods (consilience multitask --method)", several),
+    )  # fmt: skip
     if as_json:
-        session.print_json(
-            {
-                "command": "methods",
-                "methods": [
-                    {
-                        "name": name,
-                        "class": cls.__name__,
-                        "description": _summary(cls),
-                        "parameters": parameters,
-                    }
-                    for name, (cls, parameters) in consensus.items()
-                ],
-                "generators": [
-                    {"name": name, "description": _summary(function), "parameters": parameters}
-                    for name, (function, parameters) in generators.items()
-                ],
-            }
-        )
+        listed = {key: list(entries.values()) for key, _, entries in groups}
+        session.print_json({"command": "methods", **listed})
         return
-    width = max(map(len, [*consensus, *generators]))
-    click.echo("Consensus methods (--method):")
-    for name, (cls, _) in consensus.items():
-        click.echo(f"  {name.ljust(width)}  {_summary(cls)}")
-    click.echo("Generators (--generator):")
-    for name, (function, _) in generators.items():
-        click.echo(f"  {name.ljust(width)}  {_summary(function)}")
+    width = max(len(name) for _, _, entries in groups for name in entries)
+    for _, title, entries in groups:
+        click.echo(f"{title}:")
+        for name, entry in entries.items():
+            click.echo(f"  {name.ljust(width)}  {entry['description']}")
 
 
-def _summary(thing: Any) -> str:
-    """The first line of its docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+def _method(name: str, cls: Any) -> dict[str, Any]:
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    return {
+        "name": name,
+        "class": cls.__name__,
+        "description": (inspect.getdoc(cls) or "").partition("\n")[0],
+        "parameters": {parameter.name: _default(parameter) for parameter in parameters},
+    }
 
 
-def _parameters(function: Any, skip: int) -> dict[str, Any]:
-    """Name -> default; None also where there is no default."""
-    found = list(inspect.signature(function).parameters.values())[skip:]
-    return {p.name: None if p.default is inspect.Parameter.empty else p.default for p in found}
+def _default(parameter: inspect.Parameter) -> Any:
+    """None also where there is none."""
+    return None if parameter.default is inspect.Parameter.empty else parameter.default

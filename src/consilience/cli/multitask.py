@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ._options import (
-    check_output,
-    common,
-    confidence_option,
-    output,
-    param_option,
-    parse_params,
-    reading,
-    running,
-    source,
-    write_result,
-)
+from ._files import check_output, source, write_result
+from ._options import common, confidence_option, output, param_option, reading, running
+from ._params import method_params
 from ._session import Session
-
-#: Methods by their command-line name.
-METHODS = {"spmtc": "SPMTC", "lssmtc": "LSSMTC", "asi": "ASI"}
 
 
 @click.command("multitask", short_help="Cluster related tasks together.")
@@ -34,10 +22,9 @@ METHODS = {"spmtc": "SPMTC", "lssmtc": "LSSMTC", "asi": "ASI"}
 @click.option(
     "-m",
     "--method",
-    type=click.Choice(list(METHODS), case_sensitive=False),
     default="spmtc",
     show_default=True,
-    help="Self-paced, all examples at once, or each task by itself.",
+    help='Multi-task method; "consilience methods" lists them.',
 )
 @output
 @confidence_option
@@ -73,23 +60,24 @@ def command(
       consilience multitask documents.csv --task-column source -k 2 --param weighting=hard --confidence
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
-    import consilience
-
-    from ..io._columns import read_features_and_column
+    from ..consensus import multitask
+    from ..io import read_features
 
     check_output(output, features, as_json=as_json)
-    cls = getattr(consilience, METHODS[method.lower()])
-    reserved = {"n_clusters": "-k", "random_state": "--seed", "n_jobs": "--n-jobs"}
-    values = parse_params(param, cls._get_param_names(), owner=cls.__name__, reserved=reserved)
+    cls = multitask.method(method)
+    values = method_params(cls, param)
     model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
-    table, task = read_features_and_column(
-        source(features), task_column, key=key, header=header, index=index, report=session.note
+    table = read_features(
+        source(features), column=task_column, key=key, header=header, index=index, report=session.note
     )
-    model.fit(table.values, task=task)
+    task = table.column
+    model.fit(table, task=task)
     facts = {
         "command": "multitask",
         "method": type(model).__name__,
         "parameters": model.get_params(),
         "tasks": {str(name): int((task == name).sum()) for name in model.tasks_},
     }
-    write_result(session, output, model, table.row_names, confidence=confidence, as_json=as_json, facts=facts)
+    write_result(
+        session, output, model, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
+    )

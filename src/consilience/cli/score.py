@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from ._options import common, source
+from ._files import source
+from ._options import common
 from ._session import Session
 
 

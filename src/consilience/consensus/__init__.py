@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ..naming import command_name, look_up
 from ._base import BaseConsensus, Solution
 from .bipartite import LWGP, SCCABG
 from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
@@ -43,20 +42,9 @@ _METHODS: tuple[type[BaseConsensus], ...] = (
 
 def methods() -> dict[str, type[BaseConsensus]]:
     """Every registered method by its command-line name, e.g. ``evidence-accumulation``."""
-    return {_command_name(cls.__name__): cls for cls in _METHODS}
+    return {command_name(cls.__name__): cls for cls in _METHODS}
 
 
 def method(name: str) -> type[BaseConsensus]:
-    """The method of that command-line or class name (case does not matter)."""
-    from ..errors import InputError
-
-    known = methods()
-    for command_name, cls in known.items():
-        if name.lower() in (command_name, cls.__name__.lower()):
-            return cls
-    raise InputError(f"method={name!r} is not known: choose one of {', '.join(known)}.")
-
-
-def _command_name(class_name: str) -> str:
-    """EvidenceAccumulation -> evidence-accumulation, SPCE -> spce."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", class_name).lower()
+    """The method of that command-line or class name (case, hyphens and underscores do not matter)."""
+    return look_up(name, methods(), "method")

@@ -19,17 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
-from ..kernels.overlaps import gather, scatter
-from ..kernels.parallel import blas_threads
-from ..validation import N_JOBS, Flag, Integer, RandomState, Rule, check_all, listed
+from ..evidence import Evidence
+from ..kernels.memory import WITHOUT_PAIRS, refusing
+from ..kernels.parallel import one_blas_thread
+from ..rng import make_rng
+from ..validation import Rule, check_parameters, listed, unit_of
 
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "random_state": RandomState(),
-    "n_jobs": N_JOBS,
-    "verbose": Flag(),
-}
+#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
+LARGEST_SPREAD = 1e15
 
 
 @dataclass
@@ -42,6 +39,7 @@ class Solution:
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
+        ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_edge : (u, k) matrices between objects and base clusters; rows expanded like per_sample.
     per_signature_edge : the same, kept in the order of ``signatures_``, not expanded.
@@ -76,6 +74,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     constraints: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
+    #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
+    _any_unit: ClassVar[bool] = True
+    #: What a user can do when memory runs out.
+    _remedy: ClassVar[str] = WITHOUT_PAIRS
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -92,18 +94,20 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             The base clusterings, (n_samples, n_clusterings).
         y : ignored
         sample_weight : array (n_samples,), optional
-            Positive weights of the objects.
+            Positive weights of the objects, at most a factor of 1e15 apart.
         """
-        parameters = self.get_params(deep=False)
-        rules = {**COMMON_RULES, **self.constraints}
-        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
-        ensemble = Ensemble(X, sample_weight=sample_weight)
-        compressed = self._admit(ensemble)
-        canonical, *orders = compressed.canonical()
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
-        with blas_threads(parameters.get("n_jobs")):
-            solution = self._fit(canonical, rng)
-        self._store(solution, ensemble, compressed, canonical, *orders)
+        parameters = check_parameters(self)
+        # Threads are over blocks: more inside them would be in the way, and round differently.
+        with one_blas_thread():
+            ensemble = Ensemble(X, sample_weight=sample_weight)
+            compressed = self._admit(ensemble)
+            canonical, *orders = self._weigh(compressed).canonical()
+            rng = make_rng(parameters.get("random_state"))
+            u, k = canonical.n_samples, canonical.n_total_clusters
+            what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
+            with refusing(what, self._remedy):
+                solution = self._fit(canonical, rng)
+                self._store(solution, ensemble, compressed, canonical, *orders)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
@@ -142,6 +146,25 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             )
         return compressed
 
+    def _weigh(self, compressed: Compressed) -> Compressed:
+        """Weights that the method can square and multiply, or the reason why there are none."""
+        weights = compressed.weights
+        low, high = float(weights.min()), float(weights.max())
+        if high > LARGEST_SPREAD * low:
+            raise InputError(
+                f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: beyond {LARGEST_SPREAD:.0e} the "
+                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their weights."
+            )
+        unit = unit_of(weights)
+        if unit == 1.0:
+            return compressed
+        if not self._any_unit:
+            raise InputError(
+                f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                "that unit. Divide the weights so that they are near 1."
+            )
+        return compressed.with_weights(weights / unit)
+
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
     ) -> None:
@@ -149,6 +172,15 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         assert found == self.n_clusters or not solution.exact, (
             f"{type(self).__name__} returned {found} clusters instead of {self.n_clusters}"
         )
+        trust = solution.per_clustering.get("clustering_weights")
+        assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
+            f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
+        )
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        for name in [
+            name for name in vars(self) if name.endswith("_") and name not in self.get_params(deep=False)
+        ]:
+            delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
@@ -170,7 +202,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
-            learned["confidence"] = support(canonical, labels)[back][compressed.inverse]
+            learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
         for name, value in learned.items():
             setattr(self, f"{name}_", value)
         self._sample_names = ensemble.sample_names
@@ -209,38 +241,8 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     sizes = np.bincount(codes, weights=weights)
     earliest = np.full(sizes.size, np.iinfo(np.int64).max)
     np.minimum.at(earliest, codes, tie_breaker)
-    order = np.lexsort((earliest, -np.round(sizes, 9)))
+    # Sizes that differ by rounding alone are equal: nine digits of the largest count.
+    order = np.lexsort((earliest, -np.round(sizes / sizes.max(), 9)))
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]
-
-
-def memberships(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u, c) how strongly the base clusterings tie each object to each consensus cluster; rows sum to 1.
-
-    The mean, over the clusterings that saw object p, of the share of consensus cluster j's weight that lies
-    in p's base cluster; then normalised over j. Nothing pairwise is formed: O(u m c).
-    """
-    c = int(labels.max()) + 1
-    codes, offsets = ensemble.labels, ensemble.offsets  # products with the indicator, without forming it
-    onto = np.zeros((ensemble.n_samples, c))
-    onto[np.arange(labels.size), labels] = ensemble.weights
-    table = scatter(codes, offsets, onto)  # (k, c) weight of base cluster and consensus cluster together
-    owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
-    seen = np.zeros((ensemble.n_clusterings, c))  # weight of consensus cluster j seen by clustering i
-    np.add.at(seen, owner, table)
-    share = table / np.maximum(seen[owner], np.finfo(float).tiny)
-    affinity = gather(codes, offsets, share)
-    return affinity / affinity.sum(axis=1, keepdims=True)
-
-
-def support(ensemble: Compressed, labels: np.ndarray) -> np.ndarray:
-    """(u,) confidence that needs nothing of the method: the membership of each object in its own cluster."""
-    return memberships(ensemble, labels)[np.arange(labels.size), labels]
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed for numpy's Generator from what scikit-learn users pass."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return random_state

@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
-from ..kernels.parallel import blas_threads, map_tasks
+from ..features import as_features
+from ..kernels.parallel import map_tasks, one_blas_thread
+from ..naming import numbered
 from ..progress import progress
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
-from ._features import check_features
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
 
 
@@ -71,14 +72,14 @@ def estimators(
     check("ratio", ratio, Real(0, 1, open_low=True))
     check("bootstrap", bootstrap, Flag())
     check("n_jobs", n_jobs, N_JOBS)
-    features = check_features(X)
+    features = as_features(X)
     models = _check_clusterers(clusterers)
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     whole = drawn == n and not bootstrap
-    with progress(total=m, what="clusterers", unit="run") as bar, blas_threads(n_jobs):
+    with progress(total=m, what="clusterers", unit="run") as bar, one_blas_thread():
 
         def run(i: int) -> tuple[np.ndarray, dict]:
             name, model = models[i % len(models)]
@@ -103,7 +104,7 @@ def estimators(
             return labels, recipe
 
         results = map_tasks(run, list(range(m)), n_jobs=n_jobs)
-    names = _member_names([models[i % len(models)][0] for i in range(m)])
+    names = numbered([models[i % len(models)][0] for i in range(m)])
     empty = [i for i, (labels, _) in enumerate(results) if labels.dtype.kind in "iu" and (labels < 0).all()]
     if empty:
         shown = listed(names[i] for i in empty)
@@ -166,15 +167,3 @@ def _changed_parameters(model: Any) -> dict[str, Any]:
         for name, value in given.items()
         if name != "random_state" and (name not in usual or repr(usual[name]) != repr(value))
     }
-
-
-def _member_names(names: list[str]) -> list[str]:
-    """'KMeans' once, 'KMeans 1', 'KMeans 2' where it comes again."""
-    if len(set(names)) == len(names):
-        return names
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
-    return out

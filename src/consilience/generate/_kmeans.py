@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isqrt
 from typing import Any
 
 import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
+from ..features import Features, as_features
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
-from ..kernels.parallel import blas_threads, map_tasks
 from ..progress import progress
-from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, check_weights
-from ._features import Features, check_features
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
 from ._members import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
@@ -22,9 +19,12 @@ from ._members import (
     check_n_clusterings,
     choose_ks,
     draw_ks,
+    k_range,
     member_seeds,
+    root,
     stream,
 )
+from ._runner import each_member
 
 _RULES = {
     "init": Choice("k-means++", "random"),
@@ -83,10 +83,10 @@ def kmeans(
     >>> ens.recipes[0]["algorithm"], ens.recipes[0]["k"]
     ('kmeans', 3)
     """
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_k(
@@ -123,14 +123,11 @@ def random_k(
     >>> int(ens.n_clusters.min()), int(ens.n_clusters.max())
     (2, 12)
     """
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    if k_max is None:
-        check("k_min", k_min, Integer(1))
-        top = max(isqrt(features.n_samples), k_min)
-        k_max = max(min(top, features.distinct_rows(top)), k_min)
-    ks = draw_ks(k_min, k_max, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, sample_weight, n_jobs)
+    ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
+    ks = draw_ks(*ends, features, seeds)
+    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_features(
@@ -174,11 +171,10 @@ def random_features(
     [6, 6, 6]
     """
     check("ratio", ratio, Real(0, 1, open_low=True))
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     d = features.n_features
     kept = max(1, round(ratio * d))
     by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
@@ -192,14 +188,14 @@ def random_features(
             init=init,
             max_iter=max_iter,
             tol=tol,
-            sample_weight=weight,
+            sample_weight=features.sample_weight,
             n_jobs=1,
         )
         recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
         return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
 
-    columns, recipes = _each(run, len(seeds), "random features", n_jobs)
-    return assemble(features, columns, recipes, sample_weight=weight)
+    columns, recipes = each_member(run, len(seeds), "random features", n_jobs)
+    return assemble(features, columns, recipes)
 
 
 def bagging(
@@ -252,11 +248,10 @@ def bagging(
     """
     rules = {"ratio": Real(0, 1, open_low=True), "bootstrap": Flag(), "unseen": Choice("missing", "nearest")}
     check_all({"ratio": ratio, "bootstrap": bootstrap, "unseen": unseen}, rules)
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -268,6 +263,7 @@ def bagging(
         rng = stream(seeds[i], CHOOSE_ROWS)
         chosen = rng.choice(n, drawn, replace=bool(bootstrap))
         rows, times = np.unique(chosen, return_counts=True)
+        weight = features.sample_weight
         counts = times.astype(np.float64) if weight is None else times * weight[rows]
         found = many_kmeans(
             features.X[rows],
@@ -291,8 +287,8 @@ def bagging(
             labels[rest] = filled[nearest]
         return labels, recipe
 
-    columns, recipes = _each(run, len(seeds), "bagging", n_jobs)
-    return assemble(features, columns, recipes, sample_weight=weight)
+    columns, recipes = each_member(run, len(seeds), "bagging", n_jobs)
+    return assemble(features, columns, recipes)
 
 
 def _runs(
@@ -302,12 +298,10 @@ def _runs(
     init: str,
     max_iter: int,
     tol: float,
-    sample_weight: Any,
     n_jobs: int | None,
 ) -> Ensemble:
     """Members that differ in start and k only: one call of the kernel."""
     _check_runs(init, max_iter, tol, n_jobs)
-    weight = None if sample_weight is None else check_weights(sample_weight, features.n_samples)
     with progress(total=len(ks), what="k-means", unit="run") as bar:
         found = many_kmeans(
             features.X,
@@ -316,7 +310,7 @@ def _runs(
             init=init,
             max_iter=max_iter,
             tol=tol,
-            sample_weight=weight,
+            sample_weight=features.sample_weight,
             n_jobs=n_jobs,
             on_done=bar.update,
         )
@@ -324,20 +318,7 @@ def _runs(
         _recipe("kmeans", k, seed, init, max_iter, tol, found, r)
         for r, (k, seed) in enumerate(zip(ks, seeds))
     ]
-    return assemble(features, list(found.labels.T), recipes, sample_weight=weight)
-
-
-def _each(run: Callable[[int], tuple], n_members: int, what: str, n_jobs: int | None) -> tuple[list, list]:
-    """Members that see different data: one task each, on threads."""
-    with progress(total=n_members, what=what, unit="run") as bar, blas_threads(1):
-
-        def task(i: int) -> tuple:
-            result = run(i)
-            bar.update(1)
-            return result
-
-        results = map_tasks(task, list(range(n_members)), n_jobs=n_jobs)
-    return [labels for labels, _ in results], [recipe for _, recipe in results]
+    return assemble(features, list(found.labels.T), recipes)
 
 
 def _recipe(

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
-from ..validation import Integer, RandomState, check, listed
-from ._features import Features
+from ..features import Features
+from ..rng import entropy
+from ..validation import Integer, Nothing, RandomState, check, listed
 
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
@@ -20,13 +21,7 @@ CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
 def member_seeds(random_state: Any, n_members: int) -> list[int]:
     """One seed a member. The i-th does not depend on how many follow, and survives a trip through JSON."""
     check("random_state", random_state, RandomState())
-    if isinstance(random_state, np.random.Generator):
-        random_state = random_state.integers(2**63, size=2).tolist()
-    elif isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31, size=4).tolist()
-    elif random_state is not None:
-        random_state = int(random_state)
-    words = np.random.SeedSequence(random_state).generate_state(n_members, np.uint64)
+    words = np.random.SeedSequence(entropy(random_state)).generate_state(n_members, np.uint64)
     return [int(word) >> 11 for word in words]  # 53 bits
 
 
@@ -43,8 +38,8 @@ def check_n_clusterings(n_clusterings: Any) -> int:
 def choose_ks(k: Any, features: Features, seeds: Sequence[int]) -> list[int]:
     """Number of clusters of each member: fixed, drawn uniformly from a range, or about sqrt(n) for None."""
     if k is None:
-        root = max(2, isqrt(features.n_samples))
-        return [min(root, features.distinct_rows(root))] * len(seeds)
+        top = max(2, root(features.n_samples))
+        return [min(top, features.distinct_rows(top))] * len(seeds)
     if isinstance(k, (tuple, list, np.ndarray)):
         if len(k) != 2:
             raise InputError(f"k={k!r} is not valid: expected a whole number or a pair (smallest, largest).")
@@ -52,6 +47,33 @@ def choose_ks(k: Any, features: Features, seeds: Sequence[int]) -> list[int]:
     check("k", k, Integer(1))
     features.check_k(int(k))
     return [int(k)] * len(seeds)
+
+
+def root(n: int) -> int:
+    """The square root of n, rounded down: the usual largest k."""
+    return isqrt(n)
+
+
+def root_upwards(n: int) -> int:
+    """The square root of n, rounded up."""
+    return isqrt(n - 1) + 1
+
+
+def k_range(features: Features, k_min: Any, k_max: Any, *, widest: int) -> tuple[Any, Any]:
+    """The smallest and largest k of members that draw theirs, for all who ask.
+
+    A given end stays as it is. ``k_max=None`` is ``widest``, at least k_min and at most the number of distinct
+    rows; ``k_min=None`` is 2, or 1 where there is no room for two.
+    """
+    if k_max is None:
+        check("k_min", k_min, Nothing() | Integer(1))
+        low = 1 if k_min is None else int(k_min)
+        top = max(widest, low)
+        k_max = max(min(top, features.distinct_rows(top)), low)
+    if k_min is None:
+        check("k_max", k_max, Integer(1))
+        k_min = min(2, k_max)
+    return k_min, k_max
 
 
 def draw_ks(
@@ -77,7 +99,6 @@ def assemble(
     recipes: Sequence[dict],
     *,
     names: Sequence[str] | None = None,
-    sample_weight: np.ndarray | None = None,
 ) -> Ensemble:
     """The ensemble; says so if members came out with fewer clusters than asked for."""
     # A list of vectors, not a matrix: few objects with many members would look transposed.
@@ -85,7 +106,7 @@ def assemble(
         list(columns),
         clustering_names=names,
         sample_names=features.sample_names,
-        sample_weight=sample_weight,
+        sample_weight=features.sample_weight,
         recipes=recipes,
     )
     short = [

@@ -22,7 +22,7 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
+from ..features import Features, as_features
 from ..kernels.directions import cut_directions
 from ..kernels.krylov import graph_eigenvectors
 from ..kernels.linkage import cut_tree, merge_tree_inplace
@@ -44,10 +45,18 @@ from ..kernels.neighbours import (
     symmetric_graph,
 )
 from ..kernels.partition import compact
-from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, check_weights, listed
-from ._features import Features, check_features
-from ._kmeans import _each
-from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, draw_ks, member_seeds, stream
+from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, listed
+from ._members import (
+    CHOOSE_FEATURES,
+    assemble,
+    check_n_clusterings,
+    draw_ks,
+    k_range,
+    member_seeds,
+    root_upwards,
+    stream,
+)
+from ._runner import each_member
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -149,15 +158,10 @@ def metric_subspace(
     check_all({**given, "n_init": n_init, "n_jobs": n_jobs}, RULES)
     low_k, high_k = _pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
-    features = check_features(X)
+    features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n, d = features.n_samples, features.n_features
-    if k_max is None:
-        check("k_min", k_min, Integer(1))
-        top = max(ceil(sqrt(n)), k_min)
-        k_max = max(min(top, features.distinct_rows(top)), k_min)
-    ks = draw_ks(k_min, k_max, features, seeds)
-    weight = None if sample_weight is None else check_weights(sample_weight, n)
+    ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
     kept = max(1, round(ratio * d))
     source = _Source(features, kept, metric)
 
@@ -172,7 +176,7 @@ def metric_subspace(
             W = affinity(Z, k, mu, kernel, cells_seed)
         else:
             W = similarity(Z, k, cells_seed)
-        labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=weight)
+        labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight)
         recipe = {
             "algorithm": "metric_subspace",
             "k": ks[i],
@@ -185,9 +189,9 @@ def metric_subspace(
         }
         return labels, recipe
 
-    labels, recipes = _each(run, len(seeds), "metric subspace", n_jobs)
+    labels, recipes = each_member(run, len(seeds), "metric subspace", n_jobs)
     _warn_of_rough(recipes)
-    return assemble(features, labels, recipes, sample_weight=weight)
+    return assemble(features, labels, recipes)
 
 
 def _warn_of_rough(recipes: list[dict]) -> None:
@@ -303,8 +307,10 @@ def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray
     means = gather @ Z
     means = (means.toarray() if sp.issparse(means) else means) / sizes[:, None]
     squares = (means**2).sum(axis=1)
-    D = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0.0)
-    left, right, _ = merge_tree_inplace(np.sqrt(D), sizes, "average")
+    products = means @ means.T
+    # The product is symmetric up to rounding only, and linkage needs more.
+    D = np.sqrt(np.maximum(squares[:, None] + squares - (products + products.T), 0.0))
+    left, right, _ = merge_tree_inplace(D, sizes, "average")
     return compact(cut_tree(left, right, k))[piece].astype(np.int32)
 
 

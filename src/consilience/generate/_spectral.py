@@ -13,21 +13,22 @@ the clusters, and objects of the others are missing too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
+from ..features import as_features
+from ..kernels.eigen import eigenpairs
 from ..kernels.kmeans import many_kmeans
 from ..kernels.memory import available_memory, ensure_fits
-from ..kernels.parallel import blas_threads, map_tasks, resolve_jobs
+from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
-from ._features import check_features
 from ._members import assemble, choose_ks, member_seeds
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
@@ -40,8 +41,8 @@ def spectral(
     X: Any,
     k: int | tuple[int, int],
     *,
+    n_clusterings: int | None = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
-    n_repeats: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
@@ -52,10 +53,11 @@ def spectral(
     X : array, data frame or sparse matrix (n_samples, n_features)
     k : int or pair
         Clusters of each member; a pair draws k anew for each, uniformly between the two.
+    n_clusterings : int or None
+        Number of members, at least one for each width; None is exactly one for each. Widths are used in turn: members
+        of the same width differ in the start of the final k-means (and in k if it is a pair).
     bandwidths : sequence of positive numbers
-        Kernel widths as multiples of the mean distance between objects; one member each (times n_repeats).
-    n_repeats : int, default 1
-        Members for each width; they differ in the start of the final k-means (and in k if it is a pair).
+        Kernel widths as multiples of the mean distance between objects.
     random_state : int, numpy generator or None
     n_jobs : int or None
         Threads; None is all cores.
@@ -89,11 +91,11 @@ def spectral(
     >>> [recipe["bandwidth"] for recipe in ens.recipes]
     [0.5, 1.0, 5.0]
     """
-    check("n_repeats", n_repeats, Integer(1))
     check("n_jobs", n_jobs, N_JOBS)
     grid = _check_bandwidths(bandwidths)
-    features = check_features(X)
-    seeds = member_seeds(random_state, len(grid) * n_repeats)
+    m = _check_count(n_clusterings, grid)
+    features = as_features(X)
+    seeds = member_seeds(random_state, m)
     ks = choose_ks(k, features, seeds)
     n = features.n_samples
     ensure_fits(
@@ -101,8 +103,7 @@ def spectral(
         what=f"Spectral clustering of {n} objects (two dense {n} x {n} arrays)",
         remedy="use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X",
     )
-    # BLAS stays on one thread, because eigenvectors are rounded differently by each number; widths run side by side.
-    with blas_threads(1), progress(total=len(grid), what="spectral", unit="width") as bar:
+    with one_blas_thread(), progress(total=len(grid), what="spectral", unit="width") as bar:
         squares = euclidean_distances(features.X.astype(np.float64), squared=True)
         np.fill_diagonal(squares, 0)
         mean_distance = _sum_of_roots(squares) / (n * (n - 1))
@@ -110,7 +111,7 @@ def spectral(
             raise InputError("All rows of X are equal: there is no distance to choose a kernel width by.")
 
         def members(b: int) -> list[tuple[np.ndarray, dict]]:
-            own = range(b * n_repeats, (b + 1) * n_repeats)
+            own = range(b, m, len(grid))
             sigma = grid[b] * mean_distance
             S, degree = affinity(squares, sigma)
             piece, sizes = pieces(S)
@@ -143,8 +144,8 @@ def spectral(
         workers = min(resolve_jobs(n_jobs), _arrays_that_fit(n))
         found = map_tasks(members, list(range(len(grid))), n_jobs=workers)
     _report([width for width, made in zip(grid, found) if not made], found, n, max(ks))
-    columns = [labels for made in found for labels, _ in made]
-    return assemble(features, columns, [recipe for made in found for _, recipe in made])
+    turns = [made for turn in zip_longest(*found) for made in turn if made is not None]
+    return assemble(features, [labels for labels, _ in turns], [recipe for _, recipe in turns])
 
 
 def affinity(squares: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +197,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     wanted = min(k, n) - count
     if wanted <= 0:
         return known[:, :k]
-    lift = min(1.0, 1.0 / degree.min())
+    lift = 1.0 / max(1.0, float(degree.min()))
     if n > _DENSE_BELOW and wanted < n // 10:
         start = np.random.default_rng(0).standard_normal(n)
         shifted = LinearOperator(
@@ -211,8 +212,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
             pass
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
-    rest = scipy.linalg.eigh(T, subset_by_index=[n - wanted, n - 1], overwrite_a=True)[1]
-    return np.hstack([known, rest[:, ::-1]])
+    return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
 
 
 def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
@@ -242,6 +242,18 @@ def _check_bandwidths(bandwidths: Any) -> list[float]:
     for value in grid:
         check("bandwidths", value, Real(0, open_low=True))
     return np.asarray(grid, dtype=np.float64).tolist()
+
+
+def _check_count(n_clusterings: Any, grid: list[float]) -> int:
+    if n_clusterings is None:
+        return len(grid)
+    check("n_clusterings", n_clusterings, Integer(1))
+    if n_clusterings < len(grid):
+        raise InputError(
+            f"n_clusterings={n_clusterings} is below the {len(grid)} bandwidths, of which each makes at least one member; "
+            f"ask for {len(grid)} or more, or give fewer bandwidths."
+        )
+    return int(n_clusterings)
 
 
 def _arrays_that_fit(n: int) -> int:

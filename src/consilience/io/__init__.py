@@ -6,8 +6,8 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
-from ._columns import names_in, read_features_and_column
-from ._read import Table, read_features, read_labels
+from ._read import names_in, read_features, read_labels
+from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "check_writable",
     "names_in",
     "read_features",
-    "read_features_and_column",
     "read_labels",
     "write_ensemble",
     "write_features",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,12 +13,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ..errors import FileError, InputError
+from ..features import check_finite
+from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
 from ..validation import listed
 from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
-from ._formats import format_of, is_stream, opened, shown
+from ._formats import format_of, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
-from ._text import Report, TextTable, check_unique
+from ._sparse import sparse_from_pieces
+from ._table import Table
+from ._text import MISSING, Report, TextTable, as_number, check_unique, check_width, short
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -44,31 +49,6 @@ COLUMN_KEYS = ("clustering_names", "column_names", "feature_names")
 _SPARSE_PIECES = ("data", "indices", "indptr", "shape")
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of numbers, as :func:`read_features` returns it.
-
-    Attributes
-    ----------
-    values : array or CSR array (n_samples, n_features)
-        Finite numbers, float32 where that holds them without loss, else float64.
-    row_names, column_names : list of str, or None
-        As found in the file.
-    decisions : list of str
-        What the reader decided about separators, header and row names, one sentence each.
-    """
-
-    values: Any
-    row_names: list[str] | None = None
-    column_names: list[str] | None = None
-    decisions: list[str] = field(default_factory=list)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return tuple(self.values.shape)
-
-
 @dataclass
 class _Raw:
     """Labels as a format hands them over."""
@@ -81,6 +61,7 @@ class _Raw:
     weights: np.ndarray | None = None
     matrix: np.ndarray | None = None  # instead of columns, where the format has one
     categories: list[np.ndarray] | None = None  # if columns are codes already
+    is_table: bool = False  # text or Parquet, as results of consensus are written with their confidence
 
 
 def read_labels(
@@ -129,7 +110,8 @@ def read_labels(
     name = shown(path)
     with ExitStack() as stack:
         raw = _raw_labels(path, name, stack, key=key, header=header, index=index, truth=truth)
-    _tidy_rows(raw, name)
+    _check_rows(raw, name)
+    _drop_counting(raw)
     check_unique(raw.names, "the column name", name, "rename the columns")
     _select(raw, columns, name)
     if raw.matrix is None and all(column.dtype.kind in "iu" for column in raw.columns) and raw.columns:
@@ -156,6 +138,7 @@ def read_labels(
 def read_features(
     path: str | os.PathLike[str] | BinaryIO,
     *,
+    column: str | None = None,
     key: str | None = None,
     header: bool | None = None,
     index: bool | None = None,
@@ -168,6 +151,10 @@ def read_features(
     path : path or binary file
         As for :func:`read_labels`. An ``.npz`` file may hold ``X``, or a sparse matrix as :func:`scipy.sparse.save_npz`
         writes it.
+    column : str, optional
+        A column that is no feature but something else, such as the task, group or site of each row; it may hold text.
+        In a text file without header its position from 0; in an ``.npz`` or ``.mat`` file the name of an array beside
+        the features.
     key : str, optional
         Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
     header, index : bool, optional
@@ -178,35 +165,55 @@ def read_features(
     Returns
     -------
     Table
-        Its ``values`` are finite: a missing or infinite number is an error that says how many there are and where.
+        :class:`~consilience.Features`, with the ``column`` asked for and the reader's ``decisions``. A missing or infinite
+        number is an error that says where it is.
 
     Examples
     --------
     >>> import io, consilience as cs
     >>> table = cs.io.read_features(io.BytesIO(b"name,width,height\\na,1.5,2\\nb,3,4.5\\n"))
-    >>> table.row_names, table.column_names, table.values.tolist()
+    >>> table.sample_names, table.feature_names, table.X.tolist()
     (['a', 'b'], ['width', 'height'], [[1.5, 2.0], [3.0, 4.5]])
     """
     name = shown(path)
     with ExitStack() as stack:
-        table = _raw_features(path, name, stack, key=key, header=header, index=index)
-    check_unique(
-        table.row_names,
-        "the row name",
-        name,
-        "make the names in column 1 unique, or drop it (or read with index=False)",
-    )
-    check_unique(table.column_names, "the column name", name, "rename the columns")
-    n, p = table.values.shape
+        raw = _raw_features(path, name, stack, column=column, key=key, header=header, index=index)
+    _check_rows(raw, name)
+    if not raw.archive:  # where names are written on purpose
+        _drop_counting(raw)
+    check_unique(raw.column_names, "the column name", name, "rename the columns")
+    n, p = raw.values.shape
     if p == 0:
         raise FileError(f"{name} has no columns of features.")
     if n == 0:
         raise FileError(f"{name} has no rows.")
     if n == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
-    _check_finite(table, name)
-    _say(report, name, table.decisions)
-    return table
+    values = as_floats(raw.values)
+    check_finite(values, raw.row_names, raw.column_names, what=name, first=1, error=FileError)
+    cells = None if column is None else _tidy_column(raw.cells, n, column, name)
+    _say(report, name, raw.decisions)
+    return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)
+
+
+def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
+    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is no header.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> cs.io.names_in(io.BytesIO(b"width,height\\n1.5,2\\n3,4.5\\n"))
+    ['width', 'height']
+    """
+    name = shown(path)
+    with ExitStack() as stack:
+        kind, handle, gzipped, size = _open(path, stack)
+        if kind == "text":
+            text = TextTable(handle, name, labels=False, gzipped=gzipped, header=None, index=None, size=size)
+            return list(text.layout.column_names or [])
+        if kind == "parquet":
+            return list(read_parquet(handle, name, labels=False, index=None)[0])
+        return list(open_archive(kind, handle, name, stack).entries)
 
 
 # Labels --------------------------------------------------------------------------------------------------------
@@ -217,14 +224,13 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     if kind == "text":
         text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
         columns, categories, row_names = text.categories()
-        return _Raw(
-            columns, text.layout.column_names, row_names, text.layout.decisions, categories=categories
-        )
+        names, decisions = text.layout.column_names, text.layout.decisions
+        return _Raw(columns, names, row_names, decisions, categories=categories, is_table=True)
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
         if not columns:
             raise FileError(f"{name} has no columns of labels.")
-        return _Raw(columns, names, row_names, decisions)
+        return _Raw(columns, names, row_names, decisions, is_table=True)
     archive = open_archive(kind, handle, name, stack)
     usable = {
         k: e
@@ -235,8 +241,40 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     return _labels_from(archive, chosen)
 
 
+def _recipes(text: str, n_clusterings: int, name: str) -> list[dict]:
+    try:
+        recipes = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{name}: the entry 'recipes' is not JSON: {error}.") from None
+    if (
+        not isinstance(recipes, list)
+        or len(recipes) != n_clusterings
+        or not all(isinstance(recipe, dict) for recipe in recipes)
+    ):
+        raise FileError(
+            f"{name}: the entry 'recipes' is not a list of {n_clusterings} JSON objects, one per clustering."
+        )
+    return recipes
+
+
 def _labels_from(archive: Archive, key: str) -> _Raw:
+    shape = archive.entries[key].shape
+    if 0 in shape:
+        raise FileError(
+            f"{archive.name}: labels has shape {shape}: "
+            + (
+                "no clusterings. Give at least one column."
+                if shape[0]
+                else "no objects. Give at least two rows."
+            )
+        )
+    if shape[0] > 1:  # a single row may be a vector lying on its side
+        check_width(math.prod(shape[1:]), archive.name, labels=True)
+    # The labels, their codes, and one copy on the way.
+    ensure_fits(16 * math.prod(shape), what=archive.name, remedy="use fewer objects or clusterings")
     matrix = np.asarray(archive.load(key))
+    if matrix.dtype.kind == "f":
+        matrix = as_floats(matrix)  # single or double precision: half has no room to tell whole numbers
     decisions = (
         [] if isinstance(archive, NpyFile) or len(archive.entries) == 1 else [f"Took the array {key!r}."]
     )
@@ -246,6 +284,8 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
         and not isinstance(archive, (NpyFile, NpzFile))
     ):
         matrix = matrix.T  # MATLAB has no vectors, only rows and columns
+    if matrix.ndim == 2:
+        check_width(matrix.shape[1], archive.name, labels=True)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
         decisions.append(f"A vector of {matrix.shape[0]} labels is read as one clustering.")
@@ -256,13 +296,15 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
         return raw
     raw.row_names = _first_of(archive, ROW_KEYS, matrix.shape[0])
     raw.names = _first_of(archive, COLUMN_KEYS, matrix.shape[1])
-    if "sample_weight" in archive.entries:
+    weights = archive.entries.get("sample_weight")
+    if weights is not None and weights.kind in "biuf" and not weights.sparse:
+        if math.prod(weights.shape) != matrix.shape[0]:
+            raise FileError(
+                f"{archive.name}: 'sample_weight' has the shape {weights.shape} for {matrix.shape[0]} objects."
+            )
         raw.weights = np.asarray(archive.load("sample_weight"), float).ravel()
-    if recipes := archive.texts("recipes"):
-        try:
-            raw.recipes = json.loads(recipes[0])
-        except (ValueError, TypeError) as error:
-            raise FileError(f"{archive.name}: the entry 'recipes' is not JSON: {error}.") from None
+    if (recipes := _single_text(archive, "recipes")) is not None:
+        raw.recipes = _recipes(recipes, matrix.shape[1], archive.name)
     listed_categories = [f"categories_{i}" in archive.entries for i in range(matrix.shape[1])]
     if any(listed_categories):
         raw.columns = [
@@ -276,6 +318,10 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
 def _decode(archive: Archive, position: int, codes: np.ndarray) -> np.ndarray:
     """Labels from codes and the categories stored beside them."""
     categories = np.asarray(archive.load(f"categories_{position}")).ravel()
+    if codes.dtype.kind not in "biu":
+        raise FileError(
+            f"{archive.name}: 'labels' is of type {codes.dtype}, but beside 'categories_{position}' it must hold whole numbers."
+        )
     codes = codes.astype(np.int64)
     if codes.size and (codes.max() >= len(categories) or codes.min() < -1):
         raise FileError(
@@ -292,7 +338,7 @@ def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
     m = len(raw.columns) if raw.matrix is None else raw.matrix.shape[1]
     names = raw.names or [f"clustering {i}" for i in range(m)]
     if columns is None:
-        if not {"label", "confidence"} <= set(names):
+        if not raw.is_table or not {"label", "confidence"} <= set(names):
             return
         columns = [n for n in names if n != "confidence"]
         raw.decisions.append("Left out the column 'confidence'.")
@@ -314,14 +360,18 @@ def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
         raw.recipes = [raw.recipes[i] for i in chosen]
 
 
-def _tidy_rows(raw: _Raw, name: str) -> None:
-    """Row names must be unique; names that only count the rows are none."""
+def _check_rows(raw: _Raw | _RawTable, name: str) -> None:
+    """Row names must be unique."""
     check_unique(
         raw.row_names,
         "the row name",
         name,
         "make the names in column 1 unique, or drop it (or read with index=False)",
     )
+
+
+def _drop_counting(raw: _Raw | _RawTable) -> None:
+    """Names that only count the rows are none."""
     if raw.row_names is not None and raw.row_names == [str(i) for i in range(len(raw.row_names))]:
         raw.row_names = None
         raw.decisions.append("The row names only count the rows from 0 and are not kept.")
@@ -330,22 +380,32 @@ def _tidy_rows(raw: _Raw, name: str) -> None:
 # Features ------------------------------------------------------------------------------------------------------
 
 
-def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index) -> Table:
+@dataclass
+class _RawTable:
+    """Features as a format hands them over."""
+
+    values: Any
+    row_names: list[str] | None
+    column_names: list[str] | None
+    decisions: list[str]
+    cells: Any = None  # of the column asked for apart
+    archive: bool = False
+
+
+def _raw_features(path: Any, name: str, stack: ExitStack, *, column, key, header, index) -> _RawTable:
     kind, handle, gzipped, size = _open(path, stack)
     if kind == "text":
         text = TextTable(handle, name, labels=False, gzipped=gzipped, header=header, index=index, size=size)
-        values, row_names = text.numbers()
-        return _without_counting(Table(values, row_names, text.layout.column_names, text.layout.decisions))
+        layout = text.layout
+        if column is None:
+            values, row_names = text.numbers()
+            return _RawTable(values, row_names, layout.column_names, layout.decisions)
+        columns, row_names = text.cells()
+        names = layout.column_names or [str(j) for j in range(len(columns))]
+        return _from_columns(columns, names, row_names, layout.decisions, column, name)
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=False, index=index)
-        for heading, column in zip(names, columns):
-            if column.dtype == object:
-                row = next((i for i, value in enumerate(column) if value is not None), 0)
-                raise FileError(
-                    f"{name}, column {heading!r}, row {row + 1}: {column[row]!r} is not a number; drop the column or encode it."
-                )
-        values = np.column_stack([as_floats(c) for c in columns]) if columns else np.empty((0, 0), np.float64)
-        return _without_counting(Table(values, row_names, names, decisions))
+        return _from_columns(columns, names, row_names, decisions, column, name)
     archive = open_archive(kind, handle, name, stack)
     pieces = all(piece in archive.entries for piece in _SPARSE_PIECES[:3])
     if key is None and (pieces or {"data", "format"} <= set(archive.entries)):
@@ -356,12 +416,7 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
         chosen = _choose(archive, usable, FEATURE_KEYS, key, "features")
         values = archive.load(chosen)
         decisions = [] if len(archive.entries) == 1 else [f"Took the array {chosen!r}."]
-        if hasattr(values, "tocsr"):
-            import scipy.sparse as sp
-
-            values = sp.csr_array(values)
-            values.data = as_floats(values.data)
-        else:
+        if not hasattr(values, "tocsr"):
             if values.ndim == 1:
                 values = values[:, None]
                 decisions.append(f"A vector of {values.shape[0]} numbers is read as one feature.")
@@ -371,82 +426,95 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
                 )
             values = as_floats(values)
     n, p = values.shape
-    return Table(values, _first_of(archive, ROW_KEYS, n), _first_of(archive, COLUMN_KEYS, p), decisions)
+    cells = None if column is None else _array_cells(archive, column)
+    row_names, column_names = _first_of(archive, ROW_KEYS, n), _first_of(archive, COLUMN_KEYS, p)
+    return _RawTable(values, row_names, column_names, decisions, cells, archive=True)
 
 
-def as_floats(array: np.ndarray) -> np.ndarray:
-    """float32 for what it holds exactly (small integers, half precision), else float64."""
-    if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
-    return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
+def _from_columns(
+    columns: list[Any], names: list[str], row_names: Any, decisions: list[str], apart: str | None, name: str
+) -> _RawTable:
+    """The columns of numbers side by side, and the cells of the one asked for apart."""
+    if apart is not None and apart not in names:
+        raise FileError(f"{name} has no column {apart!r}; it has {listed(map(repr, names), 10)}.")
+    at = None if apart is None else names.index(apart)
+    rest = [_numbers(cells, names[i], name) for i, cells in enumerate(columns) if i != at]
+    if not rest and at is not None:
+        raise FileError(f"{name} has no columns of features beside {apart!r}.")
+    values = np.column_stack(rest) if rest else np.empty((0, 0))
+    kept = [heading for i, heading in enumerate(names) if i != at]
+    return _RawTable(values, row_names, kept, decisions, None if at is None else columns[at])
 
 
-def _without_counting(table: Table) -> Table:
-    names = table.row_names
-    if names is None or names != [str(i) for i in range(len(names))]:
-        return table
-    said = [*table.decisions, "The row names only count the rows from 0 and are not kept."]
-    return Table(table.values, None, table.column_names, said)
+def _numbers(cells: Any, heading: str, name: str) -> np.ndarray:
+    """One column of a table whose columns differ in kind."""
+    if isinstance(cells, np.ndarray) and cells.dtype != object:
+        return as_floats(cells)
+    out = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        number = np.nan if cell is None else as_number(str(cell))
+        if number is None:
+            raise FileError(
+                f"{name}, column {heading!r}, row {i + 1}: {short(str(cell))} is not a number; drop the column or encode it."
+            )
+        out[i] = number
+    return out
+
+
+def _array_cells(archive: Archive, key: str) -> Any:
+    """The values of an array beside the features."""
+    if key not in archive.entries:
+        raise FileError(
+            f"{archive.name} has no array {key!r}; it holds {listed(map(repr, archive.entries))}."
+        )
+    if archive.entries[key].kind in "USO":
+        return archive.texts(key)
+    return np.asarray(archive.load(key)).ravel().tolist()
+
+
+def _tidy_column(cells: Any, n: int, column: str, name: str) -> np.ndarray:
+    """Whole numbers where all cells are, else text; none may be missing."""
+    texts = [str(cell).strip() for cell in cells]
+    if len(texts) != n:
+        raise FileError(f"{name}: {column!r} has {len(texts)} values for {n} rows.")
+    for i, text in enumerate(texts):
+        if text in MISSING or text == "None":
+            raise FileError(f"{name}, column {column!r}, row {i + 1} is missing; fill it in or drop the row.")
+    try:
+        return np.array([int(text) for text in texts])
+    except ValueError:
+        return np.array(texts)
 
 
 def _sparse_from(archive: Archive) -> Any:
-    """The matrix stored as its pieces, with every index checked: SciPy's kernels trust them."""
-    import scipy.sparse as sp
-
-    stored = archive.texts("format")
-    layout = stored[0] if stored else "csr"
+    """The matrix stored as its pieces, as :func:`scipy.sparse.save_npz` does."""
+    stored = _single_text(archive, "format")
+    layout = "csr" if stored is None else stored
     if layout not in ("csr", "csc"):
         raise FileError(
             f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, X.tocsr())."
         )
-    data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
-    try:
-        if "shape" in archive.entries:
-            shape = tuple(int(s) for s in np.asarray(archive.load("shape")).ravel())
-        else:
-            other = int(indices.max()) + 1 if indices.size else 0
-            shape = (len(indptr) - 1, other) if layout == "csr" else (other, len(indptr) - 1)
-        make = sp.csr_array if layout == "csr" else sp.csc_array
-        matrix = make((as_floats(data), indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
+    refusal = archive.refusal(_SPARSE_PIECES)
+    absent = [piece for piece in _SPARSE_PIECES[:3] if piece not in archive.entries]
+    if refusal is not None:
+        raise refusal
+    if absent:
         raise FileError(
-            f"{archive.name}: the pieces of the sparse matrix do not fit together: {error}."
-        ) from None
-    matrix = matrix.tocsr()
-    matrix.sum_duplicates()
-    return matrix
-
-
-def _check_finite(table: Table, name: str) -> None:
-    """NaN and infinity have no place in a distance: say how many and where."""
-    values = table.values.data if hasattr(table.values, "tocsr") else table.values
-    with np.errstate(all="ignore"):
-        if np.isfinite(
-            np.sum(values, dtype=np.float64)
-        ):  # one pass without a mask; a sum may overflow, hence the rest
-            return
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    if hasattr(table.values, "tocsr"):
-        positions = np.flatnonzero(bad)
-        rows = np.searchsorted(table.values.indptr, positions, side="right") - 1
-        columns = table.values.indices[positions]
+            f"{archive.name} holds a sparse matrix without {listed(map(repr, absent))}; write it again with save_npz."
+        )
+    data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
+    if "shape" in archive.entries:
+        stored_shape = np.asarray(archive.load("shape")).ravel()
+        if stored_shape.dtype.kind not in "iu" or stored_shape.size != 2:
+            raise FileError(
+                f"{archive.name}: the pieces of the sparse matrix do not fit together: its shape is "
+                f"{listed(map(repr, stored_shape.tolist()), 4)}, expected two whole numbers."
+            )
+        shape = tuple(stored_shape.tolist())
     else:
-        rows, columns = np.nonzero(bad)
-    n_missing = int(np.isnan(values).sum())
-    what = "missing values (NaN)" if n_missing == len(rows) else "missing or infinite values"
-    if len(rows) == 1:
-        what = what.replace("values", "value")
-    row, column = int(rows[0]), int(columns[0])
-    at_row = f"row {row + 1}" + (f" ({table.row_names[row]!r})" if table.row_names else "")
-    at_column = f"column {table.column_names[column]!r}" if table.column_names else f"column {column + 1}"
-    n_rows, n_columns = len(np.unique(rows)), len(np.unique(columns))
-    raise FileError(
-        f"{name} has {len(rows)} {what} in {n_rows} of {table.shape[0]} rows and {n_columns} of {table.shape[1]} columns, "
-        f"the first at {at_row}, {at_column}. Drop those rows or columns, or fill them in (scikit-learn's SimpleImputer)."
-    )
+        other = int(indices.max()) + 1 if indices.size and indices.dtype.kind in "iu" else 0
+        shape = (len(indptr) - 1, other) if layout == "csr" else (other, len(indptr) - 1)
+    return sparse_from_pieces(archive.name, data, indices, indptr, shape, layout=layout)
 
 
 # Common --------------------------------------------------------------------------------------------------------
@@ -458,7 +526,7 @@ def _open(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]
         return "text", path, False, None
     handle = stack.enter_context(opened(path))
     kind, gzipped = format_of(path)
-    return kind, handle, gzipped, os.fstat(handle.fileno()).st_size
+    return kind, handle, gzipped, None if is_special(path) else os.fstat(handle.fileno()).st_size
 
 
 def _choose(
@@ -466,7 +534,7 @@ def _choose(
 ) -> str:
     """The array meant: the key asked for, a usual name, or the only one there is."""
     there = listed((f"{k!r} {entry.shape}" for k, entry in archive.entries.items()), 10)
-    refusal = archive.refusal((key,) if key else preferred) if isinstance(archive, NpzFile) else None
+    refusal = archive.refusal((key,) if key else preferred)
     if key is not None:
         if key in usable:
             return key
@@ -499,6 +567,13 @@ def _first_of(archive: Archive, keys: tuple[str, ...], length: int) -> list[str]
     """Names stored beside an array, if there are as many as needed."""
     for key in keys:
         entry = archive.entries.get(key)
-        if entry is not None and entry.kind in "USO" and len(texts := archive.texts(key) or []) == length:
-            return texts
+        if entry is not None and entry.kind in "USO" and math.prod(entry.shape) == length:
+            return archive.texts(key)
     return None
+
+
+def _single_text(archive: Archive, key: str) -> str | None:
+    """A text stored beside an array, if it is one."""
+    entry = archive.entries.get(key)
+    texts = archive.texts(key) if entry is not None and math.prod(entry.shape) == 1 else None
+    return texts[0] if texts else None

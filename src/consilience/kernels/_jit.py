@@ -3,20 +3,121 @@
 Kernels are serial and work on a block of rows; :mod:`.parallel` runs blocks on threads. That keeps one
 compiled version of each, makes ``n_jobs`` mean what it says, and needs no OpenMP runtime, which neither
 forks nor nests well.
+
+Compiled code does not look where it writes. A kernel's indices hold by construction (they are made in the kernel, or
+by the Python function in front of it) or are checked at that door; where the reason is not plain, it is
+written at the kernel. ``make test-kernels`` runs with every index checked.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sys
 import threading
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import config, event
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
-kernel = partial(numba.njit, cache=True, nogil=True)
-#: For kernels whose inputs are known to be finite: the compiler may reorder and vectorise sums.
-fast_kernel = partial(numba.njit, cache=True, nogil=True, fastmath=True)
+from ..errors import warn
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+#: Every kernel that has been defined, by module and name.
+KERNELS: dict[str, Callable] = {}
+
+
+def kernel(function: Callable | None = None, /, **options: Any) -> Any:
+    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
+    if function is None:
+        return partial(kernel, **options)
+    compiled = numba.njit(nogil=True, **options)(function)
+    if not config.DISABLE_JIT:
+        try:
+            compiled._cache = _KernelCache(function)
+        except RuntimeError:  # numba finds no folder that it can write to
+            compiled._cache = _NoCache()
+    KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
+    return compiled
+
+
+def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
+    """For kernels whose inputs are known to be finite: the compiler may reorder and vectorise sums."""
+    return kernel(function, fastmath=True, **options)
+
+
+@lru_cache(maxsize=1)
+def _stamp() -> str:
+    """Hash of all sources that hold kernels, and of what they may take constants from."""
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(_PACKAGE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            if not name.endswith(".py"):
+                continue
+            path = Path(folder, name)
+            source = path.read_bytes()
+            if path.parent.name == "kernels" or b"_jit import" in source:
+                digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source + b"\0")
+    return digest.hexdigest()
+
+
+class _KernelCache(FunctionCache):
+    """numba's cache, never stale and never in the way.
+
+    numba looks at the file of a kernel alone, but the kernels of other files that it calls are part of its code: here
+    a change of any of them counts. Code with checked indices is kept apart, which numba's own key does not do.
+    """
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        base = self._impl.filename_base + ("-checked" if config.BOUNDSCHECK else "")
+        stamp = self._impl.locator.get_source_stamp(), _stamp()
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a file cut short or damaged raises anything; what it held is compiled again
+            self._put(self.flush)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._put(super().save_overload, sig, data)
+
+    def _put(self, write: Callable, *arguments: Any) -> None:
+        try:
+            write(*arguments)
+        except OSError as error:  # a full disk, or a folder that has been closed since
+            _say_not_kept(f"{self._cache_path} cannot be written to ({error.strerror or error})")
+
+
+class _NoCache(NullCache):
+    """Where nothing can be kept: says so before the first compilation."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        given = f"NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
+        _say_not_kept(
+            f"{given}the folder of the package ({_PACKAGE}) and your cache folder cannot be written to"
+        )
+
+
+_not_kept: list[str] = []  # the reason, once it has been said
+
+
+def _say_not_kept(reason: str) -> None:
+    if not _not_kept:
+        _not_kept.append(reason)
+        warn(
+            f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process compiles anew, which "
+            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
+        )
+
 
 _NOTICE_AFTER = 1.0  # seconds
 
@@ -44,11 +145,8 @@ class _SayWhenCompiling(event.Listener):
 
     def _say(self) -> None:
         self._said = True
-        print(
-            "consilience: compiling for this machine (first use only; kept on disk for next time) ...",
-            file=sys.stderr,
-            flush=True,
-        )
+        kept = "for this process only" if _not_kept else "first use only; kept on disk for next time"
+        print(f"consilience: compiling for this machine ({kept}) ...", file=sys.stderr, flush=True)
 
 
 event.register("numba:compile", _SayWhenCompiling())

@@ -83,7 +83,7 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             codes = _table_codes(values, values.dtype.type(low), -1, present)
         else:
             codes = _table_codes(values, values.dtype.type(low), -1 - low, present)
-        return codes, (np.flatnonzero(present) + low).astype(values.dtype)
+        return codes, np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
     keys = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
     codes, categories = _factorise_keys(keys, values)
     return _drop(codes, categories, categories == -1 if low < 0 else np.zeros(categories.size, bool))
@@ -91,7 +91,11 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _table_codes(values, low, missing, present):
-    """Codes by two looks at the values: mark those present, then number the marks."""
+    """Codes by two looks at the values: mark those present, then number the marks.
+
+    present has a place for every number from low, the least of the values, to the largest. Their difference is taken
+    in 64 bits, also of narrow integers.
+    """
     for i in range(values.shape[0]):
         present[np.int64(values[i] - low)] = True
     if missing >= 0:
@@ -130,7 +134,10 @@ def _hash_row(words, i):
 
 @kernel
 def _hash_codes(words):
-    """Code each row (n, q) by order of first appearance; the second array holds those first rows."""
+    """Code each row (n, q) by order of first appearance; the second array holds those first rows.
+
+    slots are never more than half full: every search ends.
+    """
     n, q = words.shape
     size = 1 << 12
     slots = np.full(size, -1, np.int32)
@@ -368,7 +375,10 @@ def _extent(x):
 
 @kernel
 def _count(a, b, low_a, low_b, width, t0, t1, t2, t3):
-    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store."""
+    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store.
+
+    low_a, low_b and the tables' size come from the extent of these very vectors; as in the next two.
+    """
     n = a.shape[0]
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -479,21 +489,69 @@ def _cross(labels, offsets, codes, weights, table):
 # Reading a table -------------------------------------------------------------------------------------------
 
 
-def mutual_information(cells: Cells, rows: np.ndarray, columns: np.ndarray) -> float:
-    """MI = sum_ij n_ij/n log( n n_ij / (a_i b_j) ) in nats, from the cells and both margins.
+def information_terms(counts, rows, columns, n):
+    """n_ij log( n n_ij / (a_i b_j) ) of cells that are not zero: MI in nats is their sum over n.
 
     The ratio is formed before the logarithm, so that independent cells contribute exactly zero.
     """
-    counts = cells.counts.astype(np.float64)
+    return counts * np.log(n * counts / (rows * columns))
+
+
+def entropy_terms(counts, n):
+    """- a_i/n log(a_i/n) of counts that are not zero: the entropy in nats is their sum."""
+    return -counts / n * np.log(counts / n)
+
+
+def confuse_pairs(both, a, b, n, itself):
+    """Ordered pairs of objects that are together in both partitions, in the first only, the second only, in neither.
+
+    From sum n_ij^2, sum a_i^2, sum b_j^2 and n. ``itself`` is what the pairs of an object with itself weigh: n leaves
+    them out (weights below one then leave less than one pair: none), 0 counts them.
+    """
+    return max(0, both - itself), max(0, a - both), max(0, b - both), n * n - a - b + both
+
+
+def adjusted_rand(together, only_a, only_b, apart):
+    """ARI from the pairs, 0 where chance leaves nothing to gain; Python's integers stay exact at any n."""
+    below = (together + only_a) * (only_a + apart) + (together + only_b) * (only_b + apart)
+    return 2 * (together * apart - only_a * only_b) / below if below else 0.0
+
+
+# The same formulas inside kernels.
+_information_terms, _entropy_terms = kernel(information_terms), kernel(entropy_terms)
+_confuse_pairs, _adjusted_rand = kernel(confuse_pairs), kernel(adjusted_rand)
+
+#: Means of two entropies, by the number that :func:`mean_entropy` takes.
+MEANS = ("arithmetic", "max", "geometric")
+
+
+@kernel
+def mean_entropy(entropy_a, entropy_b, mean):
+    """The mean of two entropies, by its place in :data:`MEANS`."""
+    if mean == 1:
+        return max(entropy_a, entropy_b)
+    if mean == 2:
+        return math.sqrt(max(0.0, entropy_a * entropy_b))
+    return (entropy_a + entropy_b) / 2
+
+
+@kernel
+def normalise_information(information, entropy_a, entropy_b, mean):
+    """NMI of two different partitions; if one of them is a single cluster, the information is zero."""
+    scale = mean_entropy(entropy_a, entropy_b, mean)
+    return min(1.0, max(0.0, information / scale)) if scale > 0 else 0.0
+
+
+def mutual_information(cells: Cells, rows: np.ndarray, columns: np.ndarray) -> float:
+    """MI = sum_ij n_ij/n log( n n_ij / (a_i b_j) ) in nats, from the cells and both margins."""
     n = float(rows.sum())
-    expected = rows[cells.rows].astype(np.float64) * columns[cells.columns]
-    return max(0.0, _sum(counts * np.log(n * counts / expected)) / n)
+    a, b = rows[cells.rows].astype(np.float64), columns[cells.columns].astype(np.float64)
+    return max(0.0, _sum(information_terms(cells.counts.astype(np.float64), a, b, n)) / n)
 
 
 def entropy(counts: np.ndarray) -> float:
     """H = - sum_i a_i/n log(a_i/n) in nats; zero counts contribute nothing."""
-    p = counts[counts > 0] / counts.sum()
-    return max(0.0, -_sum(p * np.log(p)))
+    return max(0.0, _sum(entropy_terms(counts[counts > 0], counts.sum())))
 
 
 def _sum(terms: np.ndarray) -> float:
@@ -513,6 +571,8 @@ def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs
     a, repeats_a = np.unique(np.asarray(rows, np.float64), return_counts=True)
     b, repeats_b = np.unique(np.asarray(columns, np.float64), return_counts=True)
     n = float(np.sum(rows))
+    if not all(np.array_equal(m, np.rint(m)) and m[0] > 0 for m in (a, b)):
+        raise ValueError("Margins must be whole positive numbers: counts are looked up by them.")
     # Most k are small: looking their logarithms up halves the time.
     logs = np.log(np.arange(1, 1 + int(min(a[-1], b[-1], 1 << 14))))
     size = max(1, (1 << 10) // b.size)
@@ -536,6 +596,7 @@ def _expected(a, repeats_a, b, repeats_b, n, logs):
 
 @kernel
 def _log(k, logs):
+    """k is a whole number from 1 on (margins are whole): below, the place would wrap around."""
     return logs[np.uint64(k) - np.uint64(1)] if k <= logs.shape[0] else math.log(k)
 
 
@@ -566,8 +627,23 @@ def _expected_cell(a, b, n, logs):
 
 # All pairs of columns --------------------------------------------------------------------------------------
 
-#: Measures of :func:`pairwise_measure`; plain "nmi" is the arithmetic one, as in scikit-learn.
+#: Measures of two partitions, by the number that kernels know them by; plain "nmi" is the arithmetic one, as in scikit-learn.
 PAIRWISE_MEASURES = ("nmi", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ari")
+
+
+def measure_tables(
+    table: np.ndarray, offsets: np.ndarray, measure: str = "nmi", *, with_itself: bool = False
+) -> np.ndarray:
+    """(m,) a measure of each of m dense tables that lie one below the other: table i is rows offsets[i] to offsets[i + 1].
+
+    NaN for a table without counts. ``with_itself`` counts an object's pair with itself in the ARI, which makes it
+    independent of the scale of weights.
+    """
+    check("measure", measure, Choice(*PAIRWISE_MEASURES))
+    which, out = PAIRWISE_MEASURES.index(measure), np.empty(len(offsets) - 1)
+    for i in range(len(out)):
+        out[i] = _measure(table[offsets[i] : offsets[i + 1]], which, with_itself)
+    return out
 
 
 def pairwise_measure(
@@ -618,12 +694,12 @@ def _pairs_of_column(columns, weights, widths, i, which, out):
         for p in range(n):
             if columns[i, p] >= 0 and columns[j, p] >= 0:
                 cells[columns[i, p] * width + columns[j, p]] += weights[0] if one_weight else weights[p]
-        out[i, j] = _measure(cells.reshape(widths[i], width), which)
+        out[i, j] = _measure(cells.reshape(widths[i], width), which, False)
 
 
 @kernel
-def _measure(table, which):
-    """One measure of a small dense table; the conventions at the edges are scikit-learn's."""
+def _measure(table, which, with_itself):
+    """One measure of a dense table; the conventions at the edges are scikit-learn's."""
     a, b = np.zeros(table.shape[0]), np.zeros(table.shape[1])
     squares, n_cells = 0.0, 0
     for i in range(table.shape[0]):
@@ -639,41 +715,21 @@ def _measure(table, which):
     if n_cells == (a > 0).sum() == (b > 0).sum():
         return 1.0  # the same partition, also where a formula would say 0/0
     if which == 4:
-        return _adjusted_rand(squares, (a * a).sum(), (b * b).sum(), n)
+        together, only_a, only_b, apart = _confuse_pairs(
+            squares, (a * a).sum(), (b * b).sum(), n, 0.0 if with_itself else n
+        )
+        return _adjusted_rand(together, only_a, only_b, apart)
     information, entropy_a, entropy_b = 0.0, 0.0, 0.0
     for i in range(table.shape[0]):
         if a[i] > 0:
-            entropy_a -= a[i] / n * math.log(a[i] / n)
+            entropy_a += _entropy_terms(a[i], n)
             for j in range(table.shape[1]):
                 if table[i, j] > 0:
-                    information += table[i, j] / n * math.log(n * table[i, j] / (a[i] * b[j]))
+                    information += _information_terms(table[i, j], a[i], b[j], n)
     for j in range(table.shape[1]):
         if b[j] > 0:
-            entropy_b -= b[j] / n * math.log(b[j] / n)
-    return _normalised(information, entropy_a, entropy_b, which)
-
-
-@kernel
-def _normalised(information, entropy_a, entropy_b, which):
-    """NMI of two different partitions; if one of them is a single cluster, the information is zero."""
-    if which == 1:
-        scale = max(entropy_a, entropy_b)
-    elif which == 2:
-        scale = math.sqrt(max(0.0, entropy_a * entropy_b))
-    else:
-        scale = (entropy_a + entropy_b) / 2
-    return min(1.0, max(0.0, information / scale)) if scale > 0 else 0.0
-
-
-@kernel
-def _adjusted_rand(squares, squares_a, squares_b, n):
-    """ARI of two different partitions from sum n_ij^2, sum a_i^2, sum b_j^2 and n, counting ordered pairs."""
-    together = squares - n
-    only_a = squares_a - squares
-    only_b = squares_b - squares
-    apart = n * n - squares_a - squares_b + squares
-    below = (together + only_a) * (only_a + apart) + (together + only_b) * (only_b + apart)
-    return 2.0 * (together * apart - only_a * only_b) / below
+            entropy_b += _entropy_terms(b[j], n)
+    return normalise_information(information / n, entropy_a, entropy_b, which % 3)
 
 
 def _sparse_pair(a: np.ndarray, b: np.ndarray, weights: np.ndarray, which: int) -> float:
@@ -689,5 +745,8 @@ def _sparse_pair(a: np.ndarray, b: np.ndarray, weights: np.ndarray, which: int) 
     columns = np.bincount(cells.columns, counts)
     n = float(counts.sum())
     if which == 4:
-        return _adjusted_rand(float(counts @ counts), float(rows @ rows), float(columns @ columns), n)
-    return _normalised(mutual_information(cells, rows, columns), entropy(rows), entropy(columns), which)
+        return adjusted_rand(
+            *confuse_pairs(float(counts @ counts), float(rows @ rows), float(columns @ columns), n, n)
+        )
+    information = mutual_information(cells, rows, columns)
+    return normalise_information(information, entropy(rows), entropy(columns), which % 3)

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._jit import kernel
+from .floats import as_floats
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
-from .parallel import blas_threads, map_blocks, map_tasks
+from .parallel import map_blocks, map_tasks, one_blas_thread
 
 Rows = DenseRows | SparseRows
 
@@ -87,17 +87,18 @@ def many_kmeans(
     Time per iteration: one product of (n, q) by (q, sum of ks), q <= min(d, 125) where a few directions hold
     half the variance and q = d otherwise. Memory beside X: 4 n (q + 3) bytes, 8 n m for labels and starts.
     """
-    X = _usable(X)
+    X = as_floats(X)
     n, _ = X.shape
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    _check_runs(X, ks, weight, inits)
     if is_small(X):
         return _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
     centers: list[np.ndarray] = []
-    with blas_threads(1):  # threads are over blocks, here
+    with one_blas_thread():  # threads are over blocks, here
         rows = as_rows(X, weight, n_jobs)
         for batch in _batches(ks, rows.n_features):
             if inits is not None:
@@ -132,7 +133,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
             on_done(1)
         return found
 
-    with blas_threads(1):
+    with one_blas_thread():
         runs = map_tasks(run, list(range(len(ks))), n_jobs=n_jobs)
     return ManyKMeans(
         np.stack([run.labels for run in runs], axis=1),
@@ -145,25 +146,29 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
     """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
-    X = _usable(X)
-    with blas_threads(1):
+    X = as_floats(X)
+    _check_centers(X, centers)
+    with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
         stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
         return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
 
 
-def _usable(X: Any) -> Any:
-    """float32 or float64, C-contiguous or canonical CSR; copied only if it is not."""
-    exact_in_single = X.dtype.kind == "b" or (X.dtype.kind in "iu" and X.dtype.itemsize <= 2)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float32 if exact_in_single or X.dtype == np.float16 else np.float64)
-    if not sp.issparse(X):
-        return np.ascontiguousarray(X)
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:
+    """What the compiled loops take for granted: rows, one weight for each, and at least one centre in every run."""
+    n = X.shape[0]
+    if n == 0 or weight.shape != (n,) or ks.ndim != 1 or (ks < 1).any() or (ks > n).any():
+        raise ValueError(f"{weight.shape} weights and ks={ks} for {n} rows; expected (n,) and 1 <= k <= n.")
+    if inits is not None:
+        _check_centers(X, inits)
+        if [len(c) for c in inits] != ks.tolist():
+            raise ValueError(f"inits have {[len(c) for c in inits]} centres for ks={ks}.")
+
+
+def _check_centers(X: Any, centers: Sequence[np.ndarray]) -> None:
+    shapes = [np.shape(c) for c in centers]
+    if not shapes or any(len(s) != 2 or s[0] == 0 or s[1] != X.shape[1] for s in shapes):
+        raise ValueError(f"Centres of shapes {shapes}; expected (1 or more, {X.shape[1]}) each.")
 
 
 def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:
@@ -251,14 +256,14 @@ def _left_over_by(rows: Rows, index: np.ndarray, owner: np.ndarray, closest: np.
     return np.sum(parts, axis=0)
 
 
-@kernel()
+@kernel
 def _keep_smaller(squares, closest, runs, start):
     for t in range(runs.shape[0]):
         for i in range(squares.shape[0]):
             closest[runs[t], start + i] = min(closest[runs[t], start + i], squares[i, t])
 
 
-@kernel()
+@kernel
 def _left_over(squares, closest, weight, owner, start):
     out = np.zeros(owner.shape[0])
     for i in range(squares.shape[0]):

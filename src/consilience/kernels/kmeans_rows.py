@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._jit import fast_kernel, kernel
-from .parallel import blas_threads, map_blocks, map_tasks, resolve_jobs
+from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .vectors import dot
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
@@ -133,7 +133,7 @@ class DenseRows:
                 x -= t @ R.T
                 screen[a:b, q] = np.sqrt(np.einsum("ij,ij->i", x, x)) * (1 + 4 * UNIT) + UNIT * UNIT
 
-        with blas_threads(1):
+        with one_blas_thread():
             map_blocks(turn, n, size=BLOCK, n_jobs=self.n_jobs)
         screen[:, q + 1] = norms / self.scale * (1 + 4 * UNIT)
         screen[:, q + 2] = 1
@@ -361,13 +361,14 @@ def _buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 # Both kinds
 
 
-@fast_kernel()
+@fast_kernel
 def screen_block(L, offsets, far, norm, remainder, slack, margin, labels, start, runs, rows, limits):
     """Nearest centre of every row by the bounds L (centres, rows); returns how many are in doubt.
 
     Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
     not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
-    centre is out in ``limits``.
+    centre is out in ``limits``; these have a place for every row of every run. No run is without centres, and a
+    bound that is no number leaves the first of them: labels are always centres of the run.
     """
     b = L.shape[1]
     smallest = np.empty(b, np.float32)
@@ -406,7 +407,7 @@ def screen_block(L, offsets, far, norm, remainder, slack, margin, labels, start,
 # Dense
 
 
-@fast_kernel()
+@fast_kernel
 def _centred_squares(X, mean, start, stop):
     out = np.empty(stop - start)
     for i in range(start, stop):
@@ -421,7 +422,7 @@ def _centred_squares(X, mean, start, stop):
 # The innermost loops are functions of whole vectors, as in :mod:`.vectors` and for its reason.
 
 
-@fast_kernel()
+@fast_kernel
 def _settle_dense(X, mean, centers, half_squares, offsets, L, runs, rows, limits, count, start, labels):
     """Exact scores of the centres that a row in doubt has left; the first of equal ones wins."""
     d = X.shape[1]
@@ -440,13 +441,13 @@ def _settle_dense(X, mean, centers, half_squares, offsets, L, runs, rows, limits
                     labels[r, start + i] = j - offsets[r]
 
 
-@kernel()
+@kernel
 def _add_row(row, mean, w, into):
     for c in range(row.shape[0]):
         into[c] += w * (np.float64(row[c]) - mean[c])
 
 
-@kernel()
+@kernel
 def _move_row(row, mean, w, into, out_of):
     for c in range(row.shape[0]):
         x = w * (np.float64(row[c]) - mean[c])
@@ -454,7 +455,7 @@ def _move_row(row, mean, w, into, out_of):
         out_of[c] -= x
 
 
-@kernel()
+@kernel
 def _move_dense(X, mean, weight, old, new, offsets, sums, runs, columns):
     n = X.shape[0]
     p, q = columns
@@ -472,7 +473,7 @@ def _move_dense(X, mean, weight, old, new, offsets, sums, runs, columns):
                     _move_row(X[i, p:q], mean[p:q], weight[i], into, sums[offsets[r] + a, p:q])
 
 
-@fast_kernel()
+@fast_kernel
 def _square(row, mean, center):
     total = 0.0
     for c in range(row.shape[0]):
@@ -481,13 +482,13 @@ def _square(row, mean, center):
     return total
 
 
-@fast_kernel()
+@fast_kernel
 def _own_squares_dense(X, mean, centers, labels, out, start, stop):
     for i in range(start, stop):
         out[i] = _square(X[i], mean, centers[labels[i]])
 
 
-@fast_kernel()
+@fast_kernel
 def _square_single(x, y):
     total = np.float32(0)
     for c in range(y.shape[0]):
@@ -496,7 +497,7 @@ def _square_single(x, y):
     return total
 
 
-@fast_kernel()
+@fast_kernel
 def _squared_differences(screen, seeds, start, out):
     for i in range(out.shape[0]):
         for t in range(seeds.shape[0]):
@@ -507,7 +508,7 @@ def _squared_differences(screen, seeds, start, out):
 # Sparse
 
 
-@fast_kernel()
+@fast_kernel
 def _row_squares(data, indptr, out, start, stop):
     for i in range(start, stop):
         total = 0.0
@@ -516,7 +517,7 @@ def _row_squares(data, indptr, out, start, stop):
         out[i] = total
 
 
-@kernel()
+@kernel
 def _sparse_variance(data, indices, mean, n):
     """Sum over the columns of their variances."""
     stored = np.zeros(mean.shape[0])
@@ -530,7 +531,7 @@ def _sparse_variance(data, indices, mean, n):
     return total / n
 
 
-@fast_kernel()
+@fast_kernel
 def _sparse_bounds(data, indices, indptr, norm, screen, first, start, out):
     d = screen.shape[0] - 2
     K = out.shape[1]
@@ -545,7 +546,7 @@ def _sparse_bounds(data, indices, indptr, norm, screen, first, start, out):
                 out[i, j] += x * screen[c, first + j]
 
 
-@fast_kernel()
+@fast_kernel
 def _settle_sparse(
     data, indices, indptr, centers, half_squares, offsets, L, runs, rows, limits, count, start, labels
 ):
@@ -564,7 +565,7 @@ def _settle_sparse(
                     labels[r, start + i] = j - offsets[r]
 
 
-@kernel()
+@kernel
 def _move_sparse(data, indices, indptr, weight, old, new, offsets, sums, runs):
     for i in range(indptr.shape[0] - 1):
         for r in range(runs[0], runs[1]):
@@ -579,7 +580,7 @@ def _move_sparse(data, indices, indptr, weight, old, new, offsets, sums, runs):
                         sums[offsets[r] + a, indices[p]] -= x
 
 
-@kernel()
+@kernel
 def _own_squares_sparse(data, indices, indptr, centers, squares, labels, out, start, stop):
     # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c.
     for i in range(start, stop):
@@ -591,7 +592,7 @@ def _own_squares_sparse(data, indices, indptr, centers, squares, labels, out, st
         out[i] = max(total, 0.0)
 
 
-@fast_kernel()
+@fast_kernel
 def _sparse_seed(data, indices, indptr, squares, across, candidate_squares, scale, start, out):
     T = across.shape[1]
     dots = np.empty(T)

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 from scipy.sparse.linalg import splu
 
 from ._jit import fast_kernel, kernel
+from .eigen import eigenpairs
 from .vectors import dot
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
@@ -138,12 +138,11 @@ def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_pr
 
 
 def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
-    n = A.shape[0]
+    own = False  # A belongs to the caller
     if known is not None and known.shape[1]:
         shift = 2 * np.abs(A).sum(axis=1).max() + 1  # beyond the spectrum: known ones come last
-        A = A - shift * (known @ known.T)
-    values, vectors = eigh(A, subset_by_index=(n - count, n - 1), check_finite=False)
-    return Leading(values[::-1], vectors[:, ::-1], 0, True)
+        A, own = A - shift * (known @ known.T), True
+    return Leading(*eigenpairs(A, count, which="largest", overwrite=own), 0, True)
 
 
 def _restarted(product, n, count, known, tol, block, room, max_products) -> Leading:

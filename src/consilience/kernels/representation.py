@@ -12,7 +12,7 @@ import numpy as np
 from ._jit import fast_kernel
 
 
-@fast_kernel()
+@fast_kernel
 def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thresholds, start, out):
     """Z, E (by columns) and both multipliers, for rows start..start + len(J).
 
@@ -53,7 +53,7 @@ def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thres
         out[r, 1] = np.sqrt(gap2)
 
 
-@fast_kernel()
+@fast_kernel
 def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start, norms):
     """Z and its multiplier where E is shrunk entry by entry: D = E - Y1 / mu is given in the eigenbasis.
 
@@ -76,7 +76,7 @@ def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start, 
         norms[r] = np.sqrt(gap2)
 
 
-@fast_kernel()
+@fast_kernel
 def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, start):
     """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the original basis.
 
@@ -103,7 +103,7 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
     return worst
 
 
-@fast_kernel()
+@fast_kernel
 def largest_gap(gap, root, start, stop):
     """max |gap_ip| / (root_i root_p) over rows start..stop."""
     worst = 0.0
@@ -113,7 +113,7 @@ def largest_gap(gap, root, start, stop):
     return worst
 
 
-@fast_kernel()
+@fast_kernel
 def symmetrise_inplace(W, absolute, start, stop):
     """W <- (|W| + |W|') / 2, or (W + W') / 2, for the pairs (i, p <= i) of rows start..stop.
 

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular, svd
 
+from .parallel import row_product
+
 _DENSE_UP_TO = 200  # measured in benchmarks/bench_rsec.py: below, one dense decomposition beats the iteration
 _GUARD = 8  # vectors carried beyond those kept: they converge to what comes next, and show it crossing t
 _SLACK = 1e-3  # relative slack of the certificate, above the rounding of single precision
@@ -67,6 +69,7 @@ def shrink_singular_values(
     start: np.ndarray | None = None,
     tol: float = 1e-4,
     max_iter: int = 30,
+    n_jobs: int | None = None,
 ) -> LowRank:
     """Eq. (3), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
 
@@ -83,7 +86,7 @@ def shrink_singular_values(
     V = _start_block(start, X.shape[1], max(_GUARD, weights.size + _GUARD))
     found = error = None
     for iteration in range(1, max_iter + 1):
-        Y = X @ V
+        Y = row_product(X, V, n_jobs=n_jobs)
         if found is not None:  # V holds the right vectors of the last round: Y tells how good they were
             left, values, kept = found
             error = float(np.linalg.norm(Y[:, :kept] - left[:, :kept] * values[:kept]))
@@ -96,15 +99,15 @@ def shrink_singular_values(
                 V = np.hstack([V, extra])
                 if 4 * V.shape[1] > small:
                     return _dense(X, threshold, weights)
-                Y = np.hstack([Y, X @ extra])
+                Y = np.hstack([Y, row_product(X, extra, n_jobs=n_jobs)])
         Q = _orthonormal(Y)[0]
-        V, R = _orthonormal(X.T @ Q)
+        V, R = _orthonormal(row_product(X.T, Q, n_jobs=n_jobs))
         P, values, Wt = svd(R.T, full_matrices=False, check_finite=False)  # X ~ Q R' V' = (Q P) values (V W)'
         V = V @ Wt.T
         found = Q @ P, values, _count(values, threshold, weights)
     assert found is not None
     left, values, kept = found
-    error = float(np.linalg.norm(X @ V[:, :kept] - left[:, :kept] * values[:kept]))
+    error = float(np.linalg.norm(row_product(X, V[:, :kept], n_jobs=n_jobs) - left[:, :kept] * values[:kept]))
     return _shrunk(left, values, V, threshold, weights, error, max_iter)
 
 

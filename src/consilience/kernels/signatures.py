@@ -1,14 +1,18 @@
-"""Exact unique rows of an integer matrix in time linear in its size, on threads.
+"""Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
 
-Rows are hashed (one pass over memory), dealt into partitions by their top hash bits, and each partition is
+Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt into partitions by their top hash bits, and each partition is
 grouped with a small open-addressing table that stays in cache. Equal hashes are confirmed by comparing the
 rows, so the answer never depends on the hash. Groups are numbered by first appearance.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from ..validation import unit_of
 from ._jit import kernel
 from .parallel import map_blocks, map_tasks
 
@@ -46,6 +50,7 @@ def _count_partitions(hashes, start, stop, counts):
 
 @kernel
 def _deal(hashes, start, stop, positions, order):
+    """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
     shift = np.uint64(64 - 8)
     for i in range(start, stop):
         part = hashes[i] >> shift
@@ -55,7 +60,10 @@ def _deal(hashes, start, stop, positions, order):
 
 @kernel
 def _group(words, hashes, rows, first):
-    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order)."""
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order).
+
+    The table is never more than half full: every search ends.
+    """
     slots = 16
     while slots < 2 * rows.size:
         slots *= 2
@@ -180,7 +188,7 @@ def canonical_colors(
     u = codes.shape[0]
     k, m = int(offsets[-1]), offsets.size - 1
     # Weights in single precision: sums of the same weights in another order must not change a colour.
-    colors = mix_array(weights.astype(np.float32).view(np.uint32).astype(np.uint64))
+    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
     clustering_colors = np.zeros(m, np.uint64)
     owner = np.repeat(np.arange(m), np.diff(offsets))
     for _ in range(rounds):
@@ -204,3 +212,45 @@ def mix_array(values: np.ndarray) -> np.ndarray:
 def _mix_into(values, out):
     for i in range(values.size):
         out[i] = mix(values[i])
+
+
+def row_hashes(X: Any) -> np.ndarray:
+    """(n,) one 64-bit number for each row of floats, dense or CSR; equal rows have equal numbers, and minus zero is zero.
+
+    A dense row and a sparse one have different numbers. Works on a copy of X: give blocks of rows.
+    """
+    if not sp.issparse(X):
+        return _hash_dense((X.astype(np.float64) + 0.0).view(np.uint64))
+    X = sp.csr_array(X, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    values = X.data.astype(np.float64).view(np.uint64)
+    return _hash_sparse(values, X.indices.astype(np.int64), X.indptr.astype(np.int64))
+
+
+@kernel
+def _stir(h, value):
+    h = (h ^ value) * np.uint64(0x9E3779B97F4A7C15)
+    return h ^ (h >> np.uint64(29))
+
+
+@kernel
+def _hash_dense(bits):
+    out = np.empty(bits.shape[0], np.uint64)
+    for i in range(bits.shape[0]):
+        h = np.uint64(0x243F6A8885A308D3)
+        for c in range(bits.shape[1]):
+            h = _stir(h, bits[i, c])
+        out[i] = h
+    return out
+
+
+@kernel
+def _hash_sparse(values, indices, indptr):
+    out = np.empty(indptr.shape[0] - 1, np.uint64)
+    for i in range(out.shape[0]):
+        h = np.uint64(0x243F6A8885A308D3)
+        for p in range(indptr[i], indptr[i + 1]):
+            h = _stir(_stir(h, np.uint64(indices[p])), values[p])
+        out[i] = h
+    return out

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+
+from .eigen import eigenpairs
 
 _GUARD = (
     4  # vectors carried beyond those asked for: the iteration converges at the rate of the gap behind them
@@ -77,9 +78,7 @@ def smallest_eigenvectors(
 
 def dense_eigenvectors(M: np.ndarray, count: int) -> Spectrum:
     """The ``count`` smallest eigenpairs of a symmetric M, of which the upper triangle is read (and overwritten)."""
-    values, vectors = eigh(
-        M, subset_by_index=(0, count - 1), lower=False, overwrite_a=True, check_finite=False
-    )
+    values, vectors = eigenpairs(M, count, overwrite=True)
     return Spectrum(values, vectors, vectors, 0, True)
 
 

@@ -1,7 +1,4 @@
-"""Sums over two vectors, for compiled loops to call: whole vectors are known to be contiguous, and become vector code.
-
-numba keeps a caller compiled until the caller's own file changes: after an edit here, remove the __pycache__ folders.
-"""
+"""Sums over two vectors of one length, for compiled loops to call: whole vectors are contiguous, and become vector code."""
 
 from __future__ import annotations
 

@@ -22,7 +22,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.contingency import entropy, expected_mutual_information, mutual_information
+from ..kernels.contingency import (
+    MEANS,
+    adjusted_rand,
+    confuse_pairs,
+    entropy,
+    expected_mutual_information,
+    mean_entropy,
+    mutual_information,
+    normalise_information,
+)
 from ..validation import Choice, check
 from ._table import Contingency, check_lengths, check_weights, contingency_table, encode, table_of_codes
 
@@ -147,14 +156,6 @@ def _accuracy(table: Contingency) -> float:
     return float(table.counts[matched].sum() / table.total)
 
 
-def _mean(entropy_a: float, entropy_b: float, normalisation: str) -> float:
-    if normalisation == "max":
-        return max(entropy_a, entropy_b)
-    if normalisation == "geometric":
-        return math.sqrt(entropy_a * entropy_b)
-    return (entropy_a + entropy_b) / 2
-
-
 class _Information(NamedTuple):
     """What Eqs. (2) and (3) are made of."""
 
@@ -175,9 +176,7 @@ def _nmi(table: Contingency, information: _Information, normalisation: str) -> f
     """Eq. (2)."""
     if table.is_bijection:
         return 1.0
-    scale = _mean(information.entropy_a, information.entropy_b, normalisation)
-    # One side being a single cluster makes the geometric mean zero, and the information with it.
-    return min(1.0, information.mutual / scale) if scale > 0 else 0.0
+    return normalise_information(*information, MEANS.index(normalisation))
 
 
 def _ami(table: Contingency, information: _Information, normalisation: str) -> float:
@@ -189,7 +188,7 @@ def _ami(table: Contingency, information: _Information, normalisation: str) -> f
     if not table.is_whole:
         return math.nan
     expected = expected_mutual_information(table.row_sums, table.column_sums)
-    scale = _mean(information.entropy_a, information.entropy_b, normalisation) - expected
+    scale = mean_entropy(*information[1:], MEANS.index(normalisation)) - expected
     gain = information.mutual - expected
     # Where only singletons leave anything to chance both are rounding errors about zero: no gain over chance.
     tiny = 8 * np.finfo(np.float64).eps * max(1.0, expected)
@@ -199,14 +198,13 @@ def _ami(table: Contingency, information: _Information, normalisation: str) -> f
 def _pairs(table: Contingency) -> PairConfusion:
     n = table.total
     both, a, b = (_sum_of_squares(x, n) for x in (table.counts, table.row_sums, table.column_sums))
+    pairs = confuse_pairs(both, a, b, n, n)
     if table.is_whole:
-        return PairConfusion((both - n) // 2, (a - both) // 2, (b - both) // 2, (n * n - a - b + both) // 2)
-    positive = max(0.0, (both - n) / 2)  # weights below one leave less than one pair
-    if table.is_bijection:
-        return PairConfusion(positive, 0.0, 0.0, (n * n - both) / 2)
-    return PairConfusion(
-        positive, max(0.0, (a - both) / 2), max(0.0, (b - both) / 2), (n * n - a - b + both) / 2
-    )
+        return PairConfusion(*(count // 2 for count in pairs))
+    together, only_a, only_b, apart = (count / 2 for count in pairs)
+    if table.is_bijection:  # rounding would leave something of either
+        only_a = only_b = 0.0
+    return PairConfusion(together, only_a, only_b, apart)
 
 
 def _sum_of_squares(counts: np.ndarray, total: int | float) -> int | float:
@@ -214,16 +212,12 @@ def _sum_of_squares(counts: np.ndarray, total: int | float) -> int | float:
         if total < 3_000_000_000:  # total**2 < 2**63
             return int(np.dot(counts, counts))
         return sum(count * count for count in counts.tolist())  # Python's integers have no end
-    return float(np.dot(counts, counts))
+    return float(np.einsum("i,i->", counts, counts))  # BLAS would wake its threads for it
 
 
 def _ari(table: Contingency, pairs: PairConfusion) -> float:
     """Eq. (4); Python's integers, since products of pair counts exceed int64 from n = 10**5 on."""
-    if table.is_bijection:
-        return 1.0
-    tp, fp, fn, tn = pairs
-    below = (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn)
-    return 2 * (tp * tn - fn * fp) / below if below else 0.0
+    return 1.0 if table.is_bijection else adjusted_rand(*pairs)
 
 
 def _purity(table: Contingency) -> float:
@@ -235,6 +229,7 @@ def _purity(table: Contingency) -> float:
 
 def scores_of_table(table: Contingency) -> dict[str, float]:
     """All measures of :func:`scores`."""
+    table = table.in_ordinary_unit()
     information = _Information.of(table)
     pairs = _pairs(table)
     return {
@@ -247,6 +242,11 @@ def scores_of_table(table: Contingency) -> dict[str, float]:
         "f1": pairs.f1,
         "purity": _purity(table),
     }
+
+
+def _table(labels: Any, truth: Any, sample_weight: Any, missing: str) -> Contingency:
+    """The table that a measure is read off, in a unit of weights in which counts can be multiplied."""
+    return contingency_table(labels, truth, sample_weight=sample_weight, missing=missing).in_ordinary_unit()
 
 
 # Measures of labels ----------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def accuracy(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str
     >>> accuracy([1, 1, 0, 0, 2], ["a", "a", "b", "b", "b"])
     0.8
     """
-    return _accuracy(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    return _accuracy(_table(labels, truth, sample_weight, missing))
 
 
 def nmi(
@@ -338,7 +338,7 @@ def nmi(
     0.667
     """
     check("normalisation", normalisation, NORMALISATION)
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     return _nmi(table, _Information.of(table), normalisation)
 
 
@@ -365,11 +365,11 @@ def ami(
     1.0
     """
     check("normalisation", normalisation, NORMALISATION)
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     if not table.is_whole:
         raise InputError(
-            "ami needs whole numbers as sample_weight (how often each object counts): its correction for chance "
-            "counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
+            "ami needs whole numbers as sample_weight (how often each object counts), adding up to less than 2**53: its "
+            "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
         )
     return _ami(table, _Information.of(table), normalisation)
 
@@ -385,7 +385,7 @@ def ari(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "e
     >>> ari([0, 0, 1, 1], ["b", "b", "a", "a"])
     1.0
     """
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     return _ari(table, _pairs(table))
 
 
@@ -400,7 +400,7 @@ def purity(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     >>> purity([0, 0, 0, 1], ["a", "a", "b", "b"])
     0.75
     """
-    return _purity(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    return _purity(_table(labels, truth, sample_weight, missing))
 
 
 def pair_confusion(
@@ -418,7 +418,13 @@ def pair_confusion(
     >>> tuple(pairs), round(pairs.precision, 3), pairs.recall
     ((1, 2, 1, 2), 0.333, 0.5)
     """
-    return _pairs(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    if table.total > 1e150:
+        raise InputError(
+            f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all floating-point numbers. Divide the "
+            "weights by the largest."
+        )
+    return _pairs(table)
 
 
 def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
@@ -432,7 +438,16 @@ def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "er
     >>> round(f1([0, 0, 0, 1], ["a", "a", "b", "b"]), 3)
     0.4
     """
-    return pair_confusion(labels, truth, sample_weight=sample_weight, missing=missing).f1
+    return _pairs(_table(labels, truth, sample_weight, missing)).f1
+
+
+def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
+    """Whole numbers that are not taken: those that follow, or the smallest where floats no longer tell those apart."""
+    highest = math.floor(taken.max())
+    if highest + 1 + count < 2**53:
+        return list(range(highest + 1, highest + 1 + count))
+    used = set(taken.tolist())
+    return list(itertools.islice((i for i in itertools.count() if i not in used), count))
 
 
 def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarray:
@@ -454,8 +469,9 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     -------
     array of shape (n_samples,)
         Labels of the reference's type. A cluster left over when all its possible partners are taken gets a new
-        name, larger clusters first: the next whole numbers above the reference's, or ``"extra-1"``,
-        ``"extra-2"`` among text. Objects missing from ``labels`` stay missing (-1, NaN, or None).
+        name, larger clusters first: the next whole numbers above the reference's (the smallest it does not use, where
+        those would be too large to count up from), or ``"extra-1"``, ``"extra-2"`` among text. Objects missing
+        from ``labels`` stay missing (-1, NaN, or None).
 
     Examples
     --------
@@ -473,12 +489,17 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     left_over = by_size[~np.isin(by_size, matched)]
 
     kind = {"i": np.int64, "u": np.int64, "f": np.float64}.get(names.dtype.kind, object)
-    new = np.empty(len(clusters) + 1, kind)  # code -1, missing, picks the last
+    if kind is np.int64 and int(names.max()) > np.iinfo(np.int64).max:
+        kind = np.uint64
+    new = np.empty(
+        len(clusters) + 1, object if kind is np.uint64 else kind
+    )  # code -1, missing, picks the last
     new[matched] = names[table.column_labels[columns]]
     if kind is not object:
-        new[left_over] = math.floor(names.max()) + 1 + np.arange(len(left_over))
-        new[-1] = math.nan if kind is np.float64 else -1
-        return new[codes]
+        new[left_over] = _fresh_numbers(names, len(left_over))
+        new[-1] = None if kind is np.uint64 else -1 if kind is np.int64 else math.nan
+        out = new[codes]
+        return out if (codes < 0).any() else out.astype(kind)
     taken = set(names.tolist())
     fresh = (name for i in itertools.count(1) if (name := f"extra-{i}") not in taken)
     new[left_over] = list(itertools.islice(fresh, len(left_over)))

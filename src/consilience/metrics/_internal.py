@@ -1,18 +1,8 @@
 """Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
 (except by :func:`base_scores` and :func:`compare`, which score the base clusterings).
 
-All are read off one table, never off an n-by-n matrix. T_i (k_i, c) counts the objects that are in cluster q of
-base clustering i and in cluster j of the partition, N_i (c,) = column sums of T_i: the members of j that
-clustering i saw. For an object p in cluster j of the partition, with l_i(p) its label in clustering i,
-
-    together(p) = sum over i that saw p of  T_i[l_i(p), j] - 1                             (1)
-    seen(p)     = sum over i that saw p of  N_i[j] - 1                                     (2)
-    stability of object p  = together(p) / seen(p)                                         (3)
-    stability of cluster j = sum_{p in j} together(p) / sum_{p in j} seen(p)               (4)
-
-The 1 is p itself. With nothing missing, (3) is the mean co-association of p with the other members of its cluster
-and (4) the mean over all pairs in the cluster: the item and cluster consensus of Monti et al. (2003). With missing
-labels each pair weighs as often as it was seen together, so that no ratio per pair is needed.
+All are read off the table of base clusters and clusters of the partition that :mod:`consilience.evidence` counts, never
+off an n-by-n matrix; its equations are there.
 """
 
 from __future__ import annotations
@@ -25,15 +15,10 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
-from ..kernels._jit import kernel
-from ..kernels.contingency import cross_table
-from ..kernels.memory import ensure_fits
-from ..kernels.parallel import map_blocks
+from ..evidence import Evidence
 from ..validation import Choice, check
-from ._external import NORMALISATION, _Information, _nmi, scores, scores_of_table
-from ._table import Contingency, encode, refuse_missing, table_of_dense
-
-_BLOCK = 1 << 16
+from ._external import NORMALISATION, scores, scores_of_table
+from ._table import Contingency, are_counts, encode, refuse_missing, table_of_dense
 
 
 def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> float:
@@ -61,13 +46,7 @@ def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> flo
     1.0
     """
     check("normalisation", normalisation, NORMALISATION)
-    ensemble = _ensemble(ensemble)
-    codes, clusters = _codes(labels, ensemble, "labels")
-    values = [
-        math.nan if table is None else _nmi(table, _Information.of(table), normalisation)
-        for table in _tables(ensemble, codes, clusters)
-    ]
-    return _over_known(np.mean, np.array(values))
+    return _over_known(np.mean, _evidence(labels, ensemble).agreement(f"nmi_{normalisation}"))
 
 
 def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
@@ -88,7 +67,7 @@ def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
 
     Notes
     -----
-    Eq. (3) of this module: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
+    Eq. (5) of :mod:`consilience.evidence`: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
     memory 8 k c bytes. An object of weight w counts as w equal objects.
 
     References
@@ -101,8 +80,7 @@ def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
     >>> object_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
     array([0.75, 0.75, 0.5 , 1.  , 1.  ])
     """
-    together, seen, _, _, _ = _togetherness(labels, ensemble)
-    return _ratio(together, seen)
+    return _evidence(labels, ensemble).object_stability
 
 
 def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
@@ -117,8 +95,8 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n_clusters,)
-        In [0, 1], in sorted order of the labels: the mean co-association over pairs of members, Eq. (4) of
-        this module. NaN for a cluster without a pair that was seen together, such as a single object.
+        In [0, 1], in sorted order of the labels: the mean co-association over pairs of members, Eq. (7) of
+        :mod:`consilience.evidence`. NaN for a cluster without a pair that was seen together, such as a single object.
 
     Notes
     -----
@@ -130,13 +108,7 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]).round(3)
     array([0.667, 1.   ])
     """
-    together, seen, codes, n_clusters, weights = _togetherness(labels, ensemble)
-    here = codes >= 0
-    inside, w = codes[here], weights[here]
-    return _ratio(
-        np.bincount(inside, w * together[here], minlength=n_clusters),
-        np.bincount(inside, w * seen[here], minlength=n_clusters),
-    )
+    return _evidence(labels, ensemble).stability
 
 
 def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, np.ndarray]:
@@ -228,58 +200,19 @@ def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.n
     return codes, values
 
 
-def _cross(ensemble: Ensemble, codes: np.ndarray, n_codes: int) -> np.ndarray:
-    ensure_fits(
-        24.0 * ensemble.n_total_clusters * n_codes,
-        what=f"A table of {ensemble.n_total_clusters} base clusters by {n_codes} clusters",
-        remedy="compare with fewer clusterings at a time, ensemble.select(...)",
-    )
-    return cross_table(ensemble.labels, ensemble.offsets, codes, n_codes, ensemble.weights)
+def _evidence(labels: Any, ensemble: Any) -> Evidence:
+    ensemble = _ensemble(ensemble)
+    codes, clusters = _codes(labels, ensemble, "labels")
+    return Evidence(ensemble, codes, len(clusters))
 
 
 def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[Contingency | None]:
     """The contingency table of each base clustering with one more partition, over objects labelled in both."""
-    counts = _cross(ensemble, codes, len(values))
-    whole = bool((ensemble.weights == np.rint(ensemble.weights)).all())
+    evidence = Evidence(ensemble, codes, len(values))
+    counts = evidence.table * evidence.unit
+    whole = are_counts(ensemble.weights)
     starts = ensemble.offsets
     return [
         table_of_dense(counts[starts[i] : starts[i + 1]], ensemble.categories[i], values, whole)
         for i in range(ensemble.n_clusterings)
     ]
-
-
-def _togetherness(labels: Any, ensemble: Any):
-    """Eqs. (1) and (2) for every object, with the codes of ``labels``, their number, and the weights."""
-    ensemble = _ensemble(ensemble)
-    codes, clusters = _codes(labels, ensemble, "labels")
-    offsets = np.ascontiguousarray(ensemble.offsets, np.int64)
-    T = _cross(ensemble, codes, len(clusters))  # (k, c)
-    N = np.add.reduceat(T, offsets[:-1], axis=0)  # (m, c)
-    weights = ensemble.weights
-    together, seen = np.zeros(len(codes)), np.zeros(len(codes))
-
-    def block(start: int, stop: int) -> None:
-        span = slice(start, stop)
-        _gather(ensemble.labels[span], offsets, codes[span], weights[span], T, N, together[span], seen[span])
-
-    map_blocks(block, len(codes), size=_BLOCK)
-    return together, seen, codes, len(clusters), weights
-
-
-@kernel
-def _gather(labels, offsets, codes, weights, T, N, together, seen):
-    for p in range(labels.shape[0]):
-        j = codes[p]
-        if j < 0:
-            continue
-        itself = min(1.0, weights[p])  # one of w equal objects; the other w - 1 are company
-        for i in range(labels.shape[1]):
-            if labels[p, i] >= 0:
-                together[p] += T[offsets[i] + labels[p, i], j] - itself
-                seen[p] += N[i, j] - itself
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    # Sums of fractional weights leave a rounding error where nothing is left.
-    some = below > 1e-12
-    return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)

@@ -206,26 +206,24 @@ class WeightsDisplay:
     Attributes
     ----------
     weights : array (m,)
-        As the method learned them: weights of clusterings, or the mean reliability of a clustering's clusters.
+        ``clustering_weights_`` of the method: larger is more trusted; they add up to 1.
     nmi : array (m,)
         Agreement of each base clustering with the consensus, to set beside the weight.
     clustering_names : list of str
-    meaning : str
 
     Examples
     --------
     >>> import consilience as cs
     >>> model = cs.LWEA(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> display = cs.plot.WeightsDisplay.from_estimator(model)
-    >>> display.meaning, bool(display.weights[2] < display.weights[0])
-    ('mean reliability of its clusters', True)
+    >>> display.weights.round(2).tolist()
+    [0.42, 0.42, 0.17]
     """
 
-    def __init__(self, weights, nmi, clustering_names, meaning: str):
+    def __init__(self, weights, nmi, clustering_names):
         self.weights = weights
         self.nmi = nmi
         self.clustering_names = clustering_names
-        self.meaning = meaning
 
     @classmethod
     def from_estimator(cls, model: Any) -> WeightsDisplay:
@@ -234,12 +232,11 @@ class WeightsDisplay:
 
     @classmethod
     def _of(cls, fitted: Fitted) -> WeightsDisplay:
-        found = learned_weights(fitted)
-        if found is None:
+        if fitted.trust is None:
             raise InputError(
                 f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings alike."
             )
-        return cls(found[0], similarities(fitted)[0], fitted.signatures.clustering_names, found[1])
+        return cls(fitted.trust, similarities(fitted)[0], fitted.signatures.clustering_names)
 
     def plot(self, ax: Any = None) -> WeightsDisplay:
         """Draw bars, the most trusted first."""
@@ -251,7 +248,7 @@ class WeightsDisplay:
             ax.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize="small")
         else:
             ax.set_xlabel(f"{len(order)} base clusterings, by weight")
-        ax.set_ylabel(self.meaning)
+        ax.set_ylabel("share of the trust")
         ax.set_title("Trust in the base clusterings")
         plain(ax)
         self.ax_, self.figure_ = ax, ax.figure
@@ -270,28 +267,6 @@ def similarities(fitted: Fitted) -> tuple[np.ndarray, np.ndarray]:
         if table is not None:
             found[:, i] = _nmi(table, _Information.of(table), "arithmetic"), _ari(table, _pairs(table))
     return found[0], found[1]
-
-
-def learned_weights(fitted: Fitted) -> tuple[np.ndarray, str] | None:
-    """(weight of each base clustering, what it means), or None where the method learns none."""
-    method, signatures = fitted.method, fitted.signatures
-    weights = getattr(method, "clustering_weights_", None)
-    if weights is not None:
-        return np.asarray(weights, float), "weight"
-    reliability = getattr(method, "cluster_reliability_", None)
-    if reliability is not None and np.shape(reliability) == (signatures.n_total_clusters,):
-        sizes = signatures.cluster_sizes()
-        starts = signatures.offsets[:-1]
-        mean = np.add.reduceat(sizes * np.asarray(reliability), starts) / np.add.reduceat(sizes, starts)
-        return mean, "mean reliability of its clusters"
-    edges = getattr(method, "signature_reliability_", None)
-    if edges is not None and np.shape(edges) == (signatures.n_samples, signatures.n_total_clusters):
-        own = signatures.indicator().multiply(signatures.weights[:, None]).tocsr()
-        starts = signatures.offsets[:-1]
-        sums = np.asarray(own.multiply(np.asarray(edges)).sum(axis=0)).ravel()
-        seen = np.asarray(own.sum(axis=0)).ravel()
-        return np.add.reduceat(sums, starts) / np.add.reduceat(seen, starts), "mean reliability of its edges"
-    return None
 
 
 def by_barycentre(rows: np.ndarray) -> np.ndarray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from ..errors import InputError
-from ..generate._features import check_features
+from ..features import as_features
+from ..kernels.eigen import eigenpairs
 from ..validation import Integer, check
 from ._fitted import Fitted, from_labels, read
 from ._style import axes, colour, plain
@@ -89,7 +89,7 @@ class EmbeddingDisplay:
             points, explained = scale_coassociation(fitted.signatures)
             points, what = points[fitted.inverse[index]], "dimension"
         else:
-            values = check_features(X).X
+            values = as_features(X).X
             if values.shape[0] != fitted.n_samples:
                 raise InputError(
                     f"X has {values.shape[0]} rows for the {fitted.n_samples} objects of the model."
@@ -198,7 +198,7 @@ def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
     total = float(w @ seen @ (1.0 - np.add.reduceat(mean**2, signatures.offsets[:-1])))
     if k <= _DENSE_CLUSTERS:
         C = transposed(w[:, None] * centred(np.eye(k)))
-        values, vectors = scipy.linalg.eigh((C + C.T) / 2, subset_by_index=[max(k - 2, 0), k - 1])
+        values, vectors = eigenpairs((C + C.T) / 2, min(k, 2), which="largest", overwrite=True)
     else:
         operator = sp.linalg.LinearOperator(
             (k, k), matvec=lambda v: transposed(w[:, None] * centred(v.reshape(-1, 1))).ravel(), dtype=float

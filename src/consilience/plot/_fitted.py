@@ -52,6 +52,11 @@ class Fitted:
     def n_samples(self) -> int:
         return len(self.labels)
 
+    @property
+    def trust(self) -> np.ndarray | None:
+        """(m,) how far the method trusts each base clustering, adding up to 1; None where it learns no such thing."""
+        return getattr(self.method, "clustering_weights_", None)
+
     @cached_property
     def n_clusters(self) -> int:
         return int(self.labels.max()) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputError, need
+from ..naming import numbered
 
 #: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are numbered.
 CLUSTER_COLOURS = (
@@ -44,11 +45,7 @@ def as_mapping(models: Any) -> dict[str, Any]:
         named = {str(name): model for name, model in models.items()}
     else:
         models = list(models) if isinstance(models, (list, tuple)) else [models]
-        names = [title(model) for model in models]
-        named = {}
-        for i, (name, model) in enumerate(zip(names, models)):
-            number = names[: i + 1].count(name)
-            named[name if names.count(name) == 1 else f"{name} {number}"] = model
+        named = dict(zip(numbered(title(model) for model in models), models))
     if not named:
         raise InputError("No models were given: pass at least one fitted consensus method.")
     return named

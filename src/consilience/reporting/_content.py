@@ -15,7 +15,7 @@ from ..plot import (
     ConfidenceDisplay,
     EmbeddingDisplay,
 )
-from ..plot._agreement import by_barycentre, learned_weights
+from ..plot._agreement import by_barycentre
 from ..plot._fitted import Fitted
 from ._embed import pack, printable, spread, thousandths
 from ._words import count, listing, number, percent
@@ -309,9 +309,7 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     """The table of base clusterings, closest to the consensus first."""
     signatures = fitted.signatures
     k, m = signatures.n_clusters, signatures.n_clusterings
-    learned = learned_weights(fitted)
-    weights, meaning = learned if learned is not None else (None, "")
-    top = 1.0 if weights is None else max(float(weights.max()), np.finfo(float).tiny)
+    trust = fitted.trust
     counts = np.bincount(fitted.inverse, minlength=signatures.n_samples).astype(float)
     seen = (signatures.labels >= 0).T @ counts / fitted.n_samples
     order = np.argsort(-np.nan_to_num(agreement.nmi), kind="stable")[:_BASE_ROWS]
@@ -322,8 +320,8 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
             "seen": percent(seen[i]),
             "nmi": None if np.isnan(agreement.nmi[i]) else float(agreement.nmi[i]),
             "nmi_text": f"{agreement.nmi[i]:.2f}",
-            "weight": None if weights is None else float(weights[i]) / top,
-            "weight_text": "" if weights is None else f"{weights[i]:.3g}",
+            "trust": None if trust is None else float(trust[i] / trust.max()),
+            "trust_text": "" if trust is None else f"{trust[i]:.3g}",
         }
         for i in order
     ]
@@ -338,9 +336,9 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
         text[0] += (
             f" Their agreement with the consensus (NMI: 1 is the same, 0 unrelated) is {known.mean():.2f} on average, from {known.min():.2f} to {known.max():.2f}."
         )
-    if meaning:
+    if trust is not None:
         text.append(
-            f"Trust is what the method learned: {meaning if meaning != 'weight' else 'the weight of each clustering'}. Bars compare with the largest."
+            "Trust is what the method learned: the share of each clustering, adding up to 1. Bars compare with the largest."
         )
     shown = len(rows)
     caption = "Base clusterings, closest to the consensus first."
@@ -349,7 +347,7 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
         "text": text,
         "rows": rows,
         "missing": signatures.has_missing,
-        "meaning": meaning,
+        "trusts": trust is not None,
         "caption": caption,
         "more": more,
     }

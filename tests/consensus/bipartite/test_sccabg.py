@@ -20,7 +20,7 @@ from consilience.consensus.bipartite.sccabg import Block, Graph, State
 from consilience.errors import InputError
 from consilience.kernels import boxqp
 from consilience.kernels.boxqp import smooth_rows, weigh_rows
-from consilience.kernels.parallel import blas_threads
+from consilience.kernels.parallel import one_blas_thread
 from consilience.metrics import accuracy
 
 from ...zoo import planted, same_partition
@@ -206,7 +206,7 @@ def test_toy_2_is_filled_by_default():
 @pytest.mark.parametrize("n", [200, 500])
 def test_two_moons(seed, n):
     X, truth = make_moons(n, noise=0.05, random_state=seed)
-    with blas_threads(1):
+    with one_blas_thread():
         base = [KMeans(k, n_init=10, random_state=seed).fit_predict(X) for k in (2, 4, 6, 8, 10)]
     assert max(adjusted_rand_score(truth, column) for column in base) < 0.5
     labels = cs.SCCABG(n_clusters=2).fit_predict(base)

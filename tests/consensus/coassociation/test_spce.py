@@ -147,7 +147,7 @@ def test_threads_do_not_change_the_answer():
     labels, _ = planted(3, n=400, m=9, c=4, noise=0.35)
     one, two = (cs.SPCE(4, theta=0.2, n_jobs=j).fit(labels) for j in (1, 2))
     assert np.array_equal(one.labels_, two.labels_)
-    np.testing.assert_allclose(one.clustering_weights_, two.clustering_weights_, rtol=1e-9)
+    np.testing.assert_allclose(one.clustering_losses_, two.clustering_losses_, rtol=1e-9)
 
 
 # Updates ---------------------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def test_authors_mode_equals_the_plain_algorithm_on_all_objects(theta, seed):
     model = cs.SPCE(3, theta=theta, mode="authors").fit(labels)
     plain = reference(labels, 3, theta)
     assert same_partition(model.labels_, plain["labels"])
-    np.testing.assert_allclose(model.clustering_weights_, plain["alpha"], atol=1e-8)
+    np.testing.assert_allclose(model.clustering_losses_, plain["alpha"], atol=1e-8)
     np.testing.assert_allclose(model.consensus_matrix_.toarray(), plain["S"], atol=1e-8)
     ours = [entry["objective"] for entry in model.history_]
     np.testing.assert_allclose(ours, [entry["objective"] for entry in plain["history"]], rtol=1e-8)
@@ -324,7 +324,7 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
             history = data[f"SPCE__hist_{j}"]
             assert len(model.history_) == len(history), where
             np.testing.assert_allclose(
-                model.clustering_weights_, data[f"SPCE__alpha_{j}"], atol=1e-6, err_msg=where
+                model.clustering_losses_, data[f"SPCE__alpha_{j}"], atol=1e-6, err_msg=where
             )
             assert [e["rho"] for e in model.history_] == history[:, 2].tolist(), where
             np.testing.assert_allclose(
@@ -393,6 +393,41 @@ def test_too_few_components_are_reported_and_split():
     assert "split" in text
 
 
+def test_average_coassociation_is_exactly_symmetric(seed):
+    rng = np.random.default_rng(seed)
+    ensemble = distinct(rng.integers(0, 4, (60, 5)), rng.uniform(0.1, 3, 60))
+    labels = rng.integers(0, 20, ensemble.n_samples)
+    average = spce.average_coassociation(ensemble, labels, rng.random(5))
+    assert np.array_equal(average, average.T)
+
+
+def test_a_grid_of_weighted_objects_is_merged():
+    """Ties that rounding told apart by direction once led the merging past the end of its buffer."""
+    rng = np.random.default_rng(8)
+    rng.integers(12, 40), rng.integers(3, 6)
+    a = np.arange(32)
+    model = cs.SPCE(5).fit([a % 3, a // 3], sample_weight=rng.uniform(0.1, 3, 32))
+    assert np.unique(model.labels_).size == 5
+
+
+def test_many_equal_averages_are_merged():
+    """As above with weights of one. Each digit pair is one object: its label in two clusterings."""
+    pairs = "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    model = cs.SPCE(7, theta=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
+    assert np.unique(model.labels_).size == 7
+
+
+@pytest.mark.parametrize("theta", [0.4, 0.7, 0.9, "auto"])
+def test_any_weights_on_a_grid_give_the_clusters_asked_for(theta):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        n, k = int(rng.integers(12, 40)), int(rng.integers(3, 6))
+        c = int(rng.integers(2, 9))
+        a = np.arange(n)
+        model = cs.SPCE(c, theta=theta).fit([a % k, a // k], sample_weight=rng.uniform(0.1, 3, n))
+        assert np.unique(model.labels_).size == c
+
+
 def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
     labels, _ = planted(seed, n=80, m=8, c=4, noise=0.35)
     with warnings.catch_warnings(record=True) as caught:
@@ -438,7 +473,7 @@ def test_repeated_objects_and_whole_weights_are_the_same():
     weighted = cs.SPCE(3, theta=0.2).fit(labels, sample_weight=weights)
     repeated = cs.SPCE(3, theta=0.2).fit(np.repeat(labels, weights, axis=0))
     assert same_partition(np.repeat(weighted.labels_, weights), repeated.labels_)
-    np.testing.assert_allclose(weighted.clustering_weights_, repeated.clustering_weights_, rtol=1e-6)
+    np.testing.assert_allclose(weighted.clustering_losses_, repeated.clustering_losses_, rtol=1e-6)
     assert weighted.history_[-1]["objective"] == pytest.approx(repeated.history_[-1]["objective"])
 
 
@@ -447,6 +482,7 @@ def test_identical_clusterings_come_back(mode):
     truth = np.repeat([0, 1, 2], [5, 9, 4])
     model = cs.SPCE(3, theta=0.3, mode=mode).fit(np.stack([truth] * 6, axis=1))
     assert same_partition(model.labels_, truth)
+    np.testing.assert_allclose(model.clustering_losses_, 1 / 6)
     np.testing.assert_allclose(model.clustering_weights_, 1 / 6)
     np.testing.assert_allclose(model.confidence_, 1)
     assert np.isfinite([entry["objective"] for entry in model.history_]).all()
@@ -460,7 +496,8 @@ def test_a_clustering_that_equals_the_consensus_does_not_divide_by_zero(mode):
     model = cs.SPCE(2, theta=0.1, mode=mode).fit(np.stack([truth, truth, truth, other], axis=1))
     assert same_partition(model.labels_, truth)
     assert np.isfinite(model.clustering_weights_).all()
-    assert model.clustering_weights_.argmax() == 3
+    assert model.clustering_losses_.argmax() == 3
+    assert model.clustering_weights_.argmin() == 3
 
 
 def test_one_clustering():

@@ -33,22 +33,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
+from ...evidence import Evidence, trust_by_reliability
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
+from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.memory import ensure_fits
-from ...kernels.parallel import blas_threads, map_tasks
+from ...kernels.overlaps import gather
+from ...kernels.parallel import map_tasks, one_blas_thread
 from ...kernels.partition import compact, exactly
 from ...validation import Choice, Flag, Integer, Nothing, Real
 from .._base import BaseConsensus, Solution
 
 SMALL = 1e-4  # edges below are no edges
 
+_BLOCKS_AT_A_TIME = 32
 PACE = 2**0.5  # growth of rho and lam in a round
 
 #: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
@@ -229,9 +232,10 @@ def update_F(total: Sums, copies, c):
     QQ = total.P * scale[:, None] * scale
     k = QQ.shape[0]
     wanted = min(c + 1, k)
-    values, vectors = scipy.linalg.eigh((QQ + QQ.T) / 2, subset_by_index=[k - wanted, k - 1])
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    values = np.concatenate([values, np.zeros(c + 1 - wanted)])  # fewer clusters than c + 1: the rest is 0
+    values, vectors = eigenpairs((QQ + QQ.T) / 2, wanted, which="largest", overwrite=True)
+    values = np.concatenate(
+        [np.maximum(values, 0.0), np.zeros(c + 1 - wanted)]
+    )  # fewer clusters than c + 1: the rest is 0
     right = np.zeros((k, c))
     right[:, : min(c, k)] = vectors[:, :c] * (scale / copies)[:, None]
     return right, np.sqrt(values[:c]), values
@@ -240,7 +244,7 @@ def update_F(total: Sums, copies, c):
 def update_C(K, G, mu):
     """Eq. (18)."""
     C = np.maximum(K - mu * G, 0.0)
-    C[np.less(C, np.finfo(float).eps)] = 0.0
+    C[np.less(C, np.finfo(float).eps * K.max())] = 0.0
     return C
 
 
@@ -250,7 +254,9 @@ def count_components(P: np.ndarray) -> int:
     return components(P[alive][:, alive])[0]
 
 
-def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def merge_copies(
+    ensemble, same_view: bool, *, self_paced: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(column of each base cluster, number of copies of each column, K of the columns).
 
     Clusters with the same objects have equal columns of Y, S and W and are kept once. They are found by
@@ -267,14 +273,33 @@ def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
     column = components(same)[1]
     _, first, copies = np.unique(column, return_index=True, return_counts=True)
+    ensure_memory(ensemble.n_samples, copies.size, self_paced)
     return column, copies.astype(float), K.tocsr()[first][:, first].toarray()
+
+
+def block_rows(k: int) -> int:
+    """Rows of a block: no fewer than make it as large as what it adds to the sums."""
+    return max((1 << 17) // k, k // 2, 32)
+
+
+def ensure_memory(u: int, k: int, self_paced: bool) -> None:
+    """Refuse before allocating: Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
+    blocks = min(_BLOCKS_AT_A_TIME, -(-u // block_rows(k)))
+    ensure_fits(
+        (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k,
+        what=f"A graph between {u} distinct objects and {k} distinct base clusters",
+        remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
+        + (", or self_paced=False for about half of it" if self_paced else ""),
+    )
 
 
 class Graph:
     """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the blocks."""
 
     def __init__(self, ensemble, *, gamma1, mu, self_paced, missing_counts, scale_free, n_jobs):
-        self.column, self.copies, self.K = merge_copies(ensemble, same_view=not missing_counts)
+        self.column, self.copies, self.K = merge_copies(
+            ensemble, same_view=not missing_counts, self_paced=self_paced
+        )
         self.C, self.mu, self.n_jobs = self.K, mu, n_jobs
         k, sizes = self.copies.size, np.diagonal(self.K)
         degrees = self.K @ self.copies - sizes
@@ -286,14 +311,9 @@ class Graph:
             owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
             self.owners = np.zeros((ensemble.n_clusterings, k))
             self.owners[owner, self.column] = 1.0
-        ensure_fits(
-            (3 + 3 * self_paced) * 8.0 * ensemble.n_samples * k,
-            what=f"A graph between {ensemble.n_samples} distinct objects and {k} distinct base clusters",
-            remedy="use fewer or coarser clusterings, or self_paced=False for half of it",
-        )
         codes = ensemble.global_labels()
         codes = np.where(codes >= 0, self.column[codes], -1)
-        rows = max((1 << 17) // k, k // 2, 32)  # a block is no smaller than what it adds to the sums
+        rows = block_rows(k)
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
         self.blocks, self.total = self._pass(
             lambda s: self._start(codes[s], ensemble.weights[s], self_paced), spans
@@ -319,8 +339,8 @@ class Graph:
     def _pass(self, function, parts):
         """The map over parts and the sum of what they return, added in their order."""
         blocks, total = [], None
-        for i in range(0, len(parts), 32):  # so that few k x k sums are held at a time
-            for block, add in map_tasks(function, parts[i : i + 32], n_jobs=self.n_jobs):
+        for i in range(0, len(parts), _BLOCKS_AT_A_TIME):  # so that few k x k sums are held at a time
+            for block, add in map_tasks(function, parts[i : i + _BLOCKS_AT_A_TIME], n_jobs=self.n_jobs):
                 blocks.append(block)
                 total = add if total is None else total + add
         return blocks, total
@@ -466,20 +486,24 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
 
     A base cluster votes with the shares of consensus clusters among its placed objects.
     """
-    Y, labels = ensemble.indicator(), labels.copy()
+    labels = labels.copy()
     while (lost := np.flatnonzero(labels < 0)).size:
-        placed = np.flatnonzero(labels >= 0)
-        onto = np.zeros((labels.size, int(labels.max()) + 1))
-        onto[placed, labels[placed]] = ensemble.weights[placed]
-        table = Y.T @ onto
+        table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = Y[lost] @ share
+        votes = gather(ensemble.labels[lost], ensemble.offsets, share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
-            labels[lost] = onto.sum(axis=0).argmax()
+            placed = labels >= 0
+            labels[lost] = np.bincount(labels[placed], ensemble.weights[placed]).argmax()
             break
         labels[lost[heard]] = votes[heard].argmax(axis=1)
     return labels
+
+
+def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
+    """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
+    own = ensemble.indicator().multiply(edges)
+    return (own.T @ ensemble.weights) / ensemble.cluster_sizes()
 
 
 class _Together:
@@ -547,6 +571,11 @@ class SCCABG(BaseConsensus):
         start. Formed when asked for.
     reliability_ : array (n_samples,)
         Mean of ``edge_reliability_`` over the base clusters an object is in.
+    cluster_reliability_ : array (k,)
+        Mean of ``edge_reliability_`` over the objects in a base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
+        normalised. Both are learned with self-pacing only: without it there are none.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_components_ : int
@@ -598,6 +627,7 @@ class SCCABG(BaseConsensus):
         "max_iter": Nothing() | Integer(1),
     }
     _test_params = [{}, {"similarity": "fixed"}, {"self_paced": False}]
+    _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
     def __init__(
         self,
@@ -628,7 +658,7 @@ class SCCABG(BaseConsensus):
             default if given is None else given
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
         )
-        with blas_threads(1):  # blocks are the parallel part; inside, more threads would only be in the way
+        with one_blas_thread():  # blocks are the parallel part; inside, more threads would only be in the way
             graph = Graph(
                 ensemble,
                 gamma1=gamma1,
@@ -663,16 +693,22 @@ class SCCABG(BaseConsensus):
                 )
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
+        edges = graph.rows(_trust)[:, graph.column]
+        reliability = edge_means(ensemble, edges)
         return Solution(
             labels,
             history,
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,
+            per_cluster={"cluster_reliability": reliability} if self.self_paced else {},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, reliability)}
+            if self.self_paced
+            else {},
             per_sample={"isolated": isolated, "reliability": graph.rows(_own_trust)},
             per_signature_edge={
                 "signature_graph": S[:, graph.column],
-                "signature_reliability": graph.rows(_trust)[:, graph.column],
+                "signature_reliability": edges,
             },
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_components": found},

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ...evidence import trust_by_reliability
 from ...kernels.directions import cut_directions
 from ...kernels.krylov import Leading, leading_eigenvectors
 from ...kernels.overlaps import cluster_reliability, gather, overlap_matrix, scatter
@@ -88,6 +89,8 @@ class LWGP(BaseConsensus):
         Cluster of each object, 0 the largest.
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
         Share of an object's evidence that points to its own cluster, in (0, 1].
     embedding_ : array (n_samples, n_clusters)
@@ -110,6 +113,7 @@ class LWGP(BaseConsensus):
 
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _remedy = "use fewer or coarser clusterings"
 
     def __init__(
         self,
@@ -146,5 +150,6 @@ class LWGP(BaseConsensus):
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",
             per_cluster={"cluster_reliability": eci},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             per_sample={"embedding": U},
         )

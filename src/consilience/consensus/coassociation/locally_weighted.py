@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from ...evidence import trust_by_reliability
 from ...kernels.directions import cut_directions
 from ...kernels.krylov import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.overlaps import cluster_reliability, gather, scatter
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
@@ -59,6 +60,8 @@ class LWEA(BaseConsensus):
         Cluster of each object, 0 the largest.
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
         Share of an object's evidence that points to its own cluster, in (0, 1].
     heights_ : array (u - 1,)
@@ -94,7 +97,7 @@ class LWEA(BaseConsensus):
         ensure_fits(
             8.0 * u * u,
             what=f"LWEA on {u} distinct objects",
-            remedy="use LWGP, which never pairs objects, or fewer clusterings",
+            remedy=WITHOUT_PAIRS,
         )
         eci = reliability(ensemble, self.theta, self.n_jobs)
         A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
@@ -104,6 +107,7 @@ class LWEA(BaseConsensus):
             cut_tree(left, right, self.n_clusters),
             n_iter=1,
             per_cluster={"cluster_reliability": eci},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             extra={"heights": heights},
         )
 
@@ -163,6 +167,8 @@ class LWSC(BaseConsensus):
         Cluster of each object, 0 the largest, and the share of its evidence that points there.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
@@ -170,6 +176,9 @@ class LWSC(BaseConsensus):
     -----
     With nothing missing the co-association is never formed: O(u m^2) once, then O(u m) a vector and step. With missing
     labels 8 u^2 bytes, refused beforehand if they will not fit.
+
+    A weight of 1 is one object, whose similarity to itself is 1: with weights far below 1 these take over. Weights that
+    only say which objects count more should have mean 1.
 
     Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives an object's mean
     ECI. Equal objects share one row of the eigenvectors; vectors that would differ between them are not considered.
@@ -184,6 +193,7 @@ class LWSC(BaseConsensus):
 
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _any_unit = False
 
     def __init__(
         self,
@@ -207,7 +217,7 @@ class LWSC(BaseConsensus):
             ensure_fits(
                 8.0 * u * u,
                 what=f"LWSC with missing labels on {u} distinct objects",
-                remedy="use LWGP, which never pairs objects",
+                remedy=WITHOUT_PAIRS,
             )
             S = explicit_operator(ensemble, eci, self.n_jobs)
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)
@@ -231,5 +241,6 @@ class LWSC(BaseConsensus):
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",
             per_cluster={"cluster_reliability": eci},
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             per_sample={"embedding": found.vectors},
         )

@@ -12,7 +12,7 @@
     rho doubles while S has fewer than c components and halves while it has more                                         (8)
 
 S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a pair
-is trusted yet, alpha (m,) the clusterings' weights (a large one is a *distrusted* clustering: it divides), F
+is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering), F
 (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
 
@@ -29,11 +29,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from ...kernels.paced_pairs import DensePairs, SparsePairs
-from ...kernels.parallel import blas_threads
-from ...kernels.partition import compact, one_hot, split_clusters
+from ...kernels.partition import compact, split_clusters
 from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Solution
@@ -48,6 +48,9 @@ _EIGEN_TOL = 1e-4
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
 # there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
 _SPARSE_BELOW = 0.8
+# Memory at the peak: for each ordered pair ever together while the sparse store is built (measured: 44.6 to 45.0), and for each
+# ordered pair of all in the dense one, where a dense solver is used, and where components are merged.
+_SPARSE_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 45.0, 8.0, 32.0, 40.0
 
 
 def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, float]:
@@ -125,23 +128,6 @@ def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.
     return everything[order], spread, int((chosen < 0).sum())
 
 
-def overlaps(ensemble, labels) -> tuple[np.ndarray, np.ndarray]:
-    """(k, c) weight of partition cluster j in base cluster g, and (m, c) how much of cluster j each clustering saw."""
-    T = (ensemble.indicator().T @ one_hot(labels, weights=ensemble.weights)).toarray()
-    return T, np.add.reduceat(T, ensemble.offsets[:-1], axis=0)
-
-
-def average_coassociation(ensemble, labels, alpha) -> np.ndarray:
-    """(c, c) average of a / s between the clusters of a partition, over pairs that were seen; no pairs are formed.
-
-    With T and n from :func:`overlaps`: sum of a = T' diag(1/alpha) T, sum of s = n' diag(1/alpha) n.
-    """
-    T, seen = overlaps(ensemble, labels)
-    together = T.T @ (T / np.repeat(alpha, ensemble.n_clusters)[:, None])
-    possible = seen.T @ (seen / alpha[:, None])
-    return np.where(possible > 0, together / np.maximum(possible, np.finfo(float).tiny), 0.0)
-
-
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
     """Exactly c clusters: components merged by average co-association (S is 0 between them), or split by F."""
     labels = compact(labels)
@@ -150,7 +136,13 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
         return split_clusters(labels, c, embedding=F, weights=ensemble.weights)
     if found == c:
         return labels
-    average = average_coassociation(ensemble, labels, alpha)
+    ensure_fits(
+        _MERGE_BYTES * found**2,
+        what=f"Merging the {found} components of SPCE's graph into {c} clusters",
+        remedy="use theta=0.2 or less, which leaves few components, or LWGP",
+    )
+    # a / s between components, over the pairs that were seen.
+    average = np.nan_to_num(Evidence(ensemble, labels).mean_coassociation(1.0 / alpha))
     sizes = np.bincount(labels, weights=ensemble.weights)
     left, right, _ = merge_tree_inplace(1.0 - average, sizes, "average")
     return compact(cut_tree(left, right, c)[labels])
@@ -161,15 +153,7 @@ def agreement(ensemble, labels) -> float:
 
     Pairs are counted with an object's pair with itself, which makes the value independent of the scale of weights.
     """
-    T, seen = overlaps(ensemble, labels)
-    starts = ensemble.offsets[:-1]
-    both = np.add.reduceat((T**2).sum(axis=1), starts)
-    ours = (seen**2).sum(axis=1)
-    theirs = np.add.reduceat(T.sum(axis=1) ** 2, starts)
-    chance = ours * theirs / seen.sum(axis=1) ** 2
-    best = (ours + theirs) / 2
-    # One cluster against one cluster: nothing to agree or disagree about.
-    return float(np.mean((both - chance) / np.where(best > chance, best - chance, 1.0)))
+    return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
 def confidence(pairs, labels, alpha) -> np.ndarray:
@@ -183,12 +167,27 @@ def confidence(pairs, labels, alpha) -> np.ndarray:
     return (pairs.weights + own) / (cluster + other)
 
 
-def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None):
-    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough."""
-    codes = np.ascontiguousarray(ensemble.global_labels().T)
+def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False):
+    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
+
+    Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
+    """
     u = ensemble.n_samples
+    # The clusterings' bits of a pair outweigh what building takes from about 350 of them on.
+    each = max(_SPARSE_BYTES, 24.0 + ensemble.n_clusterings / 16)
+    pairs = u * u
     if sparse is None:
-        sparse = ensemble.pattern_size(n_jobs=n_jobs) < _SPARSE_BELOW * u * u
+        # Where the pairs of all objects would not fit, counting those ever together ends with the first too many.
+        enough = how_many_fit(each) if u * u > how_many_fit(_DENSE_BYTES) else np.inf
+        pairs = ensemble.pattern_size(n_jobs=n_jobs, enough=enough)
+        sparse = pairs < _SPARSE_BELOW * u * u
+    store = each * pairs if sparse else _DENSE_BYTES * u * u
+    ensure_fits(
+        store + _SOLVER_BYTES * solver * u * u,
+        what=f"SPCE on {u} distinct objects",
+        remedy=WITHOUT_PAIRS,
+    )
+    codes = np.ascontiguousarray(ensemble.global_labels().T)
     if not sparse:
         return DensePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
     upper = sp.triu(ensemble.coassociation_sparse(n_jobs=n_jobs), 1, format="csr")
@@ -366,7 +365,9 @@ class SPCE(BaseConsensus):
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
-        alpha, adding up to 1. The loss of clustering i is *divided* by it: a large value is a distrusted clustering.
+        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
+    clustering_losses_ : array (n_clusterings,)
+        alpha, adding up to 1: how far each base clustering is from the consensus matrix.
     n_components_ : int
         Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
@@ -379,8 +380,13 @@ class SPCE(BaseConsensus):
     Notes
     -----
     Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
-    8 u^2 bytes, or 40 to 50 bytes for each pair that was ever together where those are fewer than 80% of all
-    pairs. Refused beforehand if it does not fit. Deterministic: there is no random start.
+    8 u^2 bytes, or 90 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
+    32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for theta up to
+    0.2). Refused beforehand if it does not fit. Deterministic: there is no random start.
+
+    A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls with the
+    number of objects, so that all weights doubled may give another answer. Weights that only say which
+    objects count more should have mean 1.
 
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
     guaranteed across stages, or while rho adapts.
@@ -417,6 +423,8 @@ class SPCE(BaseConsensus):
     }
     _test_params = [{}, {"weighting": "fixed"}, {"weighting": "none"}, {"theta": 0.5}, {"theta": "auto"}]
 
+    _any_unit = False
+
     signature_consensus_: sp.csr_array
     signatures_: Any
 
@@ -451,19 +459,18 @@ class SPCE(BaseConsensus):
 
     def _solve(self, ensemble, theta):
         c, faithful = self.n_clusters, self.mode == "authors"
-        pairs = make_pairs(ensemble, n_jobs=self.n_jobs)
+        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
+        solver = faithful or 5 * (c + 4) >= ensemble.n_samples
+        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
-        # Thin products wait for BLAS threads longer than they run; ours share out rows and columns instead. The
-        # dense solver of the faithful mode does gain from BLAS threads.
-        with blas_threads(self.n_jobs if faithful else 1):
-            alpha, F, history = learn(
-                pairs,
-                ensemble.n_clusterings,
-                theta,
-                rank,
-                weighting=self.weighting,
-                tol=None if faithful else self.tol,
-            )
+        alpha, F, history = learn(
+            pairs,
+            ensemble.n_clusterings,
+            theta,
+            rank,
+            weighting=self.weighting,
+            tol=None if faithful else self.tol,
+        )
         found, components = pairs.components()
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
         return Solution(
@@ -473,7 +480,7 @@ class SPCE(BaseConsensus):
             shortfall=_shortfall(found, c, theta, faithful),
             exact=not faithful,
             per_sample={"confidence": confidence(pairs, labels, alpha)},
-            per_clustering={"clustering_weights": alpha},
+            per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_components": found, "theta": float(theta)},
         )

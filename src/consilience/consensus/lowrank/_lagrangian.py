@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh, svd
+from scipy.linalg import svd
 
 from ...kernels import representation as passes
-from ...kernels.memory import ensure_fits
-from ...kernels.parallel import map_blocks
+from ...kernels.eigen import eigenpairs
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
+from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import LowRank, remainder_is_below, shrink_singular_values
 from ...kernels.spectra import smallest_eigenvectors
 
@@ -71,14 +72,19 @@ class Frame:
     def blocks(self, function):
         return map_blocks(function, self.n_objects, size=BLOCK, n_jobs=self.n_jobs)
 
+    def product(self, A: np.ndarray, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        return row_product(A, B, out, n_jobs=self.n_jobs)
+
     def admit(self, B: np.ndarray) -> None:
         """Make room in the basis for the columns of B (u, c)."""
         free = self._lam.size - self.size
         scale = np.linalg.norm(B)
         if not free or scale == 0:
             return
-        rest = B - self.U @ (self.U.T @ B)
-        rest -= self.U @ (self.U.T @ rest)  # twice: the first may leave mostly rounding
+        rest = B - self.product(self.U, self.product(self.U.T, B))
+        rest -= self.product(
+            self.U, self.product(self.U.T, rest)
+        )  # twice: the first may leave mostly rounding
         left, values, _ = svd(rest, full_matrices=False, check_finite=False)
         new = left[:, values > _NEGLIGIBLE * scale][:, :free]
         span = slice(self.size, self.size + new.shape[1])
@@ -96,7 +102,7 @@ class Frame:
     def original(self, low_rank: LowRank, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Factors (a, b) with rows (a b') in the original basis; ``scale`` multiplies each eigendirection."""
         right = low_rank.right if scale is None else scale[:, None] * low_rank.right
-        return low_rank.left * low_rank.values, self.U @ right
+        return low_rank.left * low_rank.values, self.product(self.U, right)
 
     def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
         """Bring Z - J to ``graph``, in the original basis; returns max |Z - J|.
@@ -108,22 +114,16 @@ class Frame:
         if np.linalg.norm(norms) <= _SMALL_GAP * np.linalg.norm(J.values):
             self.graph[:] = 0.0
             return float((norms / self.root).max())
-        np.matmul(self.gap, self.single.T, out=self.graph)
+        self.product(self.gap, self.single.T, out=self.graph)
         return max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
-
-
-def eigenpairs(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All eigenpairs of a symmetric S, which is overwritten; eigenvalues falling."""
-    lam, U = eigh(S, overwrite_a=True, check_finite=False)
-    return lam[::-1].copy(), np.ascontiguousarray(U[:, ::-1])
 
 
 def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
-    lam, V = eigh((F.T @ F).toarray(), overwrite_a=True, check_finite=False)
-    keep = lam > _NEGLIGIBLE * lam[-1]
-    lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
-    return lam.copy(), np.ascontiguousarray((F @ V) / np.sqrt(lam))
+    lam, V = eigenpairs((F.T @ F).toarray(), which="largest", overwrite=True)
+    keep = lam > _NEGLIGIBLE * lam[0]
+    lam, V = lam[keep], V[:, keep]
+    return lam, np.ascontiguousarray((F @ V) / np.sqrt(lam))
 
 
 class ColumnErrors:
@@ -143,7 +143,7 @@ class ColumnErrors:
         """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z - J|."""
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
-        towards = (frame.U.T @ B).T.copy()  # (c, u): the term of H in the eigenbasis is B towards
+        towards = frame.product(frame.U.T, B).T.copy()  # (c, u): the term of H in the eigenbasis is B towards
         thresholds = self.weight / mu * frame.root
         norms = np.empty((frame.n_objects, 2))
         frame.blocks(
@@ -157,7 +157,7 @@ class ColumnErrors:
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
-        return self.frame.U @ (self.share[:, None] * self.Q).T
+        return self.frame.product(self.frame.U, (self.share[:, None] * self.Q).T)
 
 
 class EntryErrors:
@@ -175,7 +175,7 @@ class EntryErrors:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
         self.weights = weights
         self.Y1[:] = 0.0
-        np.matmul(self.E, self.frame.U, out=self.D)
+        self.frame.product(self.E, self.frame.U, out=self.D)
 
     @property
     def D(self) -> np.ndarray:
@@ -190,7 +190,7 @@ class EntryErrors:
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
-        towards = (frame.U.T @ B).T.copy()
+        towards = frame.product(frame.U.T, B).T.copy()
         image = self._image[:, : frame.size]
         norms = np.empty(frame.n_objects)
         frame.blocks(
@@ -199,7 +199,7 @@ class EntryErrors:
                 image, mu, mu_next, a, norms[a:b],
             )
         )  # fmt: skip
-        np.matmul(image, frame.single.T, out=self.moved)
+        frame.product(image, frame.single.T, out=self.moved)
         gap = frame.gap_entries(norms, J)
         left, SJ = frame.original(J, scale=frame.lam)
         SJ = SJ.T.copy()
@@ -209,7 +209,7 @@ class EntryErrors:
                 self.weight / mu, mu, mu_next, a,
             )
         )  # fmt: skip
-        self.D[:] += self.moved @ frame.single
+        self.D[:] += frame.product(self.moved, frame.single)
         return max(worst), gap
 
     def error(self) -> np.ndarray:
@@ -257,13 +257,13 @@ def solve(
     frame.Y2[:] = 0.0
     frame.X[:] = 0.0
     if state.J.rank:  # a second linearisation starts where the first ended
-        np.matmul(state.J.left * state.J.values, state.J.right.T, out=frame.X)
+        frame.product(state.J.left * state.J.values, state.J.right.T, out=frame.X)
         frame.X[:] += frame.gap
     state.converged = False
     for _ in range(max_iter):
         mu_next = min(growth * mu, LARGEST_PENALTY)
         state.J = shrink_singular_values(
-            frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block
+            frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs
         )
         B = state.scale[:, None] * state.H
         frame.admit(B)
@@ -277,7 +277,7 @@ def solve(
         mu = mu_next
         if residual < tol and gap < tol:
             J = shrink_singular_values(
-                frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block
+                frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs
             )
             state.certified = J.iterations == 0 or remainder_is_below(frame.X, J.right, low_rank_weight / mu)
             if state.certified:
@@ -315,7 +315,9 @@ def update_H(frame: Frame, state: State) -> int:
     positive = degrees > 0
     state.scale = np.zeros(frame.n_objects)
     np.power(degrees, -0.5, out=state.scale, where=positive)
-    state.H, state.spectrum = leading_vectors(frame.graph, state.scale, c, extra=old, start=state.spectrum)
+    state.H, state.spectrum = leading_vectors(
+        frame.graph, state.scale, c, extra=old, start=state.spectrum, n_jobs=frame.n_jobs
+    )
     return int((~positive).sum())
 
 
@@ -326,13 +328,14 @@ def leading_vectors(
     *,
     extra: np.ndarray | None = None,
     start: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(u, count) leading eigenvectors of diag(scale) (W + extra extra') diag(scale), and a start for the next."""
     column = scale[:, None]
 
     def product(V: np.ndarray) -> np.ndarray:
         V = column * V
-        out = (W @ V.astype(np.float32)).astype(np.float64)
+        out = row_product(W, V.astype(np.float32), n_jobs=n_jobs).astype(np.float64)
         if extra is not None:
             out += extra @ (extra.T @ V)
         return column * out
@@ -355,5 +358,5 @@ def ensure_memory(u: int, bytes_each: int, name: str) -> None:
     ensure_fits(
         float(bytes_each) * u * u,
         what=f"{name} on {u} distinct objects",
-        remedy="use a method that never pairs objects (consilience methods lists them), or fewer clusterings",
+        remedy=WITHOUT_PAIRS,
     )

@@ -15,24 +15,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
-from ...generate._features import Features, check_features
-from ...kernels.parallel import blas_threads
-from ...validation import N_JOBS, Integer, Real, Rule, check_all, listed
-from ...validation import RandomState as RandomStateRule
-from .._base import _seed
-
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "tol": Real(0),
-    "random_state": RandomStateRule(),
-    "n_jobs": N_JOBS,
-}
+from ...features import Features
+from ...kernels.memory import refusing
+from ...kernels.parallel import one_blas_thread
+from ...kernels.signatures import mix_array, row_hashes
+from ...rng import make_rng
+from ...validation import Rule, check_parameters, listed
 
 
 @dataclass
 class Tasks:
-    """Checked tasks: the rows of ``X`` sorted by task, and where they came from."""
+    """Checked tasks: the rows of ``X`` sorted by task and then by content, and where they came from.
+
+    Sums over examples, and choices between equals, are then the same in whatever order the user has the rows.
+    """
 
     X: Any  #: (n, d) float64 array or CSR, rows of task 0 first
     names: list  #: of the T tasks
@@ -124,14 +120,15 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         task : array (n_samples,), optional
             The task of each row of X, any values; not with a list. Without it, one matrix is one task.
         """
-        parameters = self.get_params(deep=False)
         self._check_counts()
-        rules = {**COMMON_RULES, **self.constraints}
-        check_all(parameters, {name: rules[name] for name in parameters if name in rules})
+        parameters = check_parameters(self)
         tasks = gather(X, task)
         _check_sizes(tasks, self.n_clusters)
-        rng = np.random.default_rng(_seed(parameters.get("random_state")))
-        with blas_threads(parameters.get("n_jobs")):
+        rng = make_rng(parameters.get("random_state"))
+        n, d = tasks.X.shape
+        what = f"{type(self).__name__} on {n} examples with {d} features"
+        remedy = "use subspace='reconstruction', a sparse X, or fewer features"
+        with refusing(what, remedy), one_blas_thread():
             solution = self._learn(tasks, rng)
             self._store(tasks, solution)
         return self
@@ -143,6 +140,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         """Cluster the examples and return the cluster of each, in the order of the rows."""
         return self.fit(X, y, task=task).labels_
 
+    @one_blas_thread()
     def predict(self, X: Any, task: Any = None) -> np.ndarray:
         """The cluster of new examples of known tasks.
 
@@ -234,7 +232,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         ]
         self.labels_ = np.empty(order.size, np.int64)
         self.labels_[order] = np.concatenate(labels)
-        self.task_labels_ = labels
+        self.task_labels_ = [self.labels_[np.sort(rows)] for rows in tasks.rows]
         self.tasks_ = np.array(tasks.names)
         self.memberships_ = np.empty((order.size, c))
         self.memberships_[order] = np.concatenate(shares)[:, by_size]
@@ -286,10 +284,10 @@ def gather(X: Any, task: Any) -> Tasks:
                 )
         ends = np.cumsum([0, *(table.shape[0] for table in tables)])
         rows = [np.arange(a, b) for a, b in pairwise(ends)]
-        return Tasks(_stack(tables), list(range(len(tables))), rows, True)
+        return _by_content(_stack(tables), list(range(len(tables))), rows, True)
     table = _table(X)
     if task is None:
-        return Tasks(table, [0], [np.arange(table.shape[0])], False)
+        return _by_content(table, [0], [np.arange(table.shape[0])], False)
     task = _ids(task, table)
     try:
         names, codes = np.unique(task, return_inverse=True)
@@ -299,7 +297,14 @@ def gather(X: Any, task: Any) -> Tasks:
         ) from None
     codes = codes.reshape(-1)
     rows = [np.flatnonzero(codes == t) for t in range(names.size)]
-    return Tasks(table[np.concatenate(rows)], names.tolist(), rows, False)
+    return _by_content(table, names.tolist(), rows, False)
+
+
+def _by_content(X: Any, names: list, rows: list[np.ndarray], given_as_list: bool) -> Tasks:
+    """The tasks with the rows of each in an order that depends on what is in them alone."""
+    keys = row_keys(X)
+    rows = [own[np.argsort(keys[own], kind="stable")] for own in rows]
+    return Tasks(X[np.concatenate(rows)], names, rows, given_as_list)
 
 
 def _is_list_of_tables(X: list | tuple) -> bool:
@@ -310,22 +315,19 @@ def _is_list_of_tables(X: list | tuple) -> bool:
 def _table(X: Any, where: str = "", few: bool = False) -> Any:
     """Checked features as float64; messages begin with ``where``."""
     if isinstance(X, (list, tuple)):
-        with suppress(ValueError):  # rows of different lengths are worded by check_features
+        with suppress(ValueError):  # rows of different lengths are worded by Features
             X = np.asarray(X)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         raise InputError(f"{where}X has shape {shape}: no examples. Leave the task out.")
-    # One example can be predicted; that it cannot be clustered is said in the name of its task. The door wants two.
-    alone = len(shape) == 2 and shape[0] == 1 and (few or bool(where))
-    if alone:
-        X = X.iloc[[0, 0]] if hasattr(X, "iloc") else X[[0, 0]] if hasattr(X, "__getitem__") else X
+    # One example can be predicted; that it cannot be clustered is said in the name of its task.
     try:
-        values = check_features(X).X
+        values = Features(X, least_rows=1 if few or where else 2).X
     except InputError as error:
         if not where:
             raise
         raise type(error)(f"{where}{error}") from None
-    return (values[:1] if alone else values).astype(np.float64, copy=False)
+    return values.astype(np.float64, copy=False)
 
 
 def _ids(task: Any, X: Any) -> np.ndarray:
@@ -369,11 +371,7 @@ def _check_sizes(tasks: Tasks, c: int) -> None:
 def row_keys(X: Any) -> np.ndarray:
     """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is sparse."""
     size = 4096
-    parts = [
-        Features(sp.csr_array(X[a : a + size]), None, None)._hashes(0, min(size, X.shape[0] - a))
-        for a in range(0, X.shape[0], size)
-    ]
-    return np.concatenate(parts)
+    return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
 
 
 def draw_parts(X: Any, c: int, rng: np.random.Generator) -> np.ndarray:
@@ -384,11 +382,10 @@ def draw_parts(X: Any, c: int, rng: np.random.Generator) -> np.ndarray:
     """
     seed = rng.integers(2**63, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        z = row_keys(X)[:, None] ^ seed
-        z = z + np.arange(1, c + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
+        z = (row_keys(X)[:, None] ^ seed) + np.arange(1, c + 1, dtype=np.uint64) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+    z = mix_array(z.ravel()).reshape(z.shape)
     return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 

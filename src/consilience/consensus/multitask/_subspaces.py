@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ...errors import InputError
+from ...kernels.eigen import eigenpairs
 from ...kernels.memory import ensure_fits
 
 #: Directions whose share of the largest variance is below this belong to the null space of the data.
@@ -117,7 +117,7 @@ class Span:
         X = sp.diags_array(root) @ X if sp.issparse(X) else root[:, None] * X
         few = X.shape[0] <= X.shape[1]
         gram = X @ X.T if few else X.T @ X
-        values, vectors = eigh(gram.toarray() if sp.issparse(gram) else gram, overwrite_a=True)
+        values, vectors = eigenpairs(gram.toarray() if sp.issparse(gram) else gram, overwrite=True)
         kept = values > NULL * max(values[-1], np.finfo(float).tiny)
         self._values, vectors = values[kept], vectors[:, kept]
         # U' y for a (d, b) y, and U y: U itself (d, r) is never formed when there are fewer examples than features.
@@ -141,7 +141,7 @@ def smallest_of_downdate(D: np.ndarray, B: np.ndarray, l: int) -> np.ndarray:
     """(r, l) eigenvectors of diag(D) - B B' (positive semi-definite) with the smallest eigenvalues."""
     r = D.size
     if r <= 200 or 3 * l >= r:
-        return eigh(np.diag(D) - B @ B.T, subset_by_index=(0, l - 1))[1]
+        return eigenpairs(np.diag(D) - B @ B.T, l, overwrite=True)[1]
     shift = 1e-6 * D[0]  # keeps the inverse finite when P is reproduced exactly (eigenvalue zero)
     inverse = 1.0 / (D + shift)
     core = np.eye(B.shape[1]) - B.T @ (inverse[:, None] * B)
@@ -162,7 +162,7 @@ def smallest_of_downdate(D: np.ndarray, B: np.ndarray, l: int) -> np.ndarray:
             tol=1e-10,
         )
     except ArpackError:
-        return eigh(np.diag(D) - B @ B.T, subset_by_index=(0, l - 1))[1]
+        return eigenpairs(np.diag(D) - B @ B.T, l, overwrite=True)[1]
     return vectors[:, np.argsort(values, kind="stable")]
 
 
@@ -195,7 +195,7 @@ class Printed:
 
     def update(self, XP, gram, P=None, W=None, M=None) -> np.ndarray:
         B = XP @ inverse_root(gram)
-        return oriented(eigh(self._scatter - B @ B.T, subset_by_index=(0, self.l - 1))[1])
+        return oriented(eigenpairs(self._scatter - B @ B.T, self.l, overwrite=True)[1])
 
     def own(self, W: np.ndarray) -> np.ndarray:
         return squares(np.asarray(self.X @ W))

@@ -1,0 +1,114 @@
+"""What the commands do with files: where to read, what can be written, and the results themselves."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any
+
+from ..errors import InputError
+from ._session import Session
+
+
+def source(path: str) -> Any:
+    """A path, or standard input for ``-``."""
+    return sys.stdin.buffer if path == "-" else path
+
+
+def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: bool = True) -> None:
+    """Refuse now what could not be written later."""
+    if path == "-":
+        if as_json and not json_instead:
+            raise InputError("--json prints on standard output, so the result needs a file: give -o FILE.")
+        return
+    from ..io import check_writable
+
+    check_writable(path)
+    for given in inputs:
+        if given != "-" and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
+            raise InputError(f"{path} is the input file itself; give another output file.")
+
+
+def check_report(path: str | None, *others: str) -> None:
+    """Refuse now a page that could not be written later."""
+    if path is None:
+        return
+    from ..errors import need
+    from ..io import check_writable
+
+    if path == "-":
+        raise InputError("--report needs the name of a file, such as report.html.")
+    need("jinja2", "report", "--report")
+    check_writable(path, formats=False)
+    same = [other for other in others if other != "-" and os.path.realpath(other) == os.path.realpath(path)]
+    if same:
+        raise InputError(f"--report {path} would overwrite the file of that name; give the page another one.")
+
+
+def write_report(
+    session: Session, path: str | None, model: Any, X: Any, *, source: str, names: Any, seconds: float
+) -> None:
+    """The page about a result, with the command that made it."""
+    if path is None:
+        return
+    from ..reporting import report
+
+    report(
+        model,
+        X,
+        path=path,
+        source="standard input" if source == "-" else os.path.basename(source),
+        sample_names=names,
+        command=shlex.join(["consilience", *session.arguments]),
+        seconds=seconds,
+        warnings=session.warnings,
+    )
+    session.say(f"wrote a report to {path}")
+
+
+def write_result(
+    session: Session,
+    path: str,
+    model: Any,
+    names: Any,
+    *,
+    confidence: bool,
+    as_json: bool,
+    facts: dict[str, Any],
+) -> None:
+    """The labels to a file or to standard output; with ``--json`` what is worth knowing about them."""
+    import numpy as np
+
+    from ..io import write_labels
+
+    labels = np.asarray(model.labels_)
+    sure = model.confidence_ if confidence else None
+    sizes = np.bincount(labels[labels >= 0])
+    if path != "-":
+        write_labels(path, labels, row_names=names, confidence=sure)
+        session.say(
+            f"wrote {len(labels)} labels in {len(sizes)} clusters ({_sizes(sizes)} objects) to {path}"
+        )
+    elif not as_json:
+        write_labels(sys.stdout.buffer, labels, row_names=names, confidence=sure)
+    if as_json:
+        result = {
+            **facts,
+            "n_samples": len(labels),
+            "n_clusters": len(sizes),
+            "sizes": sizes,
+            "converged": bool(getattr(model, "converged_", True)),
+            "n_iter": getattr(model, "n_iter_", None),
+            "mean_confidence": float(np.mean(model.confidence_)),
+            "output": None if path == "-" else path,
+        }
+        if path == "-":
+            result |= {"names": names, "labels": labels} | ({"confidence": sure} if confidence else {})
+        session.print_json(result)
+
+
+def _sizes(sizes: Any) -> str:
+    from ..validation import listed
+
+    return listed(sizes, most=10)

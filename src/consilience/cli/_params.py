@@ -1,0 +1,62 @@
+"""``NAME=VALUE`` on the command line, as keyword arguments of the library."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import InputError
+from ..naming import check_names
+
+#: Parameters of every method that have an option of their own.
+METHOD_OPTIONS = {
+    "n_clusters": "the option -k",
+    "random_state": "the option --seed",
+    "n_jobs": "the option --n-jobs",
+}
+
+
+def parse_params(
+    given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
+) -> dict[str, Any]:
+    """``name=value`` pairs as keyword arguments, names checked; ``reserved`` maps names to the option that sets them."""
+    valid = list(valid)
+    result: dict[str, Any] = {}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            example = next((one for one in valid if one not in reserved), "name")
+            raise InputError(f"{pair!r} is not a parameter: expected NAME=VALUE, for example {example}=1.")
+        check_names([name], valid, owner=owner, reserved=reserved)
+        result[name] = _value(text.strip())
+    return result
+
+
+def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
+    """Those of a method, which is a class."""
+    return parse_params(given, cls._get_param_names(), owner=cls.__name__, reserved=METHOD_OPTIONS)
+
+
+def generator_params(maker: Any, given: Iterable[str], reserved: Mapping[str, str]) -> dict[str, Any]:
+    """Those of a generator, which is an entry of the register."""
+    reserved = {
+        "n_clusterings": "the option -n",
+        "random_state": "the option --seed",
+        "n_jobs": "the option --n-jobs",
+        **reserved,
+    }
+    valid = [name for name in maker.parameters if name != "sample_weight"]
+    return parse_params(given, valid, owner=f"The generator {maker.name}", reserved=reserved)
+
+
+def _value(text: str) -> Any:
+    """A Python literal where it is one (true, false and none in any case), else the text itself."""
+    words = {"true": True, "false": False, "none": None, "null": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text

@@ -1,0 +1,202 @@
+"""What base clusterings say about a partition, read off one table; nothing of size n x n is formed.
+
+Object p has weight w_p, is in cluster l_i(p) of base clustering i (or was not seen by it), and in group j(p) of the
+partition (or in none).
+
+    T (k, c)   weight of base cluster and group together                                                  (1)
+    N (m, c)   sum of T over the clusters of each clustering: what it saw of each group                    (2)
+    membership of p in j:  mean over the i that saw p of T[l_i(p), j] / N[i, j], to sum 1 over j           (3)
+    support of p:          its membership in its own group                                                 (4)
+    stability of p:        (sum_i T[l_i(p), j(p)] - self) / (sum_i N[i, j(p)] - self)                      (5)
+    B (c, c)               (T' A T - self) / (N' A N - self),   A = diag(weights of the clusterings)       (6)
+    stability of group j:  B[j, j]                                                                         (7)
+
+The sums of (5) are over the clusterings that saw p. B is the mean co-association between groups; with nothing missing
+(5) is the mean co-association of p with the others of its group, and (7) that of all its pairs: the item and cluster
+consensus of Monti et al. (2003). With missing labels each pair weighs as often as it was seen. An object of weight w
+counts as w equal objects, so "self", which takes the pair of an object with itself out, is min(w, 1) a sight in (5)
+and w min(w, 1) on the diagonal of (6).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .ensemble import Ensemble
+from .kernels.contingency import cross_table, measure_tables
+from .kernels.memory import ensure_fits
+from .kernels.overlaps import gather, gather_own
+from .validation import unit_of
+
+# What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum: sums of
+# fractional weights leave a rounding error there.
+_NOTHING = 1e-12
+
+
+class Evidence:
+    """The base clusterings of an ensemble against one grouping of its objects.
+
+    ensemble : Ensemble
+        Of n objects, or of the u distinct ones.
+    groups : array (n,)
+        Group of each object, 0..n_groups - 1, -1 for none.
+    rows : array (n,), optional
+        Row of the ensemble of each object; by default object p is row p.
+    weights : array (n,), optional
+        Of the objects; by default those of the ensemble.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        groups: np.ndarray,
+        n_groups: int | None = None,
+        *,
+        rows: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+    ):
+        self.ensemble, self.groups, self.rows = ensemble, groups, rows
+        self.n_groups = int(groups.max()) + 1 if n_groups is None else n_groups
+        weights = ensemble.weights if weights is None else weights
+        self.unit = unit_of(weights)  # of everything below: one in which weights can be multiplied
+        self.weights = weights / self.unit
+
+    # The table ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """T of Eq. (1). O(n m) time, 8 k c bytes."""
+        ensemble, c = self.ensemble, self.n_groups
+        ensure_fits(
+            24.0 * ensemble.n_total_clusters * c,
+            what=f"A table of {ensemble.n_total_clusters} base clusters by {c} groups",
+            remedy="look at fewer clusterings at a time, ensemble.select(...)",
+        )
+        labels, groups, weights = ensemble.labels, self.groups, self.weights
+        if self.rows is not None:  # the distinct pairs of row and group: far fewer than objects
+            here = groups >= 0
+            entries = weights[here], (self.rows[here], groups[here])
+            cells = sp.coo_array(entries, (ensemble.n_samples, c)).tocsr().tocoo()
+            labels, groups, weights = labels[cells.row], cells.col, cells.data
+        return cross_table(labels, ensemble.offsets, groups, c, weights)
+
+    @cached_property
+    def seen(self) -> np.ndarray:
+        """N of Eq. (2)."""
+        return np.add.reduceat(self.table, self.ensemble.offsets[:-1], axis=0)
+
+    @cached_property
+    def _seen_by_owner(self) -> np.ndarray:
+        """(k, c) N of the clustering that each base cluster is in."""
+        return np.repeat(self.seen, self.ensemble.n_clusters, axis=0)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """(k, c) share of each group, as its clustering saw it, that lies in a base cluster."""
+        return self.table / np.maximum(self._seen_by_owner, np.finfo(float).tiny)
+
+    def agreement(self, measure: str = "nmi", **options: Any) -> np.ndarray:
+        """(m,) of each clustering with the partition, over the objects it saw; NaN if there are none.
+
+        Measures and options are those of :func:`~consilience.kernels.contingency.measure_tables`.
+        """
+        return measure_tables(self.table, self.ensemble.offsets, measure, **options)
+
+    # Objects -----------------------------------------------------------------------------------------------
+
+    def memberships(self, objects: np.ndarray | None = None) -> np.ndarray:
+        """(n, c) Eq. (3), of some objects or of all; O(n m c)."""
+        rows = self.rows
+        if objects is not None:
+            rows = objects if rows is None else rows[objects]
+        labels = self.ensemble.labels if rows is None else self.ensemble.labels[rows]
+        ties = gather(labels, self.ensemble.offsets, self._shares)
+        return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """(n,) Eq. (4). O(n m) time for any number of groups."""
+        total = self._over_clusters(self._shares.sum(axis=1))
+        return self._over_own(self._shares) / np.maximum(total, np.finfo(float).tiny)
+
+    @cached_property
+    def object_stability(self) -> np.ndarray:
+        """(n,) Eq. (5); NaN for an object that was never seen with another of its group, or has none."""
+        itself = np.minimum(self.weights, 1.0 / self.unit) * self._sights(None)
+        together, seen = self._over_own(self.table), self._over_own(self._seen_by_owner)
+        return _ratio(together - itself, seen - itself, seen)
+
+    def _over_own(self, values: np.ndarray) -> np.ndarray:
+        """(n,) sum of values (k, c) over an object's clusters, in the column of its group."""
+        return gather_own(self.ensemble.labels, self.ensemble.offsets, values, self.groups, rows=self.rows)
+
+    def _over_clusters(self, values: np.ndarray) -> np.ndarray:
+        """(n,) sum of values (k,) over an object's clusters."""
+        sums = gather(self.ensemble.labels, self.ensemble.offsets, values[:, None])[:, 0]
+        return sums if self.rows is None else sums[self.rows]
+
+    def _sights(self, clustering_weights: np.ndarray | None) -> np.ndarray:
+        """(n,) number, or weight, of the clusterings that saw each object."""
+        ensemble = self.ensemble
+        weights = np.ones(ensemble.n_clusterings) if clustering_weights is None else clustering_weights
+        return self._over_clusters(np.repeat(weights, ensemble.n_clusters))
+
+    # Groups ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """(c, c) mean co-association between groups, Eq. (6); NaN where no pair was seen."""
+        return self.mean_coassociation()
+
+    def mean_coassociation(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
+        """Eq. (6) with weights (m,) of the clusterings. O(n m + k c^2) time, O((k + c) c) memory."""
+        T, N, c = self.table, self.seen, self.n_groups
+        ensure_fits(16.0 * c * c, what=f"A table of {c} by {c} groups", remedy="use fewer groups")
+        if clustering_weights is None:
+            together, seen = T.T @ T, N.T @ N
+        else:
+            owner_weights = np.repeat(clustering_weights, self.ensemble.n_clusters)
+            together = T.T @ (owner_weights[:, None] * T)
+            seen = N.T @ (clustering_weights[:, None] * N)
+        itself = np.diag(self._itself(clustering_weights))
+        means = _ratio(together - itself, seen - itself, seen)
+        return (means + means.T) / 2  # a product with weights is symmetric up to rounding only
+
+    @cached_property
+    def stability(self) -> np.ndarray:
+        """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
+        itself, seen = self._itself(None), (self.seen**2).sum(axis=0)
+        return _ratio((self.table**2).sum(axis=0) - itself, seen - itself, seen)
+
+    def _itself(self, clustering_weights: np.ndarray | None) -> np.ndarray:
+        """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
+        here = self.groups >= 0
+        loops = self.weights * np.minimum(self.weights, 1.0 / self.unit) * self._sights(clustering_weights)
+        return np.bincount(self.groups[here], loops[here], minlength=self.n_groups)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """above / below in [0, 1]; NaN where nothing is left below of the ``whole`` that something was taken out of."""
+    some = below > _NOTHING * whole
+    return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)
+
+
+# Trust in the clusterings ----------------------------------------------------------------------------------
+
+
+def trust_by_reliability(ensemble: Ensemble, reliability: np.ndarray) -> np.ndarray:
+    """(m,) trust in every clustering, adding up to 1, from the reliability (k,) of all clusters.
+
+    The mean reliability of its clusters by their weight: that of the cluster a random object is in.
+    """
+    sizes, starts = ensemble.cluster_sizes(), ensemble.offsets[:-1]
+    return share_out(np.add.reduceat(sizes * reliability, starts) / np.add.reduceat(sizes, starts))
+
+
+def share_out(trust: np.ndarray) -> np.ndarray:
+    """Trust of any scale as shares that add up to 1."""
+    return trust / trust.sum()

@@ -1,0 +1,117 @@
+"""The register of generators: what can be asked for by name, and how a request becomes a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..ensemble import Ensemble
+from ..features import as_features
+from ..naming import check_names, command_name, look_up
+from ._kmeans import bagging, kmeans, random_features, random_k
+from ._members import k_range, root, root_upwards
+from ._metric_subspace import metric_subspace
+from ._spectral import spectral
+
+#: Parameters that have a place of their own in every request.
+_OWN = ("n_clusterings", "sample_weight", "random_state", "n_jobs")
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A generator and what one needs to know to call it.
+
+    make : the function, ``make(X, ..., random_state=, n_jobs=) -> Ensemble``.
+    widest : for those that draw k from a range, (n_samples, n_clusters) -> largest k if none is given.
+    """
+
+    make: Callable[..., Ensemble]
+    widest: Callable[[int, int], int] | None = None
+
+    @property
+    def name(self) -> str:
+        return command_name(self.make.__name__)
+
+    @property
+    def description(self) -> str:
+        """The first line of its docstring."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Everything it takes after X."""
+        return dict(list(inspect.signature(self.make).parameters.items())[1:])
+
+    @property
+    def settings(self) -> list[str]:
+        """What is particular to it: its parameters without count, weights, seed and threads."""
+        return [name for name in self.parameters if name not in _OWN]
+
+    @property
+    def takes_k(self) -> bool:
+        """Whether its members have a given number of clusters."""
+        return "k" in self.parameters
+
+    @property
+    def needs_k(self) -> bool:
+        """Whether it has no number of clusters to start from."""
+        return self.takes_k and self.parameters["k"].default is inspect.Parameter.empty
+
+    @property
+    def takes_range(self) -> bool:
+        """Whether the number of clusters of each member is drawn between ``k_min`` and ``k_max``."""
+        return self.widest is not None
+
+    def __call__(
+        self,
+        X: Any,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        n_clusters: int | None = None,
+        n_clusterings: int | None = None,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Ensemble:
+        """The base clusterings for a consensus of ``n_clusters``; what is None is left to the generator.
+
+        Members have ``n_clusters`` clusters, or a range of them that depends on it and on the number of objects alone,
+        unless ``settings`` say otherwise.
+        """
+        settings = dict(settings or {})
+        elsewhere = {name: f"the argument {name} itself" for name in _OWN}
+        check_names(settings, self.parameters, owner=f"The generator {self.name}", reserved=elsewhere)
+        features = as_features(X, sample_weight)
+        options = {**settings, "random_state": random_state, "n_jobs": n_jobs}
+        if n_clusterings is not None:
+            options["n_clusterings"] = n_clusterings
+        if n_clusters is not None and self.takes_k:
+            options.setdefault("k", n_clusters)
+        if n_clusters is not None and self.widest is not None:
+            widest = self.widest(features.n_samples, n_clusters)
+            ends = k_range(features, settings.get("k_min"), settings.get("k_max"), widest=widest)
+            options["k_min"], options["k_max"] = ends
+        return self.make(features, **options)
+
+
+_MAKERS = (
+    Maker(kmeans),
+    # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
+    Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
+    Maker(random_features),
+    Maker(metric_subspace, widest=lambda n, _: root_upwards(n)),
+    Maker(spectral),
+    Maker(bagging),
+)
+
+
+def generators() -> dict[str, Maker]:
+    """Every generator that can be asked for by name, by its command-line name, e.g. ``random-k``."""
+    return {maker.name: maker for maker in _MAKERS}
+
+
+def generator(name: str) -> Maker:
+    """The generator of that command-line or function name (case, hyphens and underscores do not matter)."""
+    return look_up(name, generators(), "generator")

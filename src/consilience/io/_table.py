@@ -1,0 +1,69 @@
+"""Features as a file holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..features import Features
+
+
+class Table(Features):
+    """Features that were read from a file.
+
+    What :class:`~consilience.Features` offers, and what else the file said; it goes wherever features go.
+
+    Attributes
+    ----------
+    X : array or CSR array (n_samples, n_features)
+        Finite numbers, float32 where that holds them without loss, else float64.
+    sample_names, feature_names : list of str, or None
+        As found in the file. A file calls them, and X, by other names, which are kept: ``row_names``,
+        ``column_names`` and ``values``.
+    column : array (n_samples,) or None
+        The cells of the column that was asked for apart: whole numbers where all are, else text.
+    decisions : list of str
+        What the reader decided about separators, header and row names, one sentence each.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> table = cs.io.read_features(io.BytesIO(b"a,site,b\\n1,x,2\\n3,y,4\\n"), column="site")
+    >>> table.feature_names, table.X.tolist(), table.column.tolist()
+    (['a', 'b'], [[1.0, 2.0], [3.0, 4.0]], ['x', 'y'])
+    """
+
+    decisions: list[str]
+    column: np.ndarray | None
+
+    @classmethod
+    def _of(
+        cls,
+        values: Any,
+        row_names: list[str] | None,
+        column_names: list[str] | None,
+        decisions: list[str],
+        column: np.ndarray | None = None,
+    ) -> Table:
+        """From numbers and names that follow the rules."""
+        self = cls.__new__(cls)
+        self._set(values, row_names, column_names)
+        self._squares_checked = False
+        self.decisions, self.column = decisions, column
+        return self
+
+    @property
+    def values(self) -> Any:
+        """X."""
+        return self.X
+
+    @property
+    def row_names(self) -> list[str] | None:
+        """The sample names."""
+        return self.sample_names
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """The feature names."""
+        return self.feature_names

@@ -1,0 +1,152 @@
+"""How kernels are compiled and kept: never stale, never in the way, and said in words where they cannot be kept."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import consilience
+from consilience.errors import ConsilienceWarning
+from consilience.kernels import _jit
+
+CALLS_A_HELPER = """
+import numpy as np
+from consilience.kernels.kmeans_small import _moved
+print(_moved(np.ones((2, 3)), np.zeros((2, 3))), sum(_moved.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """The folder to import a copy of the package from."""
+    source = Path(consilience.__file__).parent
+    shutil.copytree(source, tmp_path / "copy/consilience", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "copy"
+
+
+def run(code, package, **variables):
+    """Standard output and error of ``code`` in a process of its own, which must end well."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("NUMBA_", "XDG_", "COV_", "PYTHON"))
+    }
+    env = {**kept, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr
+
+
+def close_to_writing(package):
+    """A file where a folder should be: unlike modes, it stops the superuser, too."""
+    for folder in {path.parent for path in package.rglob("*.py")}:
+        (folder / "__pycache__").write_text("")
+
+
+def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
+    close_to_writing(package)
+    code = "import consilience as cs; print(cs.Ensemble([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    out, said = run(code, package, HOME="/proc/nohome")
+    assert out == "0.5"
+    assert said.count("Compiled code cannot be kept on disk") == 1
+    assert f"the folder of the package ({package / 'consilience'}) and your cache folder" in said
+    assert "Set the environment variable NUMBA_CACHE_DIR" in said
+    assert "kept on disk for next time" not in said
+
+
+def test_the_remedy_named_is_one(package, tmp_path):
+    close_to_writing(package)
+    for hits in "01":
+        out, said = run(CALLS_A_HELPER, package, HOME="/proc/nohome", NUMBA_CACHE_DIR=str(tmp_path / "kept"))
+        assert out == f"6.0 {hits}"
+        assert "cannot be kept" not in said
+
+
+def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
+    assert run(CALLS_A_HELPER, package)[0] == "6.0 0"
+    with open(package / "consilience/errors.py", "a") as file:
+        file.write("# nothing that is compiled\n")
+    assert run(CALLS_A_HELPER, package)[0] == "6.0 1"
+    helpers = package / "consilience/kernels/vectors.py"
+    text = helpers.read_text()
+    assert text.count("difference * difference") == 1
+    helpers.write_text(text.replace("difference * difference", "difference * 10.0"))
+    assert run(CALLS_A_HELPER, package)[0] == "60.0 0"
+
+
+@pytest.fixture
+def double(tmp_path, monkeypatch):
+    """A function whose compiled form is kept in ``tmp_path``."""
+    monkeypatch.setattr(_jit.config, "CACHE_DIR", "")
+    (tmp_path / "doubling.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("doubling").double
+    _jit.KERNELS.pop("doubling.double", None)
+    del sys.modules["doubling"]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 0.5, 0.99])
+def test_a_damaged_cache_is_compiled_again(double, tmp_path, kind, left):
+    def hits():
+        compiled = _jit.kernel(double)
+        assert compiled(2) == 4
+        return sum(compiled.stats.cache_hits.values())
+
+    assert [hits(), hits()] == [0, 1]
+    (path,) = tmp_path.rglob(f"*.{kind}")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(left * len(whole))])
+    assert [hits(), hits()] == [0, 1]
+
+
+def test_checked_code_is_kept_apart(package):
+    inside = "import numpy as np; from consilience.kernels.vectors import dot; dot(np.ones(3), np.ones(3)); "
+    outside = """
+try:
+    dot(np.ones(3), np.ones(2))
+except IndexError:
+    print('refused')
+"""
+    run(inside, package)
+    assert run(inside + outside, package, NUMBA_BOUNDSCHECK="1")[0] == "refused"
+    assert run(inside + "print(dot.stats.cache_hits.total())", package)[0] == "1"
+
+
+def test_a_full_disk_is_said_and_not_raised(double, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_jit, "_not_kept", [])
+    monkeypatch.setattr(_jit.IndexDataCacheFile, "save", full)
+    with pytest.warns(ConsilienceWarning, match="No space left on device"):
+        assert _jit.kernel(double)(2) == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # said once
+        assert _jit.fast_kernel(double)(2.0) == 4.0
+
+
+def test_both_forms_of_the_decorator(double):
+    assert (
+        _jit.kernel(double)(1)
+        == _jit.kernel()(double)(1)
+        == _jit.fast_kernel(inline="always")(double)(1)
+        == 2
+    )
+    assert "doubling.double" in _jit.KERNELS
+
+
+def test_the_package_uses_one_form():
+    wrong = [
+        path.name
+        for path in Path(consilience.__file__).parent.rglob("*.py")
+        if "kernel()\n" in path.read_text()
+    ]
+    assert not wrong
