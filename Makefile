@@ -14,7 +14,7 @@ help:
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
-	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction.md"
+	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction/"
 	@echo "make clean   remove everything the other targets made"
 
 $(BIN)/python:
@@ -68,8 +68,8 @@ PROTOCOLS ?= bundled sccabg spce spce-spectral sccabg-incomplete rsec rsec-incom
 REPRODUCE ?= --time-limit 600 --memory-limit 4GB
 reproduce: $(VENV)/.dev
 	@test -d "$(DATA)" || { echo "no data folder at $(DATA): make reproduce DATA=DIR"; exit 1; }
-	$(BIN)/consilience bench run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
-	$(BIN)/consilience bench report results/reproduction --markdown docs/reproduction.md
+	$(BIN)/python -m reproduction run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
+	$(BIN)/python -m reproduction report results/reproduction --out docs/reproduction
 
 clean:
 	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -198,6 +198,26 @@ def read_features(
     return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)
 
 
+def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
+    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is no header.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> cs.io.names_in(io.BytesIO(b"width,height\\n1.5,2\\n3,4.5\\n"))
+    ['width', 'height']
+    """
+    name = shown(path)
+    with ExitStack() as stack:
+        kind, handle, gzipped, size = _open(path, stack)
+        if kind == "text":
+            text = TextTable(handle, name, labels=False, gzipped=gzipped, header=None, index=None, size=size)
+            return list(text.layout.column_names or [])
+        if kind == "parquet":
+            return list(read_parquet(handle, name, labels=False, index=None)[0])
+        return list(open_archive(kind, handle, name, stack).entries)
+
+
 # Labels --------------------------------------------------------------------------------------------------------
 
 
