@@ -6,13 +6,14 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench browser reproduce clean
+.PHONY: help demo test lint types bench fuzz browser reproduce clean
 
 help:
 	@echo "make demo    cluster a bundled data set by consensus and show the scores"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
+	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
 	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction.md"
 	@echo "make clean   remove everything the other targets made"
 
@@ -55,6 +56,12 @@ browser: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
+MINUTES ?= 10
+SEED    ?= 0
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --jobs $$($(BIN)/python -c 'import joblib; print(joblib.cpu_count())')
+
 # Continues where it was stopped. A part of it: make reproduce PROTOCOLS=spce REPRODUCE="--sets GLIOMA,TOX --no-tuned"
 DATA      ?= ../shared/data
 PROTOCOLS ?= bundled sccabg spce spce-spectral sccabg-incomplete rsec rsec-incomplete lwgp mdec spmtc
@@ -65,5 +72,5 @@ reproduce: $(VENV)/.dev
 	$(BIN)/consilience bench report results/reproduction --markdown docs/reproduction.md
 
 clean:
-	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz-failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
