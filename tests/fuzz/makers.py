@@ -195,7 +195,8 @@ def fit_whole(case: Case, **more: Any):
     }
     if data["estimator"] == "MDEC":
         return cs.MDEC(**{**common, "consensus": data["way"], **more}).fit(data["X"])
-    model = cs.ConsensusClustering(data["maker"], data["consensus"], **{**common, **more})
+    names = {"generator": data["maker"].replace("_", "-"), "consensus": data["consensus"]}
+    model = cs.ConsensusClustering(**{**common, **names, **more})
     return model.fit(data["X"], sample_weight=data["weights"])
 
 
