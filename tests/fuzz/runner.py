@@ -187,6 +187,14 @@ class Child:
             return text.splitlines()[0] + " at " + " < ".join(f"{f}:{n} {name}" for f, n, name in inside[:6])
         return " ".join(text.strip().splitlines()[-3:])[-400:]
 
+    def worked(self) -> float:
+        """Seconds of processor time so far; infinite where the system does not say."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, IndexError):
+            return float("inf")
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def end(self) -> int:
         self.process.kill()
         return self.process.wait()
@@ -200,13 +208,18 @@ def follow(running: Child, report: Report, lock: threading.Lock, seed: int, keep
     """Count what a child says until it ends; the number of the case it died in, or None if it ended well."""
     at: tuple[str, int] | None = None
     where, limit = "", FIRST_CASE_SECONDS
+    silent, began = 0.0, 0.0
     while True:
         try:
             line = running.next(limit)
         except queue.Empty:
+            # On a busy machine silence may be waiting for a core: only work, or very long silence, is a hang.
+            silent += limit
+            if silent < 10 * limit and running.worked() - began < limit / 2:
+                continue
             running.end()
             assert at is not None, "the child never began"
-            keep(Found(at[0], seed, at[1], NO_CRASH, f"in {where!r}: no answer within {limit:.0f} s"))
+            keep(Found(at[0], seed, at[1], NO_CRASH, f"in {where!r}: no answer within {silent:.0f} s"))
             return at[1]
         if line is None:
             code = running.process.wait()
@@ -219,6 +232,7 @@ def follow(running: Child, report: Report, lock: threading.Lock, seed: int, keep
         if line.startswith("> "):
             name, number = line[2:].split("\t")
             at, where = (name, int(number)), "making the case"
+            silent = 0.0
         elif line.startswith("? "):
             where = line[2:]
         elif line.startswith("= "):
@@ -227,7 +241,7 @@ def follow(running: Child, report: Report, lock: threading.Lock, seed: int, keep
                 _count(report, at[0], json.loads(line[2:]))
             for kind, words in json.loads(line[2:])["failures"]:
                 keep(Found(at[0], seed, at[1], kind, words))
-            at, limit = None, CASE_SECONDS
+            at, limit, silent, began = None, CASE_SECONDS, 0.0, running.worked()
 
 
 def _count(report: Report, name: str, outcome: dict) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib
 import os
 import signal
@@ -32,10 +31,6 @@ COMMANDS = {
     "methods": ("methods", "List the consensus methods and generators."),
     "bench": ("bench", "Rerun published comparisons."),
 }
-
-
-#: What the system says where standard output is a file on a full disk; files we open ourselves have their own words.
-_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 class _ReaderLeft(Exception):
@@ -102,8 +97,10 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted.")
             code = 130
-        except _ReaderLeft:  # whoever read our output has had enough
-            _let_go_of_output()
+        except _ReaderLeft:
+            # Whoever read our output has had enough. Python would complain once more at exit, unless the pipe is gone.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 141
         except ConsilienceError as error:
             if "--debug" in args:
@@ -118,21 +115,11 @@ class Program(click.Group):
         except Exception as error:
             if "--debug" in args:
                 traceback.print_exc()
-            if isinstance(error, OSError) and error.errno in _NO_ROOM:
-                _let_go_of_output()
-                _complain(f"error: cannot write the output: {error.strerror}.")
-                sys.exit(2)
             _complain(
                 f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it with "
                 f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
-
-
-def _let_go_of_output() -> None:
-    """Python would try to write the rest of the output, and complain once more, at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(text: str) -> None:
