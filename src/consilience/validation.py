@@ -209,4 +209,4 @@ def listed(items: Iterable[Any], most: int = 5) -> str:
     shown = [str(item) for item in items[:most]]
     if len(items) > most:
         return ", ".join(shown) + f" and {len(items) - most} more"
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+    return "".join(shown) if len(shown) < 2 else ", ".join(shown[:-1]) + " and " + shown[-1]

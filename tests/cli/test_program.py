@@ -217,6 +217,32 @@ def test_a_reader_that_leaves_is_no_error(folder):
     assert err == ""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["generate", "features.csv", "-n", "2", "-q"],
+        ["consensus", "ensemble.csv", "-k", "3", "-q", "--json"],
+        ["methods"],
+    ],
+)
+def test_a_full_disk_behind_standard_output(folder, command):
+    with open("/dev/full", "w") as full:
+        child = subprocess.run(
+            [sys.executable, *CLI, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
+        )
+    assert child.returncode == 2
+    assert "No space left on device" in child.stderr
+    assert len(child.stderr.splitlines()) == 1
+    assert "internal error" not in child.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices as POSIX has them")
+def test_output_to_a_device(folder, run):
+    result = run("consensus", "ensemble.csv", "-k", "3", "-o", "/dev/null")
+    assert result.exit_code == 0, result.output
+
+
 def test_exit_codes_of_the_process(folder):
     for args, code in (
         (["consensus", "ensemble.csv", "-k", "3"], 0),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ import pytest
 import consilience as cs
 from consilience.errors import FileError
 from consilience.io import atomic_write, check_writable
+from consilience.io._atomic import _temporary
 
 
 def test_replaces_only_at_the_end(tmp_path):
@@ -136,3 +141,76 @@ def test_refused_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("os.open", refuse)
     with pytest.raises(FileError, match=r"Cannot write .*t\.csv: Permission denied\."):
         check_writable(tmp_path / "t.csv")
+
+
+def left_behind(tmp_path, target: str, *, age: float):
+    """What a process killed while writing leaves."""
+    path = tmp_path / os.path.basename(_temporary(str(tmp_path / target)))
+    path.write_bytes(b"half")
+    then = time.time() - age
+    os.utime(path, (then, then))
+    return path
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    stale = left_behind(tmp_path, "t.csv", age=4000)
+    fresh = left_behind(tmp_path, "t.csv", age=60)
+    other = left_behind(tmp_path, "other.csv", age=4000)
+    foreign = tmp_path / ".consilience-notes.tmp"
+    foreign.write_text("mine")
+    os.utime(foreign, (0, 0))
+    cs.io.write_labels(tmp_path / "t.csv", [0, 1])
+    assert not stale.exists()
+    assert fresh.exists()
+    assert other.exists()
+    assert foreign.exists()
+
+
+def test_a_slow_writer_keeps_its_file(tmp_path):
+    path = tmp_path / "t.csv"
+    with atomic_write(path, "w") as slow:
+        slow.write("slow")
+        slow.flush()
+        (temporary,) = tmp_path.iterdir()
+        os.utime(temporary, (0, 0))
+        cs.io.write_labels(path, [0, 1])
+        assert temporary.exists()
+    assert path.read_text() == "slow"
+
+
+def test_links_that_look_stale_are_left_alone(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("x")
+    link = tmp_path / os.path.basename(_temporary(str(tmp_path / "t.csv")))
+    link.symlink_to(victim)
+    os.utime(link, (0, 0), follow_symlinks=False)
+    cs.io.write_labels(tmp_path / "t.csv", [0, 1])
+    assert link.is_symlink()
+    assert victim.exists()
+
+
+def test_killed_while_writing(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from consilience.io import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as handle:\n"
+        "    handle.write(b'half'); handle.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "t.csv"
+    assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == -signal.SIGKILL
+    (temporary,) = tmp_path.iterdir()
+    os.utime(temporary, (0, 0))
+    cs.io.write_labels(path, [0, 1])
+    assert os.listdir(tmp_path) == ["t.csv"]
+
+
+def test_devices_need_no_ending():
+    check_writable("/dev/null")
+    cs.io.write_labels("/dev/null", [0, 1])
+    with pytest.raises(FileError, match=r"Cannot write /dev/full: No space left on device\."):
+        cs.io.write_labels("/dev/full", [0, 1])
+    with (
+        open("/dev/full", "wb", buffering=0) as full,
+        pytest.raises(FileError, match=r"Cannot write /dev/full: No space left on device\."),
+    ):
+        cs.io.write_labels(full, [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -69,6 +70,232 @@ def test_ensemble(tmp_path, ending, ensemble):
     path = tmp_path / f"ensemble{ending}"
     cs.io.write_ensemble(path, ensemble)
     assert_same(cs.io.read_labels(path), ensemble)
+
+
+ODD = (
+    *(
+        "name",
+        "Name",
+        "id",
+        "row_name",
+        "sample",
+        "label",
+        "confidence",
+        "truth",
+        "0",
+        "1",
+        "2",
+        "-0",
+        "007",
+        "1e5",
+        "1.0",
+    ),
+    *(
+        " NA",
+        "NA ",
+        "  ",
+        "\t",
+        "\u2028",
+        "10\u2028",
+        "\u00a0",
+        "\x1c",
+        " 1",
+        "1 ",
+        "a\nb",
+        "\r",
+        '"',
+        ",",
+        ";",
+        "|",
+        "a b",
+    ),
+    *(
+        "inf",
+        "nan ",
+        "True",
+        "12345678901234567890",
+        "9223372036854775807",
+        "=1+1",
+        "#",
+        "'",
+        "\ufeff",
+        "\U0001f600",
+        "x",
+    ),
+    *("-", "+1", "1_0", "\u0661", "0x1", "1.", ".5", "-1 ", "none ", "[1]"),
+)
+odd_words = st.sampled_from(ODD)
+odd_labels = st.one_of(
+    st.integers(-(2**63), 2**64 - 1).filter(lambda v: v != -1),
+    st.floats(allow_nan=False, allow_infinity=False).filter(lambda v: v != -1),
+)
+
+
+@st.composite
+def odd_ensembles(draw):
+    n, m = draw(st.integers(2, 7)), draw(st.integers(1, 3))
+    columns = []
+    for _ in range(m):
+        kind = draw(st.sampled_from([odd_words, names, st.integers(-3, 3), odd_labels]))
+        cells = draw(st.lists(st.none() | kind, min_size=n, max_size=n))
+        column = np.empty(n, object)
+        column[:] = cells
+        columns.append(column)
+    headings = draw(st.lists(odd_words | names, min_size=m, max_size=m, unique=True))
+    rows = draw(st.none() | st.lists(odd_words | names, min_size=n, max_size=n, unique=True))
+    try:
+        return cs.Ensemble(columns, clustering_names=headings, sample_names=rows)
+    except (cs.errors.InputError, OverflowError):  # no label at all in a column, for instance
+        return None
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", *TYPED, ".npy"])
+@settings(in_tmp, max_examples=120)
+@given(ensemble=odd_ensembles())
+def test_what_is_written_comes_back_or_is_refused(tmp_path, ending, ensemble):
+    """No name and no label comes back as something else without a word."""
+    if ensemble is None:
+        return
+    path = tmp_path / f"ensemble{ending}"
+    path.unlink(missing_ok=True)
+    refused = None
+    try:
+        cs.io.write_ensemble(path, ensemble)
+    except cs.errors.FileError as error:
+        refused = str(error)
+    assert path.exists() == (refused is None)
+    if refused is not None:
+        assert re.search("; (.* )?(write|rename|give each)", refused)
+        return
+    back = cs.io.read_labels(path)
+    assert_same_labels(back, ensemble)
+    if ending != ".npy":
+        assert_same_names(back, ensemble)
+
+
+def kinds(values) -> set[type]:
+    return {type(value) for value in values.tolist()}
+
+
+def assert_same_labels(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
+    """The same labels of the same types; where one clustering mixes types, or has integers of no machine type, their text."""
+    assert got.n_clusterings == wanted.n_clusterings
+    for i in range(wanted.n_clusterings):
+        a, b = got.categories[i], wanted.categories[i]
+        read = [None if code < 0 else a.tolist()[code] for code in got.labels[:, i]]
+        meant = [None if code < 0 else b.tolist()[code] for code in wanted.labels[:, i]]
+        mixed = len(kinds(b)) > 1 or (kinds(b) == {int} and b.dtype == object and max(b) >= 2**63)
+        if mixed:
+            read, meant = ([None if v is None else str(v) for v in values] for values in (read, meant))
+        assert read == meant
+        assert mixed or (kinds(a) == {str}) == (kinds(b) == {str})
+
+
+def assert_same_names(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
+    assert got.clustering_names == wanted.clustering_names
+    counted = [str(i) for i in range(wanted.n_samples)]
+    assert got.sample_names == (None if wanted.sample_names == counted else wanted.sample_names)
+
+
+@pytest.mark.parametrize("ending", [*TEXT, *TYPED])
+def test_an_object_called_name(tmp_path, ending):
+    """It used to be taken for the header: (3, 1) became (4, 2)."""
+    ensemble = cs.Ensemble(
+        [["a", "b", "c"]], sample_names=["name", "row_name", "q"], clustering_names=["two"]
+    )
+    cs.io.write_ensemble(tmp_path / f"n{ending}", ensemble)
+    assert_same(cs.io.read_labels(tmp_path / f"n{ending}"), ensemble)
+
+
+@pytest.mark.parametrize(
+    ("label", "what"),
+    [
+        ("  ", "as missing"),
+        (" NA", "as missing"),
+        ("1", "as the number 1"),
+        (" 7 ", "as the number 7"),
+        ("1e3", "as the number 1000"),
+    ],
+)
+def test_labels_that_text_does_not_keep(tmp_path, label, what):
+    ensemble = cs.Ensemble([[label, label, "5"] if "number" in what else [label, label, "b"]])
+    with pytest.raises(
+        cs.errors.FileError,
+        match=rf"in clustering 'clustering 0' the label '{label}' would be read back {what}, because text keeps no types; "
+        r"write \.npz, \.parquet or \.mat, or rename the label",
+    ):
+        cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+    assert list(tmp_path.iterdir()) == []
+    for ending in TYPED:
+        cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+        assert_same(cs.io.read_labels(tmp_path / f"e{ending}"), ensemble)
+
+
+@pytest.mark.parametrize("label", ["10\u2028", "-0", "\u00a0", "007", "1_0", "\u0661"])
+def test_labels_that_only_look_like_numbers(tmp_path, label):
+    ensemble = cs.Ensemble([[label, label, "5"]])
+    cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+    assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
+
+
+def test_large_integers_stay_apart(tmp_path):
+    ensemble = cs.Ensemble([[2**62, 2**62 + 1, 3]])
+    cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+    assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
+    read = cs.io.read_labels(
+        io.BytesIO(b"a,b\n12345678901234567890,x\n12345678901234567891,y\n"), header=True
+    )
+    assert read.labels[:, 0].tolist() == [0, 1]
+
+
+def test_clusterings_called_label_and_confidence(tmp_path):
+    ensemble = cs.Ensemble([[0, 1], [1, 1]], clustering_names=["label", "confidence"])
+    for ending in (".npz", ".mat"):
+        cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+        assert_same(cs.io.read_labels(tmp_path / f"e{ending}"), ensemble)
+    for ending in (".csv", ".parquet"):
+        with pytest.raises(
+            cs.errors.FileError, match=r"'label' and 'confidence' would be read as one clustering"
+        ):
+            cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+
+
+def test_writers_name_what_they_cannot_write(tmp_path):
+    half, file = "\udc80", cs.errors.FileError
+    for ending in (*TEXT, *TYPED):
+        path = tmp_path / f"t{ending}"
+        with pytest.raises(file, match="holds half a surrogate pair"):
+            cs.io.write_labels(path, [0, 1], row_names=["a", half])
+        with pytest.raises(file, match="holds half a surrogate pair"):
+            cs.io.write_table(path, {"a": ["b", half]})
+        with pytest.raises(file, match="holds half a surrogate pair"):
+            cs.io.write_ensemble(path, cs.Ensemble([[0, 1]], clustering_names=[half]))
+    with pytest.raises(file, match="Cannot write .a.*b.csv.: embedded null byte"):
+        cs.io.write_labels("a\0b.csv", [0, 1])
+    headings = {heading: [0, 1] for heading in cs.io._text.INDEX_HEADINGS}
+    for ending in (".csv", ".parquet"):
+        with pytest.raises(
+            file, match="every heading for the row names .* is the name of a column or row; rename one"
+        ):
+            cs.io.write_table(tmp_path / f"t{ending}", headings)
+    for key in ("_k", "1a", "a b", "x" * 64):
+        with pytest.raises(file, match=rf"'{key}' cannot be the name of a MATLAB variable"):
+            cs.io.write_table(tmp_path / "t.mat", {key: [0, 1]})
+    with pytest.raises(file, match="a column is called 'row_names'"):
+        cs.io.write_table(tmp_path / "t.npz", {"row_names": [0, 1]}, row_names=["a", "b"])
+    with pytest.raises(file, match=r"column 'a' cannot be kept in Parquet: .*; give it values of one type"):
+        cs.io.write_table(tmp_path / "t.parquet", {"a": np.array([1, "b", 2.5j], object)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_npz_takes_any_heading(tmp_path):
+    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, row_names=["a", "b"])
+    with np.load(tmp_path / "t.npz") as stored:
+        assert stored["file"].tolist() == [0, 1]
+        assert stored["args"].tolist() == [2, 3]
+    first = (tmp_path / "t.npz").read_bytes()
+    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, row_names=["a", "b"])
+    assert (tmp_path / "t.npz").read_bytes() == first
 
 
 @pytest.mark.parametrize("ending", [*TEXT, *TYPED])

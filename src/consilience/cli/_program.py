@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -35,6 +36,14 @@ COMMANDS = {
 
 class _ReaderLeft(Exception):
     """A broken pipe, under a name that click does not turn into exit code 1 by itself."""
+
+
+class _OutputFull(Exception):
+    """Standard output takes no more; files are named by the error of their writer."""
+
+
+#: Disk full, quota used up, file too large, device broken.
+_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EIO})
 
 
 class Program(click.Group):
@@ -69,6 +78,10 @@ class Program(click.Group):
             return result
         except BrokenPipeError:
             raise _ReaderLeft from None
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            raise _OutputFull(error.strerror) from None
 
     def main(
         self,
@@ -98,11 +111,16 @@ class Program(click.Group):
             _complain("interrupted.")
             code = 130
         except _ReaderLeft:
-            # Whoever read our output has had enough. Python would complain once more at exit, unless the pipe is gone.
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # Whoever read our output has had enough.
+            _drop_output()
             code = 141
+        except _OutputFull as error:
+            _drop_output()
+            _complain(f"error: cannot write to standard output: {error}; what is there is incomplete.")
+            code = 2
         except ConsilienceError as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL:
+                _drop_output()
             if "--debug" in args:
                 traceback.print_exc()
             _complain(f"error: {one_line(error)}")
@@ -120,6 +138,12 @@ class Program(click.Group):
                 f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
+
+
+def _drop_output() -> None:
+    """Forget what standard output has not taken; Python would complain once more at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(text: str) -> None:

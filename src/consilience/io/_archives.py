@@ -6,10 +6,10 @@ ever unpickled.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ from numpy.lib import format as npy
 
 from ..errors import FileError, need
 from ..kernels.memory import ensure_fits
-from ._formats import betrayed_by, damaged
+from ._formats import betrayed_by, guarded
+from ._matlab import filled, native, variables
+from ._sparse import sparse_from_pieces
 
 _REMEDY_OBJECTS = (
     "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays instead: "
@@ -43,10 +45,15 @@ class Archive(ABC):
     def __init__(self, name: str):
         self.name = name
         self.entries: dict[str, Entry] = {}
+        self._refused: dict[str, FileError] = {}
 
     @abstractmethod
     def load(self, key: str) -> Any:
         """The array itself."""
+
+    def refusal(self, keys: tuple[str, ...]) -> FileError | None:
+        """Why one of these keys is not among the entries although the file has it."""
+        return next((self._refused[key] for key in keys if key in self._refused), None)
 
     def texts(self, key: str) -> list[str] | None:
         """A vector of text, or None if there is no such entry."""
@@ -73,29 +80,36 @@ def open_archive(kind: str, handle: BinaryIO, name: str, stack: ExitStack) -> Ar
 
 # NumPy ---------------------------------------------------------------------------------------------------------
 
+_LONGEST_HEADER = 10_000  # NumPy's own limit for files that are not trusted
+
 
 def _read_header(handle: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    try:
+    with guarded(what, "a NumPy array"):
         version = npy.read_magic(handle)
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise FileError(f"{what} has the unknown NPY version {version}.")
-        if version == (
-            3,
-            0,
-        ):  # the same layout as 2.0, with UTF-8 field names: only structured arrays have those
+        if version == (3, 0):  # the layout of 2.0 with UTF-8 field names: only structured arrays have those
             raise FileError(f"{what} is a structured array; save its fields as plain arrays.")
-        shape, fortran, dtype = read(handle)
-    except (ValueError, EOFError, SyntaxError, TypeError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise damaged(what, error, "a NumPy array") from None
+        # The length is checked here: NumPy would unpack all of it first.
+        width = 2 if version == (1, 0) else 4
+        prefix = handle.read(width)
+        length = int.from_bytes(prefix, "little")
+        if len(prefix) < width or length > _LONGEST_HEADER:
+            raise ValueError(f"a header of {length} bytes")
+        header = io.BytesIO(prefix + handle.read(length))
+        shape, fortran, dtype = (
+            npy.read_array_header_1_0(header) if width == 2 else npy.read_array_header_2_0(header)
+        )
     if dtype.hasobject:
         raise FileError(f"{what} is an array of Python objects. {_REMEDY_OBJECTS}")
     if dtype.kind not in "biufUS":
         raise FileError(f"{what} has the type {dtype}; expected numbers or text.")
-    if min(shape, default=0) < 0:
+    if not all(type(length) is int and 0 <= length < 2**63 for length in shape):
         raise FileError(f"{what} has the impossible shape {shape}.")
+    if dtype.itemsize == 0:
+        raise FileError(
+            f"{what} has the type {dtype.str!r}: texts of no width, so nothing to read; write it again with its texts."
+        )
     return shape, fortran, dtype
 
 
@@ -107,18 +121,9 @@ def _read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
         raise FileError(
             f"{what} is truncated or damaged: its header promises {promised} bytes, the file holds {n_bytes}."
         )
-    ensure_fits(promised, what=what, remedy="store fewer columns, or a sparse matrix")
-    # Read straight into the array, in pieces: a stream that ends early cannot have cost more than the promised size.
-    flat = np.empty(math.prod(shape), dtype)
-    octets = flat.view(np.uint8) if flat.nbytes else np.empty(0, np.uint8)
-    filled = 0
-    while filled < promised:
-        piece = handle.read(min(1 << 24, promised - filled))
-        if not piece:
-            raise FileError(f"{what} is truncated: it ends after {filled} of {promised} bytes.")
-        octets[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
-        filled += len(piece)
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    with guarded(what, "a NumPy array"):
+        flat = native(filled(handle.read, math.prod(shape), dtype, what))
+        return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
 
 class NpyFile(Archive):
@@ -145,18 +150,18 @@ class NpzFile(Archive):
         super().__init__(name)
         start = handle.read(8)
         handle.seek(0)
-        try:
-            self._zip = stack.enter_context(zipfile.ZipFile(handle))
-        except zipfile.BadZipFile as error:
-            if start.startswith(b"PK"):
-                raise damaged(name, error, "a zip archive") from None
-            what = betrayed_by(start)
-            raise FileError(
-                f"{name} is not an NPZ archive although its name ends in .npz"
-                + (f": it is {what}." if what else ".")
-            ) from None
+        with guarded(name, "a zip archive"):
+            try:
+                self._zip = stack.enter_context(zipfile.ZipFile(handle))
+            except zipfile.BadZipFile:
+                if start.startswith(b"PK"):
+                    raise
+                what = betrayed_by(start)
+                raise FileError(
+                    f"{name} is not an NPZ archive although its name ends in .npz"
+                    + (f": it is {what}." if what else ".")
+                ) from None
         self._members = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
-        self._refused: dict[str, FileError] = {}
         for key, info in self._members.items():
             try:
                 with self._guarded(key), self._zip.open(info) as member:
@@ -176,34 +181,11 @@ class NpzFile(Archive):
             member.read(1)  # at the end of the member zipfile compares its checksum
             return array
 
-    def refusal(self, keys: tuple[str, ...]) -> FileError | None:
-        """Why one of these keys is not among the entries although the archive has it."""
-        return next((self._refused[key] for key in keys if key in self._refused), None)
-
     def _what(self, key: str) -> str:
         return f"{self.name}, array {key!r},"
 
     def _guarded(self, key: str) -> Any:
-        return _Guard(self._what(key))
-
-
-class _Guard:
-    """Everything a broken zip member can raise, as one message."""
-
-    def __init__(self, what: str):
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, FileError):
-            return
-        if isinstance(
-            error, (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
-        ):
-            # RuntimeError: an encrypted member; NotImplementedError: an unknown compression.
-            raise damaged(self.what, error, "a readable array") from None
+        return guarded(self._what(key), "a readable array")
 
 
 def _check_start(handle: BinaryIO, name: str, magic: bytes, ending: str) -> None:
@@ -225,52 +207,15 @@ class MatFile(Archive):
 
     def __init__(self, handle: BinaryIO, name: str):
         super().__init__(name)
-        from scipy.io import whosmat
-
-        self._handle = handle
-        try:
-            listing = whosmat(handle)
-        # SciPy answers a broken file with whatever its parser stumbles over, from struct.error to KeyError.
-        except Exception as error:
-            raise damaged(name, error, "a MATLAB file") from None
-        kinds = {
-            "cell": "O",
-            "struct": "V",
-            "object": "V",
-            "function": "V",
-            "opaque": "V",
-            "char": "U",
-            "logical": "b",
-        }
-        for key, shape, matlab_class in listing:
+        with guarded(name, "a MATLAB file"):
+            self._variables = variables(handle, name)
+        for key, found in self._variables.items():
             if not key.startswith("__"):
-                kind = "f" if matlab_class == "sparse" else kinds.get(matlab_class, "f")
-                self.entries[key] = Entry(tuple(int(s) for s in shape), kind, matlab_class == "sparse")
+                self.entries[key] = Entry(found.shape, found.kind, found.sparse)
 
     def load(self, key: str) -> Any:
-        from scipy.io import loadmat
-
-        entry = self.entries[key]
-        if entry.kind == "V":
-            raise FileError(
-                f"{self.name}: {key!r} is a MATLAB structure or object; save a plain matrix or cell array."
-            )
-        self._handle.seek(0)
-        size = os.fstat(self._handle.fileno()).st_size
-        if not entry.sparse and entry.kind != "O":
-            # zlib packs a thousandfold at best, so a larger promise is a lie.
-            if math.prod(entry.shape) > 1100 * size:
-                raise FileError(
-                    f"{self.name} is damaged: {key!r} claims the shape {entry.shape} in a file of {size} bytes."
-                )
-            ensure_fits(
-                8 * math.prod(entry.shape), what=f"{self.name}, {key!r},", remedy="store fewer columns"
-            )
-        try:
-            value = loadmat(self._handle, variable_names=[key], chars_as_strings=True)[key]
-        except Exception as error:  # as above
-            raise damaged(self.name, error, "a MATLAB file") from None
-        return _flatten_cells(value) if getattr(value, "dtype", np.dtype(float)).kind == "O" else value
+        with guarded(self.name, "a MATLAB file"):
+            return self._variables[key].load()
 
 
 class Hdf5File(Archive):
@@ -278,19 +223,17 @@ class Hdf5File(Archive):
 
     def __init__(self, handle: BinaryIO, name: str, stack: ExitStack):
         super().__init__(name)
-        h5py = need("h5py", "io", f"{name} is a MATLAB v7.3 file; reading it")
-        try:
-            self._file = stack.enter_context(h5py.File(handle, "r"))
+        self._h5py = need("h5py", "io", f"{name} is a MATLAB v7.3 file; reading it")
+        with guarded(name, "a MATLAB file"):
+            self._file = stack.enter_context(self._h5py.File(handle, "r"))
             for key in self._file:
                 # Links to other files are not followed.
-                if isinstance(self._file.get(key, getlink=True), h5py.HardLink) and not key.startswith("#"):
-                    item = self._file[key]
-                    if isinstance(item, h5py.Dataset) and not item.external and not item.is_virtual:
-                        char = item.attrs.get("MATLAB_class") == b"char"
-                        kind = "U" if char else ("O" if item.dtype.hasobject else item.dtype.kind)
-                        self.entries[key] = Entry(tuple(item.shape[::-1]), kind)
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            raise damaged(name, error, "a MATLAB file") from None
+                if isinstance(self._file.get(key, getlink=True), self._h5py.HardLink) and not key.startswith(
+                    "#"
+                ):
+                    entry = self._entry(self._file[key])
+                    if entry is not None:
+                        self.entries[key] = entry
 
     def load(self, key: str) -> Any:
         entry = self.entries[key]
@@ -298,19 +241,39 @@ class Hdf5File(Archive):
             raise FileError(
                 f"{self.name}: {key!r} is not a plain matrix; v7.3 files are read for matrices of numbers only."
             )
-        ensure_fits(8 * math.prod(entry.shape), what=f"{self.name}, {key!r},", remedy="store fewer columns")
-        try:
-            return self._file[key][()].T
-        except (OSError, RuntimeError, KeyError, ValueError) as error:
-            raise damaged(self.name, error, "a MATLAB file") from None
+        with guarded(self.name, "a MATLAB file"):
+            item = self._file[key]
+            if entry.sparse:
+                data, indices, indptr = (self._numbers(item[piece], key) for piece in ("data", "ir", "jc"))
+                what = f"{self.name}, {key!r}"
+                return sparse_from_pieces(what, data, indices, indptr, entry.shape, layout="csc")
+            return self._numbers(item, key).T
 
+    def _entry(self, item: Any) -> Entry | None:
+        """A matrix, or a group that holds the pieces of a sparse one (an empty one has no entries and no rows stored)."""
+        if isinstance(item, self._h5py.Group):
+            rows = item.attrs.get("MATLAB_sparse")
+            if rows is None or not all(self._is_plain(item.get(piece)) for piece in ("data", "ir", "jc")):
+                return None
+            return Entry((int(rows), max(0, math.prod(item["jc"].shape) - 1)), "f", sparse=True)
+        if not self._is_plain(item):
+            return None
+        char = item.attrs.get("MATLAB_class") == b"char"
+        kind = "U" if char else ("O" if item.dtype.hasobject else item.dtype.kind)
+        return Entry(tuple(item.shape[::-1]), kind)
 
-def _flatten_cells(cells: np.ndarray) -> np.ndarray:
-    """A cell array of texts or numbers as a vector of plain values."""
-    out = []
-    for cell in cells.ravel():
-        value = np.asarray(cell)
-        out.append(value.reshape(-1)[0].item() if value.size == 1 else "" if value.size == 0 else str(cell))
-    flat = np.empty(len(out), object)
-    flat[:] = out
-    return flat
+    def _is_plain(self, item: Any) -> bool:
+        return isinstance(item, self._h5py.Dataset) and not item.external and not item.is_virtual
+
+    def _numbers(self, item: Any, key: str) -> np.ndarray:
+        what = f"{self.name}, {key!r},"
+        if item.dtype.kind not in "biuf":
+            raise FileError(f"{what} has the type {item.dtype}; expected numbers.")
+        # Chunks that were never written take no room in the file; anything else packs a thousandfold at best.
+        size = self._file.id.get_filesize()
+        if item.size > 1100 * size:
+            raise FileError(
+                f"{self.name} is damaged: {key!r} claims the shape {item.shape[::-1]} in a file of {size} bytes."
+            )
+        ensure_fits(item.dtype.itemsize * item.size, what=what, remedy="store fewer columns")
+        return native(np.asarray(item[()]))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -13,13 +15,22 @@ from typing import IO, Any
 from ..errors import FileError
 from ._formats import format_of, reason, require_packages
 
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed or replaced
+    fcntl = None  # type: ignore[assignment]
+
+_STALE = 3600  # seconds
+
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options: Any) -> Iterator[IO[Any]]:
     """Open a temporary file in the folder of ``path``; on success it replaces ``path``, on any failure it is removed.
 
     ``KeyboardInterrupt`` counts as failure, so Ctrl-C leaves the old file, or none. A device or pipe
-    (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed.
+    (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed. Only a process that is
+    killed outright leaves its temporary file (``.consilience-*.tmp``) behind; the next write to the same target removes it
+    once it is an hour old.
 
     Parameters
     ----------
@@ -30,7 +41,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options:
     """
     if mode not in ("w", "wb"):
         raise ValueError(f"mode={mode!r}: an atomic write starts a new file, 'w' or 'wb'.")
-    target = os.path.realpath(path)
+    target = _target(path)
     try:
         before = os.stat(target)
     except OSError:
@@ -38,14 +49,14 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options:
     if before is not None and stat.S_ISDIR(before.st_mode):
         raise FileError(f"Cannot write {os.fspath(path)}: it is a folder; give the name of a file.")
     if before is not None and not stat.S_ISREG(before.st_mode):
-        with _named(path), open(target, mode, **open_options) as handle:
+        with named(path), open(target, mode, **open_options) as handle:
             yield handle
         return
-    # The name is short and our own, so that a target near the limit of name lengths still works.
-    temporary = os.path.join(os.path.dirname(target), f".consilience-{secrets.token_hex(8)}.tmp")
+    _remove_stale(target)
+    temporary = _temporary(target)
     permissions = 0o666 if before is None else stat.S_IMODE(before.st_mode)
     try:
-        with _named(path):
+        with named(path):
             handle = os.fdopen(
                 os.open(
                     temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), permissions
@@ -54,6 +65,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options:
                 **open_options,
             )
             with handle:
+                _lock(handle.fileno())  # until it is closed; a temporary file without lock belongs to nobody
                 yield handle
                 handle.flush()
                 os.fsync(handle.fileno())
@@ -79,7 +91,7 @@ def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> Non
     if formats:
         kind, _ = format_of(path)
         require_packages(kind)
-    target = os.path.realpath(path)
+    target = _target(path)
     folder = os.path.dirname(target)
     if os.path.isdir(target):
         raise FileError(f"Cannot write {name}: it is a folder; give the name of a file.")
@@ -90,9 +102,9 @@ def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> Non
     if not os.path.isdir(folder):
         what = "is not a folder" if os.path.exists(folder) else "does not exist"
         raise FileError(f"Cannot write {name}: the folder {folder} {what}.")
-    probe = os.path.join(folder, f".consilience-{secrets.token_hex(8)}.tmp")
+    probe = _temporary(target)
     try:
-        with _named(path):
+        with named(path):
             os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     finally:
         with contextlib.suppress(OSError):
@@ -100,7 +112,7 @@ def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> Non
 
 
 @contextmanager
-def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
     """Errors of the system become ours, with the name of the file the user asked for."""
     try:
         yield
@@ -111,6 +123,62 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno is None:  # numpy counts what it could not write, and does not name the cause
             words = f"the disk may be full ({words})"
         raise FileError(f"Cannot write {os.fspath(path)}: {words}.") from error
+
+
+def _target(path: str | os.PathLike[str]) -> str:
+    """The file itself, links followed."""
+    try:
+        return os.path.realpath(path)
+    except ValueError as error:  # a NUL in the path
+        raise FileError(f"Cannot write {os.fspath(path)!r}: {reason(error)}.") from None
+
+
+def _temporary(target: str) -> str:
+    """A name beside the target: short, so that a target near the limit of name lengths still works, and marked as its own."""
+    return os.path.join(os.path.dirname(target), f"{_mark(target)}{secrets.token_hex(8)}.tmp")
+
+
+def _mark(target: str) -> str:
+    name = os.path.basename(target).encode("utf-8", "surrogateescape")
+    return f".consilience-{hashlib.blake2b(name, digest_size=6).hexdigest()}-"
+
+
+def _lock(descriptor: int) -> bool:
+    """Claim an open file for as long as it is open; False if a living writer has it (or the system knows no locks)."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale(target: str) -> None:
+    """Remove what a killed process left of an earlier write to the same target.
+
+    Only files with the mark of this target, ours, untouched for an hour, and locked by nobody: a writer holds the lock
+    of its file until the rename. Where the system has no locks nothing is removed.
+    """
+    mark, folder = _mark(target), os.path.dirname(target)
+    with contextlib.suppress(OSError):
+        left = [name for name in os.listdir(folder) if name.startswith(mark) and name.endswith(".tmp")]
+        for name in left:
+            with contextlib.suppress(OSError):
+                _remove_if_stale(os.path.join(folder, name))
+
+
+def _remove_if_stale(path: str) -> None:
+    found = os.lstat(path)
+    ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+    if not ours or time.time() - found.st_mtime < _STALE:
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        if _lock(descriptor):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _sync_folder(folder: str) -> None:

@@ -13,8 +13,9 @@ from ..validation import listed
 from ._archives import open_archive
 from ._formats import shown
 from ._parquet import read_parquet
-from ._read import Report, Table, _check_finite, _open, _say, as_floats, read_features
-from ._text import MISSING, TextTable, as_number, check_unique
+from ._read import Report, Table, _check_finite, _open, _say, read_features
+from ._sparse import as_floats
+from ._text import MISSING, TextTable, as_number, check_unique, short
 
 
 def read_features_and_column(
@@ -107,7 +108,7 @@ def _floats(cells: Any, heading: str, name: str) -> np.ndarray:
         number = np.nan if cell is None else as_number(str(cell))
         if number is None:
             raise FileError(
-                f"{name}, column {heading!r}, row {i + 1}: {cell!r} is not a number; drop the column or encode it."
+                f"{name}, column {heading!r}, row {i + 1}: {short(str(cell))} is not a number; drop the column or encode it."
             )
         out[i] = number
     return out

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import FileError, need
+from ..errors import ConsilienceError, FileError, NotEnoughMemoryError, need
 
 SUFFIXES = {
     ".csv": "text",
@@ -22,6 +23,7 @@ SUFFIXES = {
     ".pq": "parquet",
     ".mat": "mat",
 }
+_LONGEST_REASON = 300  # some parsers quote all they have read
 SUPPORTED = ".csv, .tsv, .txt (each also with .gz), .npy, .npz, .parquet or .mat"
 
 # A file's first bytes, and what they betray; HDF5 is what MATLAB writes as v7.3.
@@ -49,15 +51,26 @@ def shown(target: Any) -> str:
 
 
 def format_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """(format, gzipped) of a path, judged by its name."""
+    """(format, gzipped) of a path, judged by its name; a device or pipe (``/dev/null``, ``/dev/stdin``) is text."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     gzipped = bool(suffixes) and suffixes[-1] == ".gz"
     if gzipped:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if kind is None and is_special(path):
+        return "text", False
     if kind is None or (gzipped and kind != "text"):
         raise FileError(f"{os.fspath(path)}: unknown kind of file; the name must end in {SUPPORTED}.")
     return kind, gzipped
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a device, pipe or socket: something without size that cannot be replaced."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def require_packages(kind: str) -> None:
@@ -89,7 +102,8 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def reason(error: BaseException) -> str:
     """The cause of an OSError in the system's words, without its number and path; one line for anything else."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(text.split()).rstrip(".")
+    text = " ".join(text.split()).rstrip(".")
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 
 def betrayed_by(start: bytes) -> str | None:
@@ -102,3 +116,21 @@ def damaged(name: str, error: BaseException, what: str) -> FileError:
     return FileError(
         f"{name} is truncated or damaged, or not {what}: {reason(error)}. Fetch or write it again."
     )
+
+
+@contextmanager
+def guarded(name: str, what: str) -> Iterator[None]:
+    """The boundary around other people's parsers: whatever they stumble over in a file becomes one of our errors.
+
+    A damaged file makes them raise nearly anything, from ``struct.error`` to ``KeyError``. Interrupts pass.
+    """
+    try:
+        yield
+    except ConsilienceError:
+        raise
+    except MemoryError as error:
+        raise NotEnoughMemoryError(
+            f"{name} needs more memory than there is ({reason(error)}); store fewer rows or columns, or use a larger machine."
+        ) from None
+    except Exception as error:
+        raise damaged(name, error, what) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -15,9 +16,10 @@ from ..errors import FileError, InputError
 from ..kernels.memory import ensure_fits
 from ..validation import listed
 from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
-from ._formats import format_of, is_stream, opened, shown
+from ._formats import format_of, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
-from ._text import Report, TextTable, check_unique
+from ._sparse import as_floats, sparse_from_pieces
+from ._text import Report, TextTable, check_unique, check_width, short
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -81,6 +83,7 @@ class _Raw:
     weights: np.ndarray | None = None
     matrix: np.ndarray | None = None  # instead of columns, where the format has one
     categories: list[np.ndarray] | None = None  # if columns are codes already
+    is_table: bool = False  # text or Parquet, as results of consensus are written with their confidence
 
 
 def read_labels(
@@ -217,14 +220,13 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     if kind == "text":
         text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
         columns, categories, row_names = text.categories()
-        return _Raw(
-            columns, text.layout.column_names, row_names, text.layout.decisions, categories=categories
-        )
+        names, decisions = text.layout.column_names, text.layout.decisions
+        return _Raw(columns, names, row_names, decisions, categories=categories, is_table=True)
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
         if not columns:
             raise FileError(f"{name} has no columns of labels.")
-        return _Raw(columns, names, row_names, decisions)
+        return _Raw(columns, names, row_names, decisions, is_table=True)
     archive = open_archive(kind, handle, name, stack)
     usable = {
         k: e
@@ -235,8 +237,40 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     return _labels_from(archive, chosen)
 
 
+def _recipes(text: str, n_clusterings: int, name: str) -> list[dict]:
+    try:
+        recipes = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{name}: the entry 'recipes' is not JSON: {error}.") from None
+    if (
+        not isinstance(recipes, list)
+        or len(recipes) != n_clusterings
+        or not all(isinstance(recipe, dict) for recipe in recipes)
+    ):
+        raise FileError(
+            f"{name}: the entry 'recipes' is not a list of {n_clusterings} JSON objects, one per clustering."
+        )
+    return recipes
+
+
 def _labels_from(archive: Archive, key: str) -> _Raw:
+    shape = archive.entries[key].shape
+    if 0 in shape:
+        raise FileError(
+            f"{archive.name}: labels has shape {shape}: "
+            + (
+                "no clusterings. Give at least one column."
+                if shape[0]
+                else "no objects. Give at least two rows."
+            )
+        )
+    if shape[0] > 1:  # a single row may be a vector lying on its side
+        check_width(math.prod(shape[1:]), archive.name, labels=True)
+    # The labels, their codes, and one copy on the way.
+    ensure_fits(16 * math.prod(shape), what=archive.name, remedy="use fewer objects or clusterings")
     matrix = np.asarray(archive.load(key))
+    if matrix.dtype.kind == "f":
+        matrix = as_floats(matrix)  # single or double precision: half has no room to tell whole numbers
     decisions = (
         [] if isinstance(archive, NpyFile) or len(archive.entries) == 1 else [f"Took the array {key!r}."]
     )
@@ -246,6 +280,8 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
         and not isinstance(archive, (NpyFile, NpzFile))
     ):
         matrix = matrix.T  # MATLAB has no vectors, only rows and columns
+    if matrix.ndim == 2:
+        check_width(matrix.shape[1], archive.name, labels=True)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
         decisions.append(f"A vector of {matrix.shape[0]} labels is read as one clustering.")
@@ -256,13 +292,15 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
         return raw
     raw.row_names = _first_of(archive, ROW_KEYS, matrix.shape[0])
     raw.names = _first_of(archive, COLUMN_KEYS, matrix.shape[1])
-    if "sample_weight" in archive.entries:
+    weights = archive.entries.get("sample_weight")
+    if weights is not None and weights.kind in "biuf" and not weights.sparse:
+        if math.prod(weights.shape) != matrix.shape[0]:
+            raise FileError(
+                f"{archive.name}: 'sample_weight' has the shape {weights.shape} for {matrix.shape[0]} objects."
+            )
         raw.weights = np.asarray(archive.load("sample_weight"), float).ravel()
-    if recipes := archive.texts("recipes"):
-        try:
-            raw.recipes = json.loads(recipes[0])
-        except (ValueError, TypeError) as error:
-            raise FileError(f"{archive.name}: the entry 'recipes' is not JSON: {error}.") from None
+    if (recipes := _single_text(archive, "recipes")) is not None:
+        raw.recipes = _recipes(recipes, matrix.shape[1], archive.name)
     listed_categories = [f"categories_{i}" in archive.entries for i in range(matrix.shape[1])]
     if any(listed_categories):
         raw.columns = [
@@ -276,6 +314,10 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
 def _decode(archive: Archive, position: int, codes: np.ndarray) -> np.ndarray:
     """Labels from codes and the categories stored beside them."""
     categories = np.asarray(archive.load(f"categories_{position}")).ravel()
+    if codes.dtype.kind not in "biu":
+        raise FileError(
+            f"{archive.name}: 'labels' is of type {codes.dtype}, but beside 'categories_{position}' it must hold whole numbers."
+        )
     codes = codes.astype(np.int64)
     if codes.size and (codes.max() >= len(categories) or codes.min() < -1):
         raise FileError(
@@ -292,7 +334,7 @@ def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
     m = len(raw.columns) if raw.matrix is None else raw.matrix.shape[1]
     names = raw.names or [f"clustering {i}" for i in range(m)]
     if columns is None:
-        if not {"label", "confidence"} <= set(names):
+        if not raw.is_table or not {"label", "confidence"} <= set(names):
             return
         columns = [n for n in names if n != "confidence"]
         raw.decisions.append("Left out the column 'confidence'.")
@@ -342,7 +384,7 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
             if column.dtype == object:
                 row = next((i for i, value in enumerate(column) if value is not None), 0)
                 raise FileError(
-                    f"{name}, column {heading!r}, row {row + 1}: {column[row]!r} is not a number; drop the column or encode it."
+                    f"{name}, column {heading!r}, row {row + 1}: {short(str(column[row]))} is not a number; drop the column or encode it."
                 )
         values = np.column_stack([as_floats(c) for c in columns]) if columns else np.empty((0, 0), np.float64)
         return _without_counting(Table(values, row_names, names, decisions))
@@ -356,12 +398,7 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
         chosen = _choose(archive, usable, FEATURE_KEYS, key, "features")
         values = archive.load(chosen)
         decisions = [] if len(archive.entries) == 1 else [f"Took the array {chosen!r}."]
-        if hasattr(values, "tocsr"):
-            import scipy.sparse as sp
-
-            values = sp.csr_array(values)
-            values.data = as_floats(values.data)
-        else:
+        if not hasattr(values, "tocsr"):
             if values.ndim == 1:
                 values = values[:, None]
                 decisions.append(f"A vector of {values.shape[0]} numbers is read as one feature.")
@@ -374,13 +411,6 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, key, header, index)
     return Table(values, _first_of(archive, ROW_KEYS, n), _first_of(archive, COLUMN_KEYS, p), decisions)
 
 
-def as_floats(array: np.ndarray) -> np.ndarray:
-    """float32 for what it holds exactly (small integers, half precision), else float64."""
-    if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
-    return array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
-
-
 def _without_counting(table: Table) -> Table:
     names = table.row_names
     if names is None or names != [str(i) for i in range(len(names))]:
@@ -390,32 +420,34 @@ def _without_counting(table: Table) -> Table:
 
 
 def _sparse_from(archive: Archive) -> Any:
-    """The matrix stored as its pieces, with every index checked: SciPy's kernels trust them."""
-    import scipy.sparse as sp
-
-    stored = archive.texts("format")
-    layout = stored[0] if stored else "csr"
+    """The matrix stored as its pieces, as :func:`scipy.sparse.save_npz` does."""
+    stored = _single_text(archive, "format")
+    layout = "csr" if stored is None else stored
     if layout not in ("csr", "csc"):
         raise FileError(
             f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, X.tocsr())."
         )
-    data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
-    try:
-        if "shape" in archive.entries:
-            shape = tuple(int(s) for s in np.asarray(archive.load("shape")).ravel())
-        else:
-            other = int(indices.max()) + 1 if indices.size else 0
-            shape = (len(indptr) - 1, other) if layout == "csr" else (other, len(indptr) - 1)
-        make = sp.csr_array if layout == "csr" else sp.csc_array
-        matrix = make((as_floats(data), indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
+    refusal = archive.refusal(_SPARSE_PIECES)
+    absent = [piece for piece in _SPARSE_PIECES[:3] if piece not in archive.entries]
+    if refusal is not None:
+        raise refusal
+    if absent:
         raise FileError(
-            f"{archive.name}: the pieces of the sparse matrix do not fit together: {error}."
-        ) from None
-    matrix = matrix.tocsr()
-    matrix.sum_duplicates()
-    return matrix
+            f"{archive.name} holds a sparse matrix without {listed(map(repr, absent))}; write it again with save_npz."
+        )
+    data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
+    if "shape" in archive.entries:
+        stored_shape = np.asarray(archive.load("shape")).ravel()
+        if stored_shape.dtype.kind not in "iu" or stored_shape.size != 2:
+            raise FileError(
+                f"{archive.name}: the pieces of the sparse matrix do not fit together: its shape is "
+                f"{listed(map(repr, stored_shape.tolist()), 4)}, expected two whole numbers."
+            )
+        shape = tuple(stored_shape.tolist())
+    else:
+        other = int(indices.max()) + 1 if indices.size and indices.dtype.kind in "iu" else 0
+        shape = (len(indptr) - 1, other) if layout == "csr" else (other, len(indptr) - 1)
+    return sparse_from_pieces(archive.name, data, indices, indptr, shape, layout=layout)
 
 
 def _check_finite(table: Table, name: str) -> None:
@@ -458,7 +490,7 @@ def _open(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]
         return "text", path, False, None
     handle = stack.enter_context(opened(path))
     kind, gzipped = format_of(path)
-    return kind, handle, gzipped, os.fstat(handle.fileno()).st_size
+    return kind, handle, gzipped, None if is_special(path) else os.fstat(handle.fileno()).st_size
 
 
 def _choose(
@@ -466,7 +498,7 @@ def _choose(
 ) -> str:
     """The array meant: the key asked for, a usual name, or the only one there is."""
     there = listed((f"{k!r} {entry.shape}" for k, entry in archive.entries.items()), 10)
-    refusal = archive.refusal((key,) if key else preferred) if isinstance(archive, NpzFile) else None
+    refusal = archive.refusal((key,) if key else preferred)
     if key is not None:
         if key in usable:
             return key
@@ -499,6 +531,13 @@ def _first_of(archive: Archive, keys: tuple[str, ...], length: int) -> list[str]
     """Names stored beside an array, if there are as many as needed."""
     for key in keys:
         entry = archive.entries.get(key)
-        if entry is not None and entry.kind in "USO" and len(texts := archive.texts(key) or []) == length:
-            return texts
+        if entry is not None and entry.kind in "USO" and math.prod(entry.shape) == length:
+            return archive.texts(key)
     return None
+
+
+def _single_text(archive: Archive, key: str) -> str | None:
+    """A text stored beside an array, if it is one."""
+    entry = archive.entries.get(key)
+    texts = archive.texts(key) if entry is not None and math.prod(entry.shape) == 1 else None
+    return texts[0] if texts else None

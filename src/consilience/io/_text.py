@@ -13,9 +13,8 @@ import gzip
 import io
 import itertools
 import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -23,9 +22,10 @@ import numpy as np
 
 from .._intake import MISSING_WORDS as MISSING
 from ..errors import FileError
+from ..kernels.memory import ensure_fits
 from ..progress import progress
 from ..validation import listed
-from ._formats import betrayed_by, damaged
+from ._formats import betrayed_by, guarded
 
 #: Headings (lower case) under which row names are looked for in the first column.
 INDEX_HEADINGS = frozenset(
@@ -34,13 +34,20 @@ INDEX_HEADINGS = frozenset(
     | {"sample", "samples", "sample_name", "sample_names", "sample_id", "object", "objects", "object_id"}
 )
 
+#: More columns of labels than this are refused.
+MOST_CLUSTERINGS = 100_000
+
 _BLOCK = 1 << 21
 _BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
+_MOST_BLANK = 1_000_000  # lines without a cell, after which this is no table
 _HEAD = 2000  # lines looked at to decide the layout
+_HEAD_CELLS = 10_000  # and of features, cells of line 1
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = " "
+_BLANKS = " \t\r\n"  # around a cell they mean nothing; other kinds of blank belong to a label
 _NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars", _SPACES: "spaces"}
 
 
@@ -84,6 +91,7 @@ class TextTable:
             raise FileError(f"{name} is empty: it holds no cells.")
         delimiter, skip_space = _sniff(self._first[0], prefer_tab=_is_tsv(name))
         self._delimiter, self._skip_space = delimiter, skip_space
+        check_width(_widest(self._first[0], delimiter), name, labels=labels)
         head = [row for row in itertools.islice(self._rows(self._first[0]), _HEAD) if not _is_blank(row)]
         self.layout = _decide(
             head, delimiter, skip_space, labels=labels, header=header, index=index, name=name
@@ -101,6 +109,7 @@ class TextTable:
             values, block_names = self._slow_numbers(block, first_line) if fast is None else fast
             parts.append(values)
             names.extend(block_names)
+            self._check_memory(parts)
         self._done(any(map(len, parts)))
         return np.concatenate(parts), names if self.layout.has_index else None
 
@@ -115,6 +124,7 @@ class TextTable:
             if fast is not None:
                 parts.append(np.column_stack([book.encode(fast[0][:, j]) for j, book in enumerate(books)]))
                 names.extend(fast[1])
+                self._check_memory(parts)
                 continue
             for columns in self._columns(block, first_line):
                 codes = np.empty((len(columns[0]), len(books)), np.int32)
@@ -123,10 +133,16 @@ class TextTable:
                 parts.append(codes)
                 if start:
                     names.extend(columns[0])
+            self._check_memory(parts)
         self._done(bool(parts))
         codes = np.concatenate(parts)
         finished = [book.finish(codes[:, j]) for j, book in enumerate(books)]
         return [pair[0] for pair in finished], [pair[1] for pair in finished], names if start else None
+
+    def _check_memory(self, parts: list[np.ndarray]) -> None:
+        """What is packed tells nothing of what it unpacks to: look after each block whether all parts can still be joined."""
+        remedy = "use fewer rows or columns, or write it as .npz"
+        ensure_fits(2 * sum(part.nbytes for part in parts), what=self.name, remedy=remedy)
 
     # Blocks -------------------------------------------------------------------------------------------------
 
@@ -180,6 +196,11 @@ class TextTable:
             if _is_blank(row):
                 self._first_blank = self._first_blank or self._line_of(block, i, first_line)
                 self._n_blank += 1
+                if self._n_blank > _MOST_BLANK:
+                    raise FileError(
+                        f"{self.name} holds more than {_MOST_BLANK} blank lines, the first is line {self._first_blank}; "
+                        "is it a table? Remove them."
+                    )
             elif len(row) != self.layout.n_columns:
                 raise self._ragged(self._line_of(block, i, first_line), len(row))
             elif self._n_blank and len(row) == 1:
@@ -259,6 +280,8 @@ class TextTable:
 
     def _load(self, lines: list[str], dtype: type, names: list[str]) -> tuple[np.ndarray, list[str]] | None:
         delimiter = None if self._delimiter == _SPACES else self._delimiter
+        if not any(map(str.strip, lines)):
+            return None  # NumPy warns of blank lines only
         try:
             values: np.ndarray = np.loadtxt(lines, dtype, delimiter=delimiter, comments=None, ndmin=2)
         except ValueError:
@@ -301,7 +324,7 @@ class TextTable:
             remedy = (
                 "Every cell but the header and the row names must be a number; drop the column or encode it."
             )
-        return FileError(f"{self.name}, line {line}, {where}: {_short(cell)} is not a number. {remedy}")
+        return FileError(f"{self.name}, line {line}, {where}: {short(cell)} is not a number. {remedy}")
 
     def _done(self, any_rows: bool) -> None:
         if not any_rows:
@@ -326,23 +349,41 @@ class _Codes(dict):
 
     def finish(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(codes, values) with values sorted and codes to match: whole numbers if all are, else floats if all are, else text."""
-        cells = [cell.strip() for cell in self]
-        missing = np.array([cell in MISSING for cell in cells])
+        cells = [cell.strip(_BLANKS) for cell in self]
+        missing = np.array([cell in MISSING for cell in cells], bool)
         values: np.ndarray = np.empty(len(cells), object)
         values[:] = list(self)
-        if all(cell in MISSING or _NUMBER.fullmatch(cell) for cell in cells):
-            numbers = np.array([-1.0 if cell in MISSING else float(cell) for cell in cells])
-            if all(cell in MISSING or (cell.lstrip("-").isdigit() and len(cell) < 19) for cell in cells):
-                values = np.array([-1 if cell in MISSING else int(cell) for cell in cells], np.int64)
-            elif (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
-                values = numbers.astype(np.int64)  # 1.0 and 2.0 are what a missing label makes of 1 and 2
-            elif np.isfinite(numbers).all():
-                values = numbers
+        spelled = [cell for cell in cells if cell not in MISSING]
+        if all(_NUMBER.fullmatch(cell) and cell != "-0" for cell in spelled):
+            values = _as_numbers(cells, values)
             if values.dtype != object:
                 missing |= values == -1
         order = np.full(len(cells), -1, np.int32)
         categories, order[~missing] = np.unique(values[~missing], return_inverse=True)
         return order[codes], categories
+
+
+def _as_numbers(cells: list[str], values: np.ndarray) -> np.ndarray:
+    """Cells that all spell numbers: integers if they all are, else floats; as they are where that would make two labels one."""
+    whole = all(cell in MISSING or cell.lstrip("-").isdigit() for cell in cells)
+    if whole and max(map(len, cells), default=0) <= 20:
+        integers = [-1 if cell in MISSING else int(cell) for cell in cells]
+        if all(-(2**63) <= value < 2**63 for value in integers):
+            return np.array(integers, np.int64)
+    floats = np.array([-1.0 if cell in MISSING else float(cell) for cell in cells])
+    if not np.isfinite(floats).all() or (whole and len(np.unique(floats)) < len(set(cells) - MISSING)):
+        return values
+    if (floats == np.rint(floats)).all() and (np.abs(floats) < 2**53).all():
+        return floats.astype(np.int64)  # 1.0 and 2.0 are what a missing label makes of 1 and 2
+    return floats
+
+
+def read_back(spellings: list[str]) -> list[Any]:
+    """What a column of labels with these spellings is read as: the labels in the order given, None for a missing one."""
+    book = _Codes()
+    codes, categories = book.finish(np.array([book[spelling] for spelling in spellings], np.int32))
+    values = categories.tolist()
+    return [None if code < 0 else values[code] for code in codes.tolist()]
 
 
 class _SpaceReader:
@@ -367,50 +408,78 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
     """(text, number of its first line): decoded blocks that end at a line end outside quotes."""
     source: Any = gzip.GzipFile(fileobj=handle) if gzipped else handle
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    held, line, first = "", 1, True
+    held: list[str] = []  # without a place to cut
+    quotes, line, first, half = 0, 1, True, ""
     with progress(total=None if size is None else size >> 20, what=f"reading {name}", unit="MB") as bar:
         while True:
-            try:
+            with guarded(name, "gzip data" if gzipped else "readable"):
                 data = source.read(_BLOCK)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise damaged(name, error, "gzip data") from None
             if first and data:
                 first = False
                 what = betrayed_by(data)
                 if what is not None:
                     raise FileError(f"{name} is named as text but is {what}. {_remedy_for(what)}")
             try:
-                text = decoder.decode(data, final=not data)
+                text = half + decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
-                at = line + held.count("\n") + error.object[: error.start].count(b"\n")
+                at = line + _n_lines(held) + error.object[: error.start].count(b"\n")
                 raise FileError(
                     f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is probably in "
                     "Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
                 ) from None
             if "\0" in text:
-                at = line + held.count("\n") + text[: text.index("\0")].count("\n")
+                at = line + _n_lines(held) + text[: text.index("\0")].count("\n")
                 raise FileError(
                     f"{name}, line {at} holds a NUL byte: it is binary data or UTF-16, not UTF-8 text. Convert it first."
                 )
             if size is not None:
                 bar.update(max(0, (handle.tell() >> 20) - bar.n))
-            held += text
             if not data:
-                if held:
-                    yield held, line
+                held.append(text)
+                if any(held):
+                    yield "".join(held), line
                 return
-            cut = held.rfind("\n") + 1
-            if cut == 0:  # lines may end in a bare CR; one at the very end may be half of a CR LF
-                cut = held.rfind("\r", 0, len(held) - 1) + 1
-            block = held[:cut]
-            if block and block.count('"') % 2 == 0:
+            # A CR at the very end may be half of a CR LF.
+            half = "\r" if text.endswith("\r") else ""
+            text = text[: len(text) - len(half)]
+            cut = text.rfind("\n") + 1 or text.rfind("\r") + 1  # lines may end in a bare CR
+            quotes_before_cut = quotes + text.count('"', 0, cut)
+            if cut and quotes_before_cut % 2 == 0:
+                block = "".join([*held, text[:cut]])
                 yield block, line
                 line += block.count("\n") or block.count("\r")
-                held = held[cut:]
-            elif len(held) > _LONGEST_LINE:
+                held, quotes = [text[cut:]], text.count('"', cut)
+            else:
+                held.append(text)
+                quotes = quotes_before_cut + text.count('"', cut)
+            if sum(map(len, held)) > _LONGEST_LINE:
                 raise FileError(
                     f"{name}, line {line}: no line ends within {_LONGEST_LINE} characters; is it text, with every quote closed?"
                 )
+
+
+def _n_lines(pieces: list[str]) -> int:
+    return sum(piece.count("\n") for piece in pieces)
+
+
+def _widest(text: str, delimiter: str) -> int:
+    """The largest number of cells in the first lines, quotes not looked at: the cells are not cut apart yet."""
+    lines = text.replace("\r", "\n").split("\n", _HEAD)[:_HEAD]
+    if delimiter == _SPACES:
+        return 1 + max(line.count(" ") + line.count("\t") for line in lines)
+    return 1 + max(line.count(delimiter) for line in lines)
+
+
+def check_width(n_columns: int, name: str, *, labels: bool) -> None:
+    """Each column of labels costs time and memory of its own, so a table that is absurdly wide is refused at once."""
+    if labels and n_columns > MOST_CLUSTERINGS:
+        raise FileError(
+            f"{name} has {n_columns} columns, and each column of labels is one clustering; at most {MOST_CLUSTERINGS} "
+            "are read. If the rows are the clusterings, transpose the table; if these are features, read_features reads them."
+        )
+    if n_columns > MOST_CLUSTERINGS:
+        # The cells of two lines as Python text, and what is decided from them.
+        ensure_fits(400 * n_columns, what=name, remedy="write it as .npy, or store fewer columns")
 
 
 def _sniff(text: str, *, prefer_tab: bool) -> tuple[str, bool]:
@@ -504,7 +573,8 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
     if len(first) > 1 and body and heading in INDEX_HEADINGS and first[0] not in {row[0] for row in body}:
         return True, f"its first cell is {first[0]!r}" if first[0].strip() else "its first cell is empty"
     cells = first[1:] or first
-    text = [as_number(cell) is None for cell in cells]
+    # Of millions of features the first thousands show what line 1 is.
+    text = [as_number(cell) is None for cell in (cells if labels else cells[:_HEAD_CELLS])]
     # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5 is.
     if body and len(first) >= (6 if labels else 3) and first == [str(i) for i in range(len(first))]:
         return True, "it counts the columns"
@@ -591,7 +661,7 @@ def as_number(cell: str) -> float | None:
     try:
         value = float(cell)
     except ValueError:
-        return float("nan") if cell.strip() in MISSING else None
+        return float("nan") if cell.strip(_BLANKS) in MISSING else None
     # float() also takes 1_000 and the digits of other scripts, which are names here.
     return value if "_" not in cell and cell.isascii() else None
 
@@ -628,7 +698,8 @@ def _remedy_for(what: str) -> str:
     return f"Let its name end in {endings.get(what, '.mat')}."
 
 
-def _short(cell: str) -> str:
+def short(cell: str) -> str:
+    """A cell as messages show it."""
     return repr(cell if len(cell) <= 40 else cell[:37] + "...")
 
 
@@ -644,6 +715,18 @@ def check_unique(names: list[str] | None, what: str, file: str, remedy: str) -> 
             f"{file}: {what} {listed(map(repr, repeated))} {'occurs' if len(repeated) == 1 else 'occur'} "
             f"more than once; {remedy}."
         )
+
+
+def check_encodable(texts: Iterable[str], file: str) -> None:
+    """Refuse characters that cannot be written: NUL, which no format keeps, and half a surrogate pair, which no encoding has."""
+    for text in texts:
+        if "\0" in text:
+            raise FileError(f"{file}: {short(text)} holds a NUL character, which no format keeps; rename it.")
+        if not text.isascii() and _SURROGATE.search(text):
+            raise FileError(
+                f"{file}: {short(text)} holds half a surrogate pair, which is no character of its own (text decoded with "
+                "'surrogateescape' has them); decode it with the right encoding, or rename it."
+            )
 
 
 Report = Callable[[str], None]

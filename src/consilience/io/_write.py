@@ -6,18 +6,22 @@ import gzip
 import io
 import json
 import os
+import re
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
 from ..errors import FileError, InputError, warn
 from ..progress import progress
-from ._atomic import atomic_write
+from ..validation import listed
+from ._atomic import atomic_write, named
 from ._formats import format_of, is_stream, require_packages, shown
 from ._parquet import write_parquet
-from ._text import INDEX_HEADINGS, check_unique, quote
+from ._text import INDEX_HEADINGS, check_encodable, check_unique, quote, read_back
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -56,7 +60,11 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
     n = lengths.pop()
     names = _row_names(row_names, n, shown(path))
     kind, gzipped = _format(path)
-    heading = _index_heading(list(data))
+    check_encodable(data, shown(path))
+    for values in data.values():
+        if values.dtype.kind not in "biuf":
+            check_encodable(map(str, values.tolist()), shown(path))
+    heading = _index_heading(list(data), names, shown(path)) if kind in ("text", "parquet") else ""
     with _opened(path, gzipped) as handle:
         if kind == "text":
             _write_text(
@@ -68,14 +76,18 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
                 n,
             )
         elif kind == "parquet":
-            write_parquet(handle, {heading: names or _counted(n), **data}, heading)
+            write_parquet(handle, {heading: names or _counted(n), **data}, heading, shown(path))
         elif kind == "npy":
             raise FileError(
                 f"{shown(path)}: .npy holds one array without headings; write the table as .npz, .csv or .parquet."
             )
         else:
             arrays = {key: _plain(values, shown(path)) for key, values in data.items()}
-            _write_archive(handle, kind, {**arrays, **_named("row_names", names)})
+            if names is not None and "row_names" in arrays:
+                raise FileError(
+                    f"{shown(path)}: a column is called 'row_names', as the array of row names is; rename the column."
+                )
+            _write_archive(handle, kind, {**arrays, **_named("row_names", names)}, shown(path))
 
 
 def write_labels(
@@ -148,6 +160,7 @@ def write_features(
     if headings is not None and len(headings) != p:
         raise InputError(f"column_names has {len(headings)} names for {p} columns.")
     check_unique(headings, "the column name", name, "rename the columns")
+    check_encodable(headings or (), name)
     if sparse and kind not in ("npz", "mat"):
         raise FileError(
             f"{name}: a sparse matrix cannot be written in this format; write .npz or .mat, or pass values.toarray()."
@@ -164,20 +177,24 @@ def write_features(
         extra = {**_named("row_names", names), **_named("column_names", headings)}
         if sparse and kind == "npz":
             pieces = {"data": values.data, "indices": values.indices, "indptr": values.indptr}
-            _write_archive(
-                handle, kind, {**pieces, "shape": np.array(values.shape), "format": np.array(b"csr"), **extra}
-            )
+            about = {"shape": np.array(values.shape), "format": np.array(b"csr")}
+            _write_archive(handle, kind, {**pieces, **about, **extra}, name)
         else:
-            _write_archive(handle, kind, {"X": values, **extra})
+            _write_archive(handle, kind, {"X": values, **extra}, name)
 
 
 def write_ensemble(path: Target, ensemble: Ensemble) -> None:
-    """Write an ensemble with its names, missing labels and categories.
+    """Write an ensemble with its names, missing labels and categories, so that :func:`read_labels` gives it back.
 
     Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB files hold the
     matrix ``labels`` (missing: -1), ``clustering_names``, ``sample_names``, ``sample_weight`` and ``recipes``; where labels
     are not whole numbers, ``labels`` are codes and ``categories_0``, ... what they stand for. Weights and recipes are
-    kept by these two only, and text cannot tell the label ``1`` from the label ``"1"``.
+    kept by these two only. NPY holds the matrix alone.
+
+    Text has no types: a column is whole numbers if every label spells one, and blanks around a label mean nothing. What
+    text would bring back as something else (the text ``"1"``, ``" NA"``, or blanks only) is therefore refused there;
+    the other formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the text
+    that ``str`` makes of them, and names of objects too; 2.0 comes back as 2; names that only count the objects from 0 are not kept.
 
     Parameters
     ----------
@@ -190,12 +207,20 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     kind, gzipped = _format(path)
     clusterings = ensemble.clustering_names
     check_unique(clusterings, "the clustering name", name, "rename the clusterings")
+    check_encodable(clusterings, name)
     names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
     labels, categories = ensemble.labels, [_natural(values) for values in ensemble.categories]
+    for clustering, values in zip(clusterings, categories):
+        _check_labels(values, clustering, name, text=kind == "text")
     if kind in ("text", "parquet"):
+        if set(clusterings) >= {"label", "confidence"}:
+            raise FileError(
+                f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and how sure it is; "
+                "rename one of them, or write .npz or .mat."
+            )
         if not np.all(ensemble.weights == 1):
             warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
-        heading = _index_heading(clusterings)
+        heading = _index_heading(clusterings, names, name)
         with _opened(path, gzipped) as handle:
             if kind == "text":
                 cells = [_cells_of_codes(labels[:, i], categories[i]) for i in range(ensemble.n_clusterings)]
@@ -206,9 +231,11 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
                 columns = {
                     c: _codes_to_values(labels[:, i], categories[i]) for i, c in enumerate(clusterings)
                 }
-                write_parquet(handle, {heading: names or _counted(len(labels)), **columns}, heading)
+                write_parquet(handle, {heading: names or _counted(len(labels)), **columns}, heading, name)
         return
-    whole = all(c.dtype.kind in "iu" and (c.size == 0 or c.min() >= 0) for c in categories)
+    whole = all(
+        c.dtype.kind in "iu" and (c.size == 0 or (c.min() >= 0 and int(c.max()) < 2**63)) for c in categories
+    )
     if kind == "npy" and not whole:
         raise FileError(
             f"{name}: .npy can hold whole-number labels only; write text labels as .npz, .csv or .parquet."
@@ -227,7 +254,28 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
             arrays["sample_weight"] = ensemble.weights
         if ensemble.recipes is not None:
             arrays["recipes"] = np.array(json.dumps(ensemble.recipes, default=_jsonable))
-        _write_archive(handle, kind, arrays)
+        _write_archive(handle, kind, arrays, name)
+
+
+def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: bool) -> None:
+    """Refuse labels that would not come back: text is read by its spelling alone, and no format keeps all characters."""
+    numbers = categories.dtype.kind in "biuf"
+    values = categories.tolist()
+    spellings = list(map(str, values))
+    if not numbers:
+        check_encodable(spellings, name)
+        check_unique(
+            spellings, f"in clustering {clustering!r} the label", name, "give each cluster a text of its own"
+        )
+    if not text or (categories.dtype.kind in "iu" and not (values and max(values) >= 2**63)):
+        return
+    for value, got in zip(values if numbers else spellings, read_back(spellings)):
+        if got != value:
+            what = "as missing" if got is None else f"as the number {got!r}"
+            raise FileError(
+                f"{name}: in clustering {clustering!r} the label {value!r} would be read back {what}, because text keeps no "
+                "types; write .npz, .parquet or .mat, or rename the label."
+            )
 
 
 # Columns -------------------------------------------------------------------------------------------------------
@@ -273,7 +321,9 @@ def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
 
 
 def _natural(categories: np.ndarray) -> np.ndarray:
-    """Numbers that came as objects, as an array of numbers; anything else as it is."""
+    """Numbers that came as objects, as an array of numbers; times as text; anything else as it is."""
+    if categories.dtype.kind in "mM":
+        return categories.astype(str).astype(object)
     if categories.dtype.kind == "O" and categories.size:
         kinds = {type(value) for value in categories.tolist()}
         if kinds == {float} or (
@@ -296,7 +346,7 @@ def _plain(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values
     texts = ["" if v is None else str(v) for v in values.tolist()]
-    _refuse_nul(texts, name)
+    check_encodable(texts, name)
     return np.array(texts, dtype=str) if texts else np.array([], "U1")
 
 
@@ -307,23 +357,24 @@ def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | No
     if len(texts) != n:
         raise InputError(f"row_names has {len(texts)} names for {n} rows.")
     check_unique(texts, "the row name", file, "make the names unique")
-    _refuse_nul(texts, file)
+    check_encodable(texts, file)
     return texts
-
-
-def _refuse_nul(texts: list[str], file: str) -> None:
-    for text in texts:
-        if "\0" in text:
-            raise FileError(f"{file}: {text!r} holds a NUL character, which no format keeps; rename it.")
 
 
 def _counted(n: int) -> list[str]:
     return list(map(str, range(n)))
 
 
-def _index_heading(headings: list[str]) -> str:
-    taken = {heading.lower() for heading in headings}
-    return next(h for h in ("name", "row_name", "sample", *sorted(INDEX_HEADINGS - {""})) if h not in taken)
+def _index_heading(headings: list[str], names: Sequence[str] | None, file: str) -> str:
+    """A heading for the row names that the reader knows, and that neither a column nor a row is called."""
+    taken = {heading.lower() for heading in headings} | {name.strip().lower() for name in names or ()}
+    for heading in ("name", "row_name", "sample", *sorted(INDEX_HEADINGS - {""})):
+        if heading not in taken:
+            return heading
+    raise FileError(
+        f"{file}: every heading for the row names ({listed(map(repr, sorted(INDEX_HEADINGS)), 6)}) is the name of a column "
+        "or row; rename one, or write .npz."
+    )
 
 
 def _named(key: str, names: Sequence[str] | None) -> dict[str, Any]:
@@ -358,8 +409,9 @@ def _separator(path: Target) -> str:
 @contextmanager
 def _opened(path: Target, gzipped: bool) -> Iterator[Any]:
     if is_stream(path):
-        yield path
-        path.flush()  # type: ignore[union-attr]
+        with named(shown(path)):
+            yield path
+            path.flush()  # type: ignore[union-attr]
         return
     with atomic_write(_path(path)) as handle:
         if not gzipped:
@@ -383,17 +435,36 @@ def _write_text(
             bar.update(stop - start)
 
 
-def _write_archive(handle: Any, kind: str, arrays: dict[str, Any]) -> None:
+def _write_archive(handle: Any, kind: str, arrays: dict[str, Any], name: str) -> None:
     if kind == "npz":
-        np.savez_compressed(handle, **arrays)
+        _write_npz(handle, arrays)
         return
     from scipy.io import savemat
 
     packed = {}
     for key, array in arrays.items():
+        if not _MATLAB_NAME.fullmatch(key):
+            raise FileError(
+                f"{name}: {key!r} cannot be the name of a MATLAB variable (a letter, then letters, digits and underscores, "
+                "63 at most); rename the column, or write .npz."
+            )
         if getattr(array, "dtype", np.dtype(float)).kind == "U" and array.ndim:
             array = array.astype(object)[:, None]  # a cell array, as MATLAB keeps lists of texts
         packed[key] = array
     buffer = io.BytesIO()  # SciPy's writer seeks back and forth
     savemat(buffer, packed, do_compression=True, oned_as="column", long_field_names=True)
     handle.write(buffer.getbuffer())
+
+
+_MATLAB_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}", re.ASCII)
+
+
+def _write_npz(handle: Any, arrays: dict[str, Any]) -> None:
+    """As ``numpy.savez_compressed``, which takes no array called ``file``."""
+    with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, array in arrays.items():
+            # The date is that of NumPy's own archives, so the same arrays give the same bytes.
+            info = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(info, "w", force_zip64=True) as member:
+                npy.write_array(member, np.asanyarray(array), allow_pickle=False)
