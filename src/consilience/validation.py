@@ -183,11 +183,15 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
 
 def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:
     """One finite, positive (or, if ``zero``, non-negative) weight per object, as a new float array."""
+    import warnings
+
     import numpy as np
 
     try:
-        weights = np.array(sample_weight, float)
-    except (TypeError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy turns a masked entry into NaN, and only warns
+            weights = np.array(sample_weight, float)
+    except (TypeError, ValueError, OverflowError, Warning):
         raise InputError("sample_weight must be numbers, one per object.") from None
     if weights.shape != (n,):
         raise InputError(

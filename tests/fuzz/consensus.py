@@ -141,7 +141,9 @@ def fits(case: Case) -> None:
     try:
         case.memory["model"] = fit(case)
     except ConsilienceError as error:
-        require(not (possible and ordinary(case)), f"refused an ordinary input: {error}")
+        # A setting that does not suit the ensemble may be refused, by its name.
+        by_setting = any(f"{name}=" in str(error) for name in case.data["params"])
+        require(by_setting or not (possible and ordinary(case)), f"refused an ordinary input: {error}")
         raise Refused from None
     require(possible, f"n_clusters={c} was accepted for {ensembles.distinct_rows(labels)} distinct objects")
     require(np.array_equal(labels, before[0]), "the labels that were passed in were changed")

@@ -84,8 +84,10 @@ def ensemble(case: Case) -> None:
     try:
         cs.io.write_ensemble(path, wanted)
     except ConsilienceError as error:
-        text_labels = any(isinstance(v, (str, float)) for values in data["columns"] for v in values)
-        allowed = not data["sane"] or (data["ending"] == ".npy" and text_labels)
+        plain = all(
+            v is None or (isinstance(v, int) and v >= 0) for values in data["columns"] for v in values
+        )
+        allowed = not data["sane"] or (data["ending"] == ".npy" and not plain)
         require(allowed, f"sane names were refused: {error}")
         require(not path.exists(), "a refused write left a file")
         raise Refused from None
