@@ -6,11 +6,12 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench fuzz browser reproduce clean
+.PHONY: help demo test test-kernels lint types bench fuzz browser reproduce clean
 
 help:
 	@echo "make demo    cluster a bundled data set by consensus and show the scores"
 	@echo "make test    lint, types and all tests"
+	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
 	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
@@ -39,6 +40,12 @@ lint: $(VENV)/.dev
 
 test: lint browser
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Compiled code does not look where it writes, unless it is compiled like this. Its cache is kept apart from the usual one.
+test-kernels: export NUMBA_BOUNDSCHECK := 1
+test-kernels: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/checked-kernels
+test-kernels: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) tests/kernels tests/consensus
 
 # The page is tested in a real browser: CHROMIUM=/path/to/one, the one that is installed, or, as root on Debian, one
 # installed now. It is tried once; where there is none, those tests are skipped and say so.

@@ -158,7 +158,7 @@ def test_views_for_people():
         ([np.array([[2, 0], [0, 1]])], "other values than 0 and 1"),
         ([np.array([[1, 1], [0, 1]])], "Row 0 of one-hot block 0 has 2 ones"),
         ([[0.5, np.inf]], "label inf at object 1"),
-        ([[0, [1]], [0, 1]], "inhomogeneous|type list"),
+        ([[0, [1]], [0, 1]], "Clustering 0 holds lists among its labels"),
         (sp.eye_array(3), "sparse matrix"),
         ({"a": [0, 1], "b": [None, None]}, "'b' .column 1. has no labels at all"),
         (5, "not a label matrix"),

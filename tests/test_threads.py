@@ -67,8 +67,7 @@ def tasks():
 @pytest.fixture
 def eager(monkeypatch):
     """Helpers come for the shortest work too."""
-    monkeypatch.setattr(parallel, "_SOON", 0.0)
-    monkeypatch.setattr(parallel, "_MANY", 10**9)
+    monkeypatch.setattr(parallel, "_ALONE", 0.0)
 
 
 # The same bits ----------------------------------------------------------------------------------------------
@@ -109,7 +108,7 @@ def test_generators_answer_alike(eager, name):
 
 def digest() -> str:
     """Of every method's and generator's answer, on two threads."""
-    parallel._SOON = 0.0
+    parallel._ALONE = 0.0
     kept = hashlib.sha256()
     for labels in ensembles().values():
         for cls in CONSENSUS:

@@ -18,7 +18,7 @@ from .errors import InputError
 from .kernels._jit import kernel
 from .kernels.parallel import map_blocks
 from .naming import check_unique, numbered
-from .validation import listed
+from .validation import checked_csr, listed
 
 #: Text cells that mean "not clustered here".
 MISSING_WORDS = frozenset(
@@ -125,7 +125,18 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
     """Labels of one indicator block; an all-zero row is missing."""
     import scipy.sparse as sp
 
-    Y = sp.csr_array(block) if sp.issparse(block) else np.asarray(block)
+    try:
+        Y = checked_csr(block, f"Block {position} of the list") if sp.issparse(block) else np.asarray(block)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"Item {position} of the list holds lists of different lengths. Give label vectors, one per clustering."
+        ) from None
+    if Y.ndim == 2 and Y.shape[1] == 0:
+        raise InputError(
+            f"Block {position} of the list has shape {Y.shape}, no columns: give one column per cluster."
+        )
     values = np.asarray(Y.data if sp.issparse(block) else Y)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise InputError(
@@ -144,7 +155,7 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
 
 
 def _from_vectors(vectors: list) -> Intake:
-    columns = [np.ma.asanyarray(v) if isinstance(v, np.ma.MaskedArray) else np.asarray(v) for v in vectors]
+    columns = [_vector(vector, i) for i, vector in enumerate(vectors)]
     for i, column in enumerate(columns):
         if column.ndim != 1:
             raise InputError(
@@ -164,8 +175,33 @@ def _from_vectors(vectors: list) -> Intake:
     return Intake(codes, [categories for _, categories in encoded])
 
 
+def _vector(vector: Any, position: int) -> np.ndarray:
+    """One clustering as an array."""
+    try:
+        return native(
+            np.ma.asanyarray(vector) if isinstance(vector, np.ma.MaskedArray) else np.asarray(vector)
+        )
+    except ValueError:
+        raise InputError(
+            f"Clustering {position} holds lists among its labels; each clustering is one vector of labels."
+        ) from None
+
+
+def native(array: np.ndarray) -> np.ndarray:
+    """The same numbers in the byte order of this machine, which compiled code needs."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def decode(text: np.ndarray) -> np.ndarray:
+    """Byte strings as text: UTF-8, or Latin-1 where that fails, which tells all bytes apart."""
+    try:
+        return np.char.decode(text, "utf-8")
+    except UnicodeDecodeError:
+        return np.char.decode(text, "latin-1")
+
+
 def _from_array(labels: Any) -> Intake:
-    array = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
+    array = native(labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels))
     if array.ndim == 0:
         raise InputError(
             f"labels={labels!r} is not a label matrix: pass an array of shape (n_samples, n_clusterings)."
@@ -216,7 +252,7 @@ def _encode(column: np.ndarray, position: int) -> tuple[np.ndarray, np.ndarray]:
     if kind in "mM":
         return _encode_sorted(column, np.isnat(column))
     if kind in "US":
-        text = column.astype(str) if kind == "S" else column
+        text = decode(column) if kind == "S" else column
         return _encode_sorted(text, np.isin(text, list(MISSING_WORDS)))
     if kind == "T":  # numpy's variable-width strings
         return _encode_objects(np.asarray(column, object), position)
@@ -245,10 +281,16 @@ def _encode_integers(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = np.cumsum(present, dtype=np.int32) - 1
     if low <= -1 <= high:
         numbers[-1 - low] = -1
-    return numbers[shifted], np.flatnonzero(present) + low
+    categories = np.flatnonzero(present)
+    if high > np.iinfo(np.int64).max:
+        return numbers[shifted], categories.astype(np.uint64) + np.uint64(low)
+    return numbers[shifted], categories + low
 
 
 def _encode_floats(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    column = (
+        column.astype(np.float64) if column.dtype.itemsize < 8 else column
+    )  # 2**53 is beyond half precision
     missing = np.isnan(column) | (column == -1)
     seen = column[~missing]
     whole = seen.size > 0 and bool((np.abs(seen) < 2**53).all()) and bool((seen == np.rint(seen)).all())
@@ -273,7 +315,7 @@ def _encode_objects(column: np.ndarray, position: int) -> tuple[np.ndarray, np.n
     try:
         for row, value in enumerate(column):
             codes[row] = -1 if _is_missing(value) else table.setdefault(value, len(table))
-    except TypeError:
+    except (TypeError, ValueError):  # cannot be hashed, or compared with a number (arrays)
         raise InputError(
             f"Clustering {position} has a label of type {type(value).__name__} at object {row}; labels must be numbers or text."
         ) from None
@@ -299,7 +341,10 @@ def _is_missing(value: Any) -> bool:
         return False
     if type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return bool(value == -1) or bool(value != value)
+    try:
+        return bool(value == -1) or bool(value != value)
+    except ArithmeticError:  # a signalling NaN, which cannot be compared
+        return True
 
 
 # Whole integer matrices: the large case, recoded by blocks of rows -----------------------------------------
@@ -316,6 +361,7 @@ def _extremes(matrix, start, stop, low, high):
 
 @kernel
 def _mark(matrix, start, stop, low, first, present):
+    """low and first come from the extremes of this very matrix: column j has a place for each number in its range."""
     for i in range(start, stop):
         for j in range(matrix.shape[1]):
             present[first[j] + matrix[i, j] - low[j]] = 1

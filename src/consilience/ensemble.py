@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from ._intake import take_in
 from .errors import InputError, OrientationWarning, warn
 from .kernels import coassociation as _pairs
-from .kernels.memory import ensure_fits
-from .kernels.parallel import map_blocks
+from .kernels.memory import ensure_fits, how_many_fit
+from .kernels.parallel import blocks, map_blocks, map_tasks
 from .kernels.signatures import canonical_colors, unique_rows
 from .naming import check_count, check_unique
-from .validation import check_weights, listed
+from .validation import check_range, check_weights, listed, unit_of
 
 __all__ = ["Compressed", "Ensemble"]
 
@@ -438,7 +438,21 @@ class Ensemble:
         """:meth:`contingency` as CSR: only clusters that share an object are stored."""
         Y = self.indicator()
         scaled = Y if self._weights is None else sp.diags_array(self.weights) @ Y
-        return sp.csr_array(Y.T @ scaled)
+        Y = sp.csc_array(Y)
+        parts: list[sp.csr_array] = []
+        stored = 0
+        for i, own in enumerate(
+            self.n_clusters
+        ):  # by clustering, because how much is stored is known only afterwards
+            most = min(int(own) * self.n_total_clusters, self.n_samples * self.n_clusterings)
+            ensure_fits(
+                12.0 * (stored + 2 * most),
+                what=f"A sparse contingency of {self.n_total_clusters} clusters",
+                remedy="select() fewer or coarser clusterings",
+            )
+            parts.append(sp.csr_array(Y[:, self.offsets[i] : self.offsets[i + 1]].T @ scaled))
+            stored += parts[-1].nnz
+        return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def coassociation(
         self, *, clustering_weights: Any = None, cluster_weights: Any = None, n_jobs: int | None = None
@@ -488,29 +502,16 @@ class Ensemble:
         n = self.n_samples
         codes, a, b, any_missing = self._pair_arguments(clustering_weights, cluster_weights)
         first, members = self._members()
-        remedy = "use compress() first, or coassociation_blocks()"
-        # All pairs of the largest cluster are stored: if they alone do not fit, counting the rest is wasted.
-        at_least = float(np.diff(first).max()) ** 2
+        pairs, lengths = self._count_pattern(codes, first, members, enough=how_many_fit(12.0), n_jobs=n_jobs)
         ensure_fits(
-            12.0 * at_least,
-            what=f"A sparse co-association of {n} objects with {at_least:.0f} pairs or more",
-            remedy=remedy,
+            (12.0 if pairs < 2**31 else 20.0) * pairs,  # from there on positions are kept in 8 bytes
+            what=f"A sparse co-association of {n} objects with {pairs} pairs{'' if lengths is not None else ' or more'}",
+            remedy="use coassociation_blocks()"
+            if isinstance(self, Compressed)
+            else "use compress() first, or coassociation_blocks()",
         )
-        lengths = np.empty(n, np.int64)
-        size = self._block_rows()
-        map_blocks(
-            lambda s, t: _pairs.count_row_pattern(codes, members, first, s, t, lengths),
-            n,
-            size=size,
-            n_jobs=n_jobs,
-        )
+        assert lengths is not None, "counting ends early only with more pairs than fit"
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        pairs = int(indptr[-1])
-        ensure_fits(
-            12.0 * pairs,
-            what=f"A sparse co-association of {n} objects with {pairs} pairs",
-            remedy=remedy,
-        )
         indices = np.empty(pairs, np.int32)
         data = np.empty(pairs)
         map_blocks(
@@ -518,23 +519,41 @@ class Ensemble:
                 codes, a, b, any_missing, members, first, s, t, indptr, indices, data
             ),
             n,
-            size=size,
+            size=self._block_rows(),
             n_jobs=n_jobs,
         )
         return sp.csr_array((data, indices, indptr), shape=(n, n))
 
-    def pattern_size(self, *, n_jobs: int | None = None) -> int:
-        """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once."""
+    def pattern_size(self, *, enough: float = np.inf, n_jobs: int | None = None) -> int:
+        """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once.
+
+        With more than ``enough`` of them counting ends early: the result is then above it, and a lower bound.
+        """
         codes = self._pair_arguments(None, None)[0]
-        first, members = self._members()
-        lengths = np.empty(self.n_samples, np.int64)
-        map_blocks(
-            lambda s, t: _pairs.count_row_pattern(codes, members, first, s, t, lengths),
-            self.n_samples,
-            size=self._block_rows(),
-            n_jobs=n_jobs,
-        )
-        return int(lengths.sum())
+        return self._count_pattern(codes, *self._members(), enough=enough, n_jobs=n_jobs)[0]
+
+    def _count_pattern(
+        self, codes, first, members, *, enough: float, n_jobs: int | None
+    ) -> tuple[int, np.ndarray | None]:
+        """(pairs, partners of each object); or (some number above ``enough``, None)."""
+        # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
+        at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, self.offsets[:-1]).max()
+        if at_least > enough:
+            return int(at_least), None
+        n, size = self.n_samples, self._block_rows()
+        lengths = np.zeros(n, np.int64)
+        pairs = 0
+        for start, stop in blocks(n, 64 * size):
+            spans = [(start + a, start + b) for a, b in blocks(stop - start, size)]
+            map_tasks(
+                lambda span: _pairs.count_row_pattern(codes, members, first, *span, lengths),
+                spans,
+                n_jobs=n_jobs,
+            )
+            pairs += int(lengths[start:stop].sum())
+            if pairs > enough:
+                return pairs, None
+        return pairs, lengths
 
     def cooccurrence_counts(self, *, clustering_weights: Any = None) -> np.ndarray:
         """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no evidence"."""
@@ -583,6 +602,12 @@ class Ensemble:
         labels = np.ascontiguousarray(compressed.labels.T)
         total, pairs = np.zeros(labels.shape[1]), np.zeros(labels.shape[1])
         k = self.n_clusters
+        widest = np.sort(k)[-2:].astype(float).prod()
+        ensure_fits(
+            8.0 * widest,
+            what=f"A table of the {' x '.join(map(str, np.sort(k)[-2:]))} clusters of two clusterings",
+            remedy="select() coarser clusterings",
+        )
         for i in range(self.n_clusterings):
             for j in range(i):
                 _pairs.mean_overlap(labels[i], labels[j], compressed.weights, k[i], k[j], total, pairs)
@@ -593,7 +618,8 @@ class Ensemble:
         from .kernels.contingency import pairwise_measure
 
         compressed = self.compress()
-        return pairwise_measure(compressed.labels, self.n_clusters, measure, weights=compressed.weights)
+        weights = compressed.weights / unit_of(compressed.weights)
+        return pairwise_measure(compressed.labels, self.n_clusters, measure, weights=weights)
 
     # Compression -------------------------------------------------------------------------------------------
 
@@ -643,6 +669,14 @@ class Compressed(Ensemble):
     def compress(self, *, n_jobs: int | None = None) -> Compressed:
         """Itself: rows are distinct already."""
         return self
+
+    def with_weights(self, weights: np.ndarray) -> Compressed:
+        """The same rows with other weights."""
+        other = Compressed._from_codes(
+            self._labels, self._categories, self._names, None, weights, self._recipes
+        )
+        other.rows, other.inverse = self.rows, self.inverse
+        return other
 
     def expand(self, values: Any) -> Any:
         """Values per distinct row (array or sparse rows) copied to the original objects."""
@@ -705,11 +739,24 @@ def _recipes(recipes: Any, m: int) -> list[dict]:
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:
     if values is None:
         return np.ones(expected)
-    vector = np.asarray(values, float)
+    try:
+        vector = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{argument} must be numbers, one for each of the {expected} {things}.") from None
     if vector.shape != (expected,):
         raise InputError(f"{argument} has shape {vector.shape} for {expected} {things}; give one value each.")
-    if not (np.isfinite(vector) & (vector >= 0)).all():
-        raise InputError(f"{argument} must be finite and not negative.")
+    bad = ~(np.isfinite(vector) & (vector >= 0))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"{argument}[{first}]={vector[first]:g} is not a weight: give finite numbers of at least 0."
+        )
+    if argument == "clustering_weights":
+        if not vector.any():
+            raise InputError(
+                "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at least one that is not."
+            )
+        check_range(vector, argument)
     return vector
 
 

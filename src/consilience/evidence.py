@@ -30,6 +30,7 @@ from .ensemble import Ensemble
 from .kernels.contingency import cross_table, measure_tables
 from .kernels.memory import ensure_fits
 from .kernels.overlaps import gather, gather_own
+from .validation import unit_of
 
 # What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum: sums of
 # fractional weights leave a rounding error there.
@@ -60,7 +61,9 @@ class Evidence:
     ):
         self.ensemble, self.groups, self.rows = ensemble, groups, rows
         self.n_groups = int(groups.max()) + 1 if n_groups is None else n_groups
-        self.weights = ensemble.weights if weights is None else weights
+        weights = ensemble.weights if weights is None else weights
+        self.unit = unit_of(weights)  # of everything below: one in which weights can be multiplied
+        self.weights = weights / self.unit
 
     # The table ---------------------------------------------------------------------------------------------
 
@@ -123,7 +126,7 @@ class Evidence:
     @cached_property
     def object_stability(self) -> np.ndarray:
         """(n,) Eq. (5); NaN for an object that was never seen with another of its group, or has none."""
-        itself = np.minimum(self.weights, 1.0) * self._sights(None)
+        itself = np.minimum(self.weights, 1.0 / self.unit) * self._sights(None)
         together, seen = self._over_own(self.table), self._over_own(self._seen_by_owner)
         return _ratio(together - itself, seen - itself, seen)
 
@@ -172,7 +175,7 @@ class Evidence:
     def _itself(self, clustering_weights: np.ndarray | None) -> np.ndarray:
         """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
         here = self.groups >= 0
-        loops = self.weights * np.minimum(self.weights, 1.0) * self._sights(clustering_weights)
+        loops = self.weights * np.minimum(self.weights, 1.0 / self.unit) * self._sights(clustering_weights)
         return np.bincount(self.groups[here], loops[here], minlength=self.n_groups)
 
 

@@ -13,12 +13,13 @@ from .errors import ConsilienceError, InputError, InputTypeError
 from .kernels.floats import as_floats
 from .kernels.signatures import row_hashes
 from .naming import check_count, check_unique
-from .validation import check_weights
+from .validation import check_weights, checked_csr
 
 __all__ = ["Features"]
 
-#: Larger numbers cannot be squared and summed in float64.
-LARGEST = 1e150
+#: Beyond, squares and their products with each other and with weights leave the range of float64; so they do where not
+#: even the largest number reaches the second bound.
+LARGEST, SMALLEST = 1e90, 1e-60
 
 
 class Features:
@@ -232,7 +233,7 @@ def _from_sparse(X: Any) -> Any:
         raise InputError(f"X is a sparse array of shape {X.shape}: a table (objects, features) is needed.")
     if X.dtype.kind not in "biuf":
         raise InputError(f"X is a sparse matrix of {X.dtype}: real numbers are needed.")
-    return as_floats(X)
+    return as_floats(checked_csr(X, "X"))
 
 
 def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | None) -> np.ndarray:
@@ -249,6 +250,10 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
             )
         try:
             out[i, j] = float(cell)
+        except OverflowError:
+            raise InputError(
+                f"X holds a number {_at(i, j, rows, columns)} that is beyond all floating-point numbers. Scale X first."
+            ) from None
         except (TypeError, ValueError) as error:
             raise InputTypeError(
                 f"X holds {cell!r} {_at(i, j, rows, columns)}, which is not a number: {error}."
@@ -287,6 +292,12 @@ def check_finite(
         return
     low, high = float(flat.min()), float(flat.max())
     if low >= -LARGEST and high <= LARGEST:  # false for NaN too
+        if 0 < max(-low, high) < SMALLEST:
+            at = _at(*_places(values, flat != 0), rows, columns, first)
+            raise error(
+                f"{what} holds no number larger than {max(-low, high):.3g} (the first {at}): below {SMALLEST:g} squares "
+                "vanish. Scale them first (scikit-learn's StandardScaler)."
+            )
         return
     wrong = ~np.isfinite(flat)
     if not wrong.any():

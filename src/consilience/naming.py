@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .errors import ConsilienceError, FileError, InputError
@@ -63,7 +63,12 @@ def check_names(
 
 def check_count(names: Iterable[Any], expected: int, argument: str, things: str) -> list[Any]:
     """The names as a list, one for each of the things."""
-    names = list(names)
+    try:
+        names = list(names)
+    except TypeError:
+        raise InputError(
+            f"{argument}={names!r} is not a list of names: give one for each of the {expected} {things}."
+        ) from None
     if len(names) != expected:
         raise InputError(f"{argument} has {len(names)} entries for {expected} {things}.")
     return names
@@ -71,7 +76,13 @@ def check_count(names: Iterable[Any], expected: int, argument: str, things: str)
 
 def check_unique(names: Iterable[Any] | None, what: str, remedy: str, *, file: str | None = None) -> None:
     """Raise if a name occurs twice, and say which; ``file`` is where they were read."""
-    repeated = [] if names is None else [name for name, count in Counter(names).items() if count > 1]
+    names = [] if names is None else list(names)
+    for name in names:
+        if not isinstance(name, Hashable):
+            raise InputError(
+                f"{what} {name!r} is a {type(name).__name__}, which cannot be a name; give text, numbers or tuples."
+            )
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if not repeated:
         return
     occur = (

@@ -52,9 +52,12 @@ class Real(Rule):
     open_high: bool = False
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, RealNumber) or isinstance(value, bool) or value != value:
+        if not _is_plain_number(value) or value != value:
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return False
         if number in (float("inf"), float("-inf")):
             return False
         above = number > self.low if self.open_low else number >= self.low
@@ -161,10 +164,20 @@ def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = F
     return " " + " and ".join(parts) if parts else ""
 
 
+def _is_plain_number(value: Any) -> bool:
+    """Whether compiled code takes it for a number: not a Fraction, and not a boolean."""
+    import numpy as np
+
+    return isinstance(value, (Integral, float, np.floating)) and not isinstance(value, bool)
+
+
 def check(name: str, value: Any, rule: Rule) -> None:
     """Raise :class:`InputError` unless ``value`` meets ``rule``."""
     if not rule.accepts(value):
-        raise InputError(f"{name}={value!r} is not valid: expected {rule}.")
+        hint = "" if not isinstance(value, RealNumber) or _is_plain_number(value) else f" Pass float({name})."
+        given = repr(value)
+        given = given if len(given) <= 200 else f"{given[:60]}... ({len(given)} characters)"
+        raise InputError(f"{name}={given} is not valid: expected {rule}.{hint}")
 
 
 def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
@@ -188,8 +201,9 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
     import numpy as np
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # numpy turns a masked entry into NaN, and only warns
+        # Longer floats become infinite, and are refused as such; a masked entry would become NaN with a mere warning.
+        with np.errstate(over="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
             weights = np.array(sample_weight, float)
     except (TypeError, ValueError, OverflowError, Warning):
         raise InputError("sample_weight must be numbers, one per object.") from None
@@ -204,7 +218,77 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
             f"sample_weight[{first}]={weights[first]:g} is not a positive number ({int(bad.sum())} such). "
             "Leave out objects that should not count."
         )
+    check_range(weights)
     return weights
+
+
+def checked_csr(X: Any, name: str) -> Any:
+    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts them."""
+    import scipy.sparse as sp
+
+    kept = X.format in ("csr", "csc", "bsr", "coo")
+    if kept:
+        _check_indices(X, name)
+    rows = sp.csr_array(X)
+    if not kept:  # made of Python's own lists, whose conversion looks at places but not at numbers
+        _check_indices(rows, name)
+    return rows
+
+
+def _check_indices(X: Any, name: str) -> None:
+    if X.format == "coo":
+        axes = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+        fits = len(X.row) == len(X.col) == len(X.data)
+    else:
+        blocks = X.blocksize if X.format == "bsr" else (1, 1)
+        shape = tuple(size // step for size, step in zip(X.shape, blocks))
+        major, minor = shape[::-1] if X.format == "csc" else shape
+        axes = [(X.indices, minor)]
+        ends = X.indptr
+        fits = (
+            len(ends) == major + 1
+            and ends[0] == 0
+            and bool((ends[1:] >= ends[:-1]).all())
+            and ends[-1] <= min(len(X.indices), len(X.data))
+        )
+    for places, size in axes:
+        fits = fits and (len(places) == 0 or (places.min() >= 0 and places.max() < size))
+    if not fits:
+        raise InputError(
+            f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, or its pieces "
+            "do not fit together. Make it again from its entries, or check it with X.check_format()."
+        )
+
+
+#: Weights beyond, or adding up to more, leave the range of floating-point numbers where they are added up.
+_LARGEST_WEIGHT = 1e305
+#: Exponents of two between which weights may be squared and multiplied as they are.
+_ORDINARY = 60
+
+
+def check_range(weights: np.ndarray, name: str = "sample_weight") -> None:
+    """Raise unless non-negative weights can be added up without loss of range."""
+    largest, counted = float(weights.max(initial=0.0)), weights[weights > 0]
+    if largest * weights.size > _LARGEST_WEIGHT:
+        raise InputError(
+            f"{name} holds {largest:g} among {weights.size} weights: they must add up to at most {_LARGEST_WEIGHT:g}. "
+            "Divide all of them by the largest."
+        )
+    if counted.size and counted.min() < 1 / _LARGEST_WEIGHT:
+        raise InputError(
+            f"{name} holds {counted.min():g}: weights must be at least {1 / _LARGEST_WEIGHT:g}. Multiply all of them."
+        )
+
+
+def unit_of(weights: np.ndarray) -> float:
+    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60; 1 if it is there.
+
+    Division by it is exact, so that what depends on the ratios of weights alone comes out the same, to the last digit.
+    """
+    import math
+
+    exponent = math.frexp(float(weights.max(initial=0.0)))[1]
+    return 2.0 ** (exponent - min(max(exponent, -_ORDINARY), _ORDINARY))
 
 
 def listed(items: Iterable[Any], most: int = 5) -> str:

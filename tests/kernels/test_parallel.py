@@ -31,23 +31,41 @@ def test_results_come_in_order(n_jobs, count, seconds):
     assert map_tasks(square, list(range(count)), n_jobs=n_jobs) == [i * i for i in range(count)]
 
 
+def burn(seconds):
+    """Use the thread's own clock up, as work does."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
 @pytest.mark.parametrize("count", [2, 40])
-def test_long_tasks_are_shared(count):
-    """A task that waits for another thread's ends only if there is one."""
+@pytest.mark.parametrize("expected", [None, 0.0, 1.0], ids=["new", "known to be short", "known to be long"])
+def test_long_tasks_are_shared(count, expected, monkeypatch):
+    """Two tasks that wait for each other end only if there are two threads."""
     meeting = threading.Barrier(2, timeout=30)
-    late = range(count - 2, count)
-    map_tasks(lambda i: meeting.wait() if i in late else time.sleep(0.0005), list(range(count)), n_jobs=2)
+
+    def task(i):
+        if i in (count - 2, count - 1) and (count > 2 or expected != 0.0):
+            meeting.wait()
+        burn(0.005)
+
+    kept = {} if expected is None else {task.__code__: expected}
+    monkeypatch.setattr(parallel, "_seconds", kept)
+    map_tasks(task, list(range(count)), n_jobs=2)
+    assert kept[task.__code__] > 0.001  # and known for the next time
 
 
 @pytest.mark.parametrize("count", [2, 40])
 def test_short_work_stays_on_the_callers_thread(count, monkeypatch):
-    monkeypatch.setattr(parallel, "_SOON", 60.0)
-    workers = set(map_tasks(lambda _: threading.get_ident(), list(range(count)), n_jobs=2))
-    assert workers == {threading.get_ident()}
+    monkeypatch.setattr(parallel, "_ALONE", 60.0)
+    monkeypatch.setattr(parallel, "_seconds", {})
+    for _ in range(2):  # before it is known that it is short, and after
+        workers = set(map_tasks(lambda _: threading.get_ident(), list(range(count)), n_jobs=2))
+        assert workers == {threading.get_ident()}
 
 
 def test_threads_are_kept(monkeypatch):
-    monkeypatch.setattr(parallel, "_SOON", 0.0)
+    monkeypatch.setattr(parallel, "_ALONE", 0.0)
     for _ in range(50):
         map_tasks(lambda _: time.sleep(0.0002), [0, 1], n_jobs=2)
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("consilience")]
@@ -104,7 +122,7 @@ def test_a_forked_child_has_threads_of_its_own():
     code = (
         "import os, threading, time\n"
         "from consilience.kernels.parallel import map_tasks, one_blas_thread\n"
-        "work = lambda: map_tasks(lambda i: time.sleep(.005) or threading.get_ident(), list(range(8)), n_jobs=2)\n"
+        "work = lambda: map_tasks(lambda i: sum(range(10**6)) and threading.get_ident(), list(range(12)), n_jobs=2)\n"
         "work()\n"
         "with one_blas_thread():\n"
         "    pid = os.fork()\n"

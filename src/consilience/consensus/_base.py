@@ -20,9 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..ensemble import Compressed, Ensemble
 from ..errors import InputError, warn
 from ..evidence import Evidence
+from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..rng import make_rng
-from ..validation import Rule, check_parameters, listed
+from ..validation import Rule, check_parameters, listed, unit_of
+
+#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
+LARGEST_SPREAD = 1e15
 
 
 @dataclass
@@ -70,6 +74,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     constraints: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
+    #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
+    _any_unit: ClassVar[bool] = True
+    #: What a user can do when memory runs out.
+    _remedy: ClassVar[str] = WITHOUT_PAIRS
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -86,17 +94,20 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             The base clusterings, (n_samples, n_clusterings).
         y : ignored
         sample_weight : array (n_samples,), optional
-            Positive weights of the objects.
+            Positive weights of the objects, at most a factor of 1e15 apart.
         """
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
             ensemble = Ensemble(X, sample_weight=sample_weight)
             compressed = self._admit(ensemble)
-            canonical, *orders = compressed.canonical()
+            canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
-            solution = self._fit(canonical, rng)
-            self._store(solution, ensemble, compressed, canonical, *orders)
+            u, k = canonical.n_samples, canonical.n_total_clusters
+            what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
+            with refusing(what, self._remedy):
+                solution = self._fit(canonical, rng)
+                self._store(solution, ensemble, compressed, canonical, *orders)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
@@ -134,6 +145,25 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
                 f"apart. Choose a value between 1 and {u}, or add finer clusterings."
             )
         return compressed
+
+    def _weigh(self, compressed: Compressed) -> Compressed:
+        """Weights that the method can square and multiply, or the reason why there are none."""
+        weights = compressed.weights
+        low, high = float(weights.min()), float(weights.max())
+        if high > LARGEST_SPREAD * low:
+            raise InputError(
+                f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: beyond {LARGEST_SPREAD:.0e} the "
+                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their weights."
+            )
+        unit = unit_of(weights)
+        if unit == 1.0:
+            return compressed
+        if not self._any_unit:
+            raise InputError(
+                f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                "that unit. Divide the weights so that they are near 1."
+            )
+        return compressed.with_weights(weights / unit)
 
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
@@ -211,7 +241,8 @@ def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: 
     sizes = np.bincount(codes, weights=weights)
     earliest = np.full(sizes.size, np.iinfo(np.int64).max)
     np.minimum.at(earliest, codes, tie_breaker)
-    order = np.lexsort((earliest, -np.round(sizes, 9)))
+    # Sizes that differ by rounding alone are equal: nine digits of the largest count.
+    order = np.lexsort((earliest, -np.round(sizes / sizes.max(), 9)))
     numbers = np.empty(order.size, np.int64)
     numbers[order] = np.arange(order.size)
     return numbers[codes]

@@ -197,7 +197,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     wanted = min(k, n) - count
     if wanted <= 0:
         return known[:, :k]
-    lift = min(1.0, 1.0 / degree.min())
+    lift = 1.0 / max(1.0, float(degree.min()))
     if n > _DENSE_BELOW and wanted < n // 10:
         start = np.random.default_rng(0).standard_normal(n)
         shifted = LinearOperator(

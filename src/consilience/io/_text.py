@@ -93,6 +93,8 @@ class TextTable:
         self._delimiter, self._skip_space = delimiter, skip_space
         check_width(_widest(self._first[0], delimiter), name, labels=labels)
         head = [row for row in itertools.islice(self._rows(self._first[0]), _HEAD) if not _is_blank(row)]
+        if not head:
+            raise FileError(f"{name} is empty: its first {_HEAD} lines hold no cells.")
         self.layout = _decide(
             head, delimiter, skip_space, labels=labels, header=header, index=index, name=name
         )

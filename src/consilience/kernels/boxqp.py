@@ -239,7 +239,10 @@ def _words(flags: np.ndarray) -> np.ndarray:
 def _pivot(
     S, W, seen, Y, linear, pull, degree, columns, starts, where, values, r, rows, todo, plain, free, state
 ):
-    """Solve for the guessed positive entries of some rows, and correct the guess."""
+    """Solve for the guessed positive entries of some rows, and correct the guess.
+
+    index holds f <= k of them, and L is the factor for these: of f rows, or of none where that failed.
+    """
     k = S.shape[1]
     L = np.empty((0, 0))
     index, before = np.empty(k, np.int64), np.empty(k, np.int64)

@@ -2,9 +2,10 @@
 
     A_pq = sum_i a_i b(cluster of p in i) [p, q together in i] / sum_i a_i [p, q both seen in i]     (1)
 
-a_i weighs a clustering, b a cluster. A pair never seen together has denominator 0 and is stored as 0.
+a_i weighs a clustering, b a cluster. A pair never seen together, or only by clusterings of weight 0, has denominator 0
+and is stored as 0.
 codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbours in
-memory), -1 missing.
+memory), -1 missing. An Ensemble numbers them below k, the length of cluster_weights and of first less one.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def fill_rows(
     indices,
     data,
 ):
-    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`."""
+    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`, with the same arguments."""
     m, u = codes.shape
     total = clustering_weights.sum()
     met = np.full(u, -1, np.int64)
@@ -121,7 +122,7 @@ def fill_rows(
                 for i in range(m):
                     if codes[i, p] != -1 and codes[i, q] != -1:
                         denominator += clustering_weights[i]
-            data[t] = row[q] / denominator
+            data[t] = row[q] / denominator if denominator > 0 else 0.0
             row[q] = 0.0
 
 

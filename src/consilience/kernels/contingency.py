@@ -83,7 +83,7 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             codes = _table_codes(values, values.dtype.type(low), -1, present)
         else:
             codes = _table_codes(values, values.dtype.type(low), -1 - low, present)
-        return codes, (np.flatnonzero(present) + low).astype(values.dtype)
+        return codes, np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
     keys = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
     codes, categories = _factorise_keys(keys, values)
     return _drop(codes, categories, categories == -1 if low < 0 else np.zeros(categories.size, bool))
@@ -91,7 +91,11 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _table_codes(values, low, missing, present):
-    """Codes by two looks at the values: mark those present, then number the marks."""
+    """Codes by two looks at the values: mark those present, then number the marks.
+
+    present has a place for every number from low, the least of the values, to the largest. Their difference is taken
+    in 64 bits, also of narrow integers.
+    """
     for i in range(values.shape[0]):
         present[np.int64(values[i] - low)] = True
     if missing >= 0:
@@ -130,7 +134,10 @@ def _hash_row(words, i):
 
 @kernel
 def _hash_codes(words):
-    """Code each row (n, q) by order of first appearance; the second array holds those first rows."""
+    """Code each row (n, q) by order of first appearance; the second array holds those first rows.
+
+    slots are never more than half full: every search ends.
+    """
     n, q = words.shape
     size = 1 << 12
     slots = np.full(size, -1, np.int32)
@@ -368,7 +375,10 @@ def _extent(x):
 
 @kernel
 def _count(a, b, low_a, low_b, width, t0, t1, t2, t3):
-    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store."""
+    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store.
+
+    low_a, low_b and the tables' size come from the extent of these very vectors; as in the next two.
+    """
     n = a.shape[0]
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -561,6 +571,8 @@ def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs
     a, repeats_a = np.unique(np.asarray(rows, np.float64), return_counts=True)
     b, repeats_b = np.unique(np.asarray(columns, np.float64), return_counts=True)
     n = float(np.sum(rows))
+    if not all(np.array_equal(m, np.rint(m)) and m[0] > 0 for m in (a, b)):
+        raise ValueError("Margins must be whole positive numbers: counts are looked up by them.")
     # Most k are small: looking their logarithms up halves the time.
     logs = np.log(np.arange(1, 1 + int(min(a[-1], b[-1], 1 << 14))))
     size = max(1, (1 << 10) // b.size)
@@ -584,6 +596,7 @@ def _expected(a, repeats_a, b, repeats_b, n, logs):
 
 @kernel
 def _log(k, logs):
+    """k is a whole number from 1 on (margins are whole): below, the place would wrap around."""
     return logs[np.uint64(k) - np.uint64(1)] if k <= logs.shape[0] else math.log(k)
 
 

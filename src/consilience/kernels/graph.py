@@ -32,7 +32,10 @@ def components_of_rows(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray
 
 @kernel
 def _join(indptr, indices, data, labels):
-    """Union-find over the edges; twice as fast as scipy, which first makes the graph symmetric."""
+    """Union-find over the edges; twice as fast as scipy, which first makes the graph symmetric.
+
+    indices are those of a sound CSR matrix (u, u). Parents never point up, so that every walk ends.
+    """
     u = labels.size
     parent = np.arange(u)
     for p in range(u):
@@ -65,6 +68,7 @@ def _join(indptr, indices, data, labels):
 
 @kernel
 def _search_upper(adjacency, labels):
+    """A node leaves ``waiting`` as it enters ``queue``: neither holds more than u."""
     u = labels.size
     waiting = np.arange(u)  # not reached yet, in rising order
     left = u

@@ -91,6 +91,7 @@ def many_kmeans(
     n, _ = X.shape
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    _check_runs(X, ks, weight, inits)
     if is_small(X):
         return _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
     labels = np.empty((n, len(ks)), dtype=np.int32)
@@ -146,10 +147,28 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
     """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
     X = as_floats(X)
+    _check_centers(X, centers)
     with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
         stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
         return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
+
+
+def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:
+    """What the compiled loops take for granted: rows, one weight for each, and at least one centre in every run."""
+    n = X.shape[0]
+    if n == 0 or weight.shape != (n,) or ks.ndim != 1 or (ks < 1).any() or (ks > n).any():
+        raise ValueError(f"{weight.shape} weights and ks={ks} for {n} rows; expected (n,) and 1 <= k <= n.")
+    if inits is not None:
+        _check_centers(X, inits)
+        if [len(c) for c in inits] != ks.tolist():
+            raise ValueError(f"inits have {[len(c) for c in inits]} centres for ks={ks}.")
+
+
+def _check_centers(X: Any, centers: Sequence[np.ndarray]) -> None:
+    shapes = [np.shape(c) for c in centers]
+    if not shapes or any(len(s) != 2 or s[0] == 0 or s[1] != X.shape[1] for s in shapes):
+        raise ValueError(f"Centres of shapes {shapes}; expected (1 or more, {X.shape[1]}) each.")
 
 
 def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:

@@ -367,7 +367,8 @@ def screen_block(L, offsets, far, norm, remainder, slack, margin, labels, start,
 
     Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
     not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
-    centre is out in ``limits``.
+    centre is out in ``limits``; these have a place for every row of every run. No run is without centres, and a
+    bound that is no number leaves the first of them: labels are always centres of the run.
     """
     b = L.shape[1]
     smallest = np.empty(b, np.float32)

@@ -78,7 +78,7 @@ def _plus_plus(columns, weight, first, tickets):
             candidate = _draw(heap if heap[-1] > 0 else everyone, tickets[step, t])
             _squares_to(columns, candidate, trial)
             left_over = _keep_smaller(closest, weight, trial)
-            if left_over < least:
+            if t == 0 or left_over < least:  # also where weights overflow: no place may stay unwritten
                 least = left_over
                 chosen[step + 1] = candidate
                 best, trial = trial, best
@@ -98,7 +98,7 @@ def _running_sum(values):
 
 @kernel
 def _draw(heap, ticket):
-    """The row drawn with the probabilities whose running sum is ``heap``."""
+    """The row drawn with the probabilities whose running sum is ``heap``; some row, whatever the sum is."""
     low, high = 0, heap.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -158,7 +158,7 @@ def _lloyd(X, columns, weight, centers, max_iter, tol):
 
 @kernel
 def _nearest(columns, centers):
-    """The first of the centres with the smallest |c|^2 / 2 - x'c, for every row x."""
+    """The first of the centres with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
     scores = np.dot(centers, columns)
     smallest = np.full(columns.shape[1], np.inf)
     where = np.zeros(columns.shape[1], np.int32)

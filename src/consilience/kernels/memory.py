@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 
 from ..errors import NotEnoughMemoryError
 
+#: What to do where all pairs of objects are too many.
+WITHOUT_PAIRS = "use LWGP, CoassociationKMeans or SCCABG, which never pair objects, or fewer clusterings"
+
 
 def available_memory() -> int | None:
-    """Bytes this process can still take: the machine's free memory or its control group's, whichever is less."""
-    limits = [free for free in (_machine_free(), _group_free()) if free is not None]
-    return min(limits) if limits else None
+    """Bytes this process can still take: what the machine, its control groups and its own limits leave, the least of them."""
+    limits = [free for free in (_machine_free(), _groups_free(), _process_free()) if free is not None]
+    return max(0, min(limits)) if limits else None
 
 
 def ensure_fits(n_bytes: float, *, what: str, remedy: str) -> None:
@@ -19,6 +24,26 @@ def ensure_fits(n_bytes: float, *, what: str, remedy: str) -> None:
     free = available_memory()
     if free is not None and n_bytes > free:
         raise NotEnoughMemoryError(f"{what} needs {size(n_bytes)}, but {size(free)} are free; {remedy}.")
+
+
+def how_many_fit(bytes_each: float) -> float:
+    """How many things of that size fit; counting them can end there."""
+    free = available_memory()
+    return float("inf") if free is None else free / bytes_each
+
+
+@contextmanager
+def refusing(what: str, remedy: str) -> Iterator[None]:
+    """Word a MemoryError that comes all the same, because others took memory meanwhile, like a refusal."""
+    try:
+        yield
+    except NotEnoughMemoryError:
+        raise
+    except MemoryError as error:
+        free = available_memory()
+        left = "" if free is None else f" ({size(free)} are free now)"
+        detail = f": {error}" if str(error) else ""
+        raise NotEnoughMemoryError(f"{what} ran out of memory{left}{detail}; {remedy}.") from error
 
 
 def size(n_bytes: float) -> str:
@@ -44,13 +69,66 @@ def _machine_free() -> int | None:
         return None
 
 
-def _group_free() -> int | None:
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        try:
-            return int(Path(limit).read_text()) - int(Path(used).read_text())
-        except (OSError, ValueError):  # absent, or "max": no limit
-            continue
-    return None
+def _process_free() -> int | None:
+    """What the limits set with ``ulimit -v`` and ``ulimit -d`` leave; None without any."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    used = _fields(Path("/proc/self/status"))
+    free = []
+    for which, taken in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+        limit = resource.getrlimit(which)[0]
+        if limit != resource.RLIM_INFINITY:
+            free.append(limit - 1024 * used.get(taken, 0))
+    return min(free) if free else None
+
+
+def _groups_free(root: Path = Path("/")) -> int | None:
+    """What the limits of the process's control group and of all groups around it leave; None without any."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    # The mount points themselves are always looked at: inside a container they may be the group, whatever its path says.
+    found = {"": PurePosixPath("/"), "memory": PurePosixPath("/")}
+    for line in lines:
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        for controller in controllers.split(","):
+            if controller in found and path.startswith("/") and ".." not in path:
+                found[controller] = PurePosixPath(path)
+    mounts = root / "sys/fs/cgroup"
+    version_1, version_2 = ((group, *group.parents) for group in (found["memory"], found[""]))
+    free = [
+        _group_free(mount / str(group)[1:], "memory.max", "memory.current", "inactive_file")
+        for group in version_2
+        for mount in (mounts, mounts / "unified")
+    ] + [
+        _group_free(
+            mounts / "memory" / str(group)[1:],
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        )
+        for group in version_1
+    ]
+    limits = [value for value in free if value is not None]
+    return min(limits) if limits else None
+
+
+def _group_free(folder: Path, limit: str, used: str, cache: str) -> int | None:
+    """Limit less use of one group; what only caches files is given back on demand, and does not count as used."""
+    try:
+        most, now = int((folder / limit).read_text()), int((folder / used).read_text())
+    except (OSError, ValueError):  # absent, or "max": no limit
+        return None
+    return most - max(0, now - _fields(folder / "memory.stat").get(cache, 0))
+
+
+def _fields(file: Path) -> dict[str, int]:
+    """The lines 'name number ...' of one of the kernel's files."""
+    try:
+        lines = [line.split() for line in file.read_text().splitlines()]
+    except OSError:
+        return {}
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}

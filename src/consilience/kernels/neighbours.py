@@ -159,12 +159,18 @@ def minus_log_density(squares: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 def _empty_lists(bound: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """k places for each row, held by nobody (-1) and open to keys below the row's bound."""
+    if not 1 <= k < bound.size:
+        raise ValueError(f"k={k} neighbours among {bound.size} rows; expected 1 to {bound.size - 1}.")
     return np.full((bound.size, k), -1, np.int32), np.repeat(bound, k).reshape(-1, k)
 
 
 def _exact(pairs: Pairs, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The lists in terms of the rows of X, and their squared distances."""
     n, k = index.shape
+    if (index < 0).any():  # only distances that are not finite leave places open: no row to point at
+        raise ValueError(
+            f"Fewer than {k} neighbours have a finite distance; X must be finite and of moderate size."
+        )
     if pairs.cells is not None:
         order = pairs.cells.order
         index, listed = np.empty_like(index), index
@@ -213,7 +219,7 @@ def _cell_ranges(cells: Cells):
 
 @kernel
 def _insert(index, key, row, new_index, new_key):
-    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one."""
+    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one. k is 1 or more."""
     k = key.shape[1]
     t = k - 1
     while t > 0 and (
@@ -330,7 +336,10 @@ def _marks(count):
 
 @kernel
 def _marked(wanted, low, where):
-    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at together."""
+    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at together.
+
+    What fills up the last word is never marked, so that ``where`` has room for all.
+    """
     words = wanted.view(np.uint64)
     count = 0
     for word in range(low // 8, words.size):
@@ -352,6 +361,7 @@ def _squares_dense(X, rows, columns):
 
 @kernel
 def _squares_sparse(data, indices, indptr, rows, columns):
+    """rows and columns must not be negative: the end of row -1 would come before its beginning."""
     out = np.empty(rows.size)
     for t in range(rows.size):
         p, p_end = indptr[rows[t]], indptr[rows[t] + 1]

@@ -2,7 +2,7 @@
 
 Everything that needs Y' diag(v) Y, with Y (u, k) the indicator of k clusters in m clusterings, is accumulated here
 without forming Y, and products with Y are sums over the labels of a row. labels (u, m) hold codes 0..k_i - 1, -1 for
-missing; cluster j of clustering i has number offsets[i] + j.
+missing; cluster j of clustering i has number offsets[i] + j, as in an Ensemble, which keeps to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import kernel
-from .parallel import map_blocks, map_tasks
+from .memory import ensure_fits
+from .parallel import map_blocks, map_tasks, resolve_jobs
 
 _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
 
@@ -25,6 +26,7 @@ def mean_entropies(
     over the clusterings m that saw any of C, its own among them (entropy 0). O(u m^2 / 2) time, O(k m) memory.
     """
     m = labels.shape[1]
+    _ensure_tables(offsets, n_jobs)
     codes = np.ascontiguousarray(labels.T)
     parts = map_tasks(lambda i: _entropies_from(codes, offsets, weights, i), list(range(m)), n_jobs=n_jobs)
     total, seen = np.zeros(offsets[-1]), np.ones(offsets[-1])
@@ -44,7 +46,9 @@ def cluster_reliability(
 ) -> np.ndarray:
     """(k,) ensemble-driven cluster index exp(-H / theta) in (0, 1], H of Eq. (1)."""
     # A floor that no ordinary theta reaches: weights of exactly 0 would leave objects without any evidence.
-    return np.maximum(np.exp(-mean_entropies(labels, offsets, weights, n_jobs=n_jobs) / theta), 1e-60)
+    entropies = mean_entropies(labels, offsets, weights, n_jobs=n_jobs)
+    with np.errstate(over="ignore"):  # by the smallest theta: infinite, and the floor
+        return np.maximum(np.exp(-entropies / theta), 1e-60)
 
 
 def overlap_matrix(
@@ -52,10 +56,21 @@ def overlap_matrix(
 ) -> np.ndarray:
     """Y' diag(values) Y (k, k) dense. O(u m^2 / 2) time, 8 k^2 bytes."""
     k, m = int(offsets[-1]), labels.shape[1]
+    _ensure_tables(offsets, n_jobs, matrix=8.0 * k * k)
     codes = np.ascontiguousarray(labels.T)
     out = np.zeros((k, k))
     map_tasks(lambda i: _overlaps_from(codes, offsets, values, i, out), list(range(m)), n_jobs=n_jobs)
     return out
+
+
+def _ensure_tables(offsets: np.ndarray, n_jobs: int | None, matrix: float = 0.0) -> None:
+    """Refuse what will not fit: on every thread, the table of two clusterings."""
+    widths = np.sort(np.diff(offsets)).astype(float)
+    ensure_fits(
+        8.0 * widths[-2:].prod() * min(resolve_jobs(n_jobs), widths.size) + matrix,
+        what=f"The overlaps of {int(offsets[-1])} base clusters, {widths[-1]:.0f} in one clustering,",
+        remedy="leave out the clusterings with the most clusters",
+    )
 
 
 def gather(

@@ -28,7 +28,6 @@ from scipy.linalg.blas import dsymm
 
 from ._jit import fast_kernel, kernel
 from .graph import components, components_of_rows
-from .memory import ensure_fits
 from .parallel import map_blocks, map_tasks
 
 _TILE = 512  # columns of a tile: its scratch vectors stay in the first-level cache
@@ -47,11 +46,6 @@ class DensePairs:
     def __init__(self, codes: np.ndarray, weights: np.ndarray, *, any_missing: bool, n_jobs: int | None):
         """codes (m, u): global cluster ids, -1 missing; weights (u,)."""
         u = codes.shape[1]
-        ensure_fits(
-            8.0 * u * u,
-            what=f"Consensus of the pairs of {u} distinct objects",
-            remedy="use a method that never pairs objects (consilience methods lists them), or fewer clusterings",
-        )
         self.codes, self.weights, self.any_missing, self.n_jobs = codes, weights, any_missing, n_jobs
         # Zeros, not empty: pages of the lower triangles are then never touched, and hold no chance values.
         self.S, self.V = np.zeros((u, u)), np.zeros((u, u))
@@ -265,6 +259,7 @@ def _count_symmetric(indptr, indices, data, lengths):
 
 @kernel
 def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
+    """Takes a strictly upper triangle, and the same entries for zeros as :func:`_count_symmetric`."""
     u = indptr.size - 1
     at = starts[:u].copy()
     # Rows in rising order: the entries left of a row's diagonal arrive, sorted, before the row itself.

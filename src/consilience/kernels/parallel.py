@@ -15,19 +15,23 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 
 from ..errors import InputError
+from ..validation import N_JOBS, check
 
 T = TypeVar("T")
 
-#: Seconds for which a caller is left to work alone. A thread woken for less gains little on a quiet machine, and on a busy one it
-#: may lose its core in the middle of a task and be waited for: schedulers hand out cores for some milliseconds.
-_SOON = 0.002
-_MANY = 8  # tasks a thread from which the first ones show how long all take, and nobody need be woken before
+#: Seconds of work that a caller does alone. A thread woken for less gains little on a quiet machine, and on a busy one it may
+#: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
+#: some milliseconds.
+_ALONE = 0.003
+_WAITING = 0.5  # seconds in which a caller alone may seem to do nothing
+_seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 
 
@@ -39,8 +43,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return _default_jobs()
-    if n_jobs == 0:
+    if isinstance(n_jobs, Integral) and n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
+    check("n_jobs", n_jobs, N_JOBS)
     return n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
 
 
@@ -70,8 +75,7 @@ def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: 
     ``size`` must not depend on ``n_jobs``: a reduction over the returned list then adds the same numbers
     in the same order on any machine.
     """
-    spans = list(blocks(n, size))
-    return map_tasks(lambda span: function(*span), spans, n_jobs=n_jobs)
+    return _share_out(lambda span: function(*span), list(blocks(n, size)), resolve_jobs(n_jobs), function)
 
 
 def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = None) -> list[T]:
@@ -80,10 +84,40 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
     The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that has not begun.
     Where tasks fail, the error is that of the first of them, as in a loop.
     """
-    workers = min(resolve_jobs(n_jobs), len(tasks))
-    if workers <= 1:
+    return _share_out(function, tasks, resolve_jobs(n_jobs), function)
+
+
+def _share_out(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
+    if min(workers, len(tasks)) <= 1:
         return [function(task) for task in tasks]
-    return _Run(function, tasks).results(workers - 1)
+    # Calls from one place in the code have in common how long their tasks take.
+    place = getattr(named, "__code__", None) or type(named)
+    expected = _seconds.get(place)
+    found: list[T] = []
+    if expected is not None and expected * len(tasks) <= _ALONE:
+        found, expected = _alone(function, tasks, expected)
+        _seconds[place] = expected
+        if len(found) == len(tasks):
+            return found
+    run = _Run(function, tasks[len(found) :])
+    # Where nothing is known, one task may be most of the work: helpers look at the clock themselves.
+    rest, _seconds[place] = run.results(workers, later=expected is None)
+    return found + rest
+
+
+def _alone(function: Callable[..., T], tasks: list, expected: float) -> tuple[list[T], float]:
+    """(what the first tasks return, seconds that one took): all of them, unless that is too much work for one thread."""
+    found: list[T] = []
+    begun, worked = time.perf_counter(), time.thread_time()
+    for task in tasks:
+        found.append(function(task))
+        if (passed := time.perf_counter() - begun) > _ALONE:
+            # What waits for other processes is not work: the thread's own clock, which is dearer to ask, decides. Where it
+            # stands for long, others work for these tasks.
+            expected = (time.thread_time() - worked) / len(found)
+            if expected * len(found) > _ALONE or passed > _WAITING:
+                break
+    return found, expected
 
 
 def row_product(
@@ -108,16 +142,13 @@ class _Run:
         self.taken = self.finished = 0
         self.all_taken, self.all_finished = threading.Event(), threading.Event()
 
-    def results(self, helpers: int) -> list:
-        many = len(self.tasks) >= _MANY * (helpers + 1)
-        if not many:  # one task may be most of the work: helpers look at the clock themselves
-            self.call(helpers, self.help_later)
+    def results(self, workers: int, *, later: bool) -> tuple[list, float]:
+        """(what the tasks return, seconds that one took of the caller's thread), on at most ``workers`` threads."""
+        begun, own = time.thread_time(), 0
         try:
-            if many:
-                self.work(until=time.perf_counter() + _SOON)
-                if self.taken < self.end:
-                    self.call(helpers, self.help)
-            self.work()
+            for _ in range(min(workers, len(self.tasks)) - 1):
+                _pool().submit(self.help_later if later else self.help)
+            own = self.work()
         finally:
             with self.lock:
                 self.end = self.taken
@@ -127,41 +158,36 @@ class _Run:
                 self.all_finished.wait()
         if self.failed:
             raise self.failed[min(self.failed)]
-        return self.found
-
-    def call(self, helpers: int, how: Callable[[], None]) -> None:
-        pool = _pool()
-        for _ in range(helpers):
-            pool.submit(how)
+        return self.found, (time.thread_time() - begun) / max(own, 1)
 
     def help_later(self) -> None:
-        if not self.all_taken.wait(_SOON):
+        if not self.all_taken.wait(_ALONE):
             self.help()
 
     def help(self) -> None:
         _limits.hold_helper()
         self.work()
 
-    def work(self, until: float = float("inf")) -> None:
-        """Take tasks while there are any, at least one, and no more once the clock shows ``until``."""
+    def work(self) -> int:
+        """Do tasks while there are any; returns how many."""
+        done = 0
         while True:
             with self.lock:
                 i = self.taken
                 if i >= self.end:
-                    return
+                    return done
                 self.taken += 1
             try:
                 self.found[i] = self.function(self.tasks[i])
             except BaseException as error:  # raised by the caller
                 self.failed[i] = error
+            done += 1
             with self.lock:
                 self.finished += 1
                 if self.failed:
                     self.end = self.taken
                 if self.finished == self.taken >= self.end:
                     self.all_finished.set()
-            if time.perf_counter() > until:
-                return
 
 
 @lru_cache(maxsize=1)

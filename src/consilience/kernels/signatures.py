@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..validation import unit_of
 from ._jit import kernel
 from .parallel import map_blocks, map_tasks
 
@@ -49,6 +50,7 @@ def _count_partitions(hashes, start, stop, counts):
 
 @kernel
 def _deal(hashes, start, stop, positions, order):
+    """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
     shift = np.uint64(64 - 8)
     for i in range(start, stop):
         part = hashes[i] >> shift
@@ -58,7 +60,10 @@ def _deal(hashes, start, stop, positions, order):
 
 @kernel
 def _group(words, hashes, rows, first):
-    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order)."""
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order).
+
+    The table is never more than half full: every search ends.
+    """
     slots = 16
     while slots < 2 * rows.size:
         slots *= 2
@@ -183,7 +188,7 @@ def canonical_colors(
     u = codes.shape[0]
     k, m = int(offsets[-1]), offsets.size - 1
     # Weights in single precision: sums of the same weights in another order must not change a colour.
-    colors = mix_array(weights.astype(np.float32).view(np.uint32).astype(np.uint64))
+    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
     clustering_colors = np.zeros(m, np.uint64)
     owner = np.repeat(np.arange(m), np.diff(offsets))
     for _ in range(rounds):

@@ -229,6 +229,7 @@ def _purity(table: Contingency) -> float:
 
 def scores_of_table(table: Contingency) -> dict[str, float]:
     """All measures of :func:`scores`."""
+    table = table.in_ordinary_unit()
     information = _Information.of(table)
     pairs = _pairs(table)
     return {
@@ -241,6 +242,11 @@ def scores_of_table(table: Contingency) -> dict[str, float]:
         "f1": pairs.f1,
         "purity": _purity(table),
     }
+
+
+def _table(labels: Any, truth: Any, sample_weight: Any, missing: str) -> Contingency:
+    """The table that a measure is read off, in a unit of weights in which counts can be multiplied."""
+    return contingency_table(labels, truth, sample_weight=sample_weight, missing=missing).in_ordinary_unit()
 
 
 # Measures of labels ----------------------------------------------------------------------------------------
@@ -304,7 +310,7 @@ def accuracy(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str
     >>> accuracy([1, 1, 0, 0, 2], ["a", "a", "b", "b", "b"])
     0.8
     """
-    return _accuracy(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    return _accuracy(_table(labels, truth, sample_weight, missing))
 
 
 def nmi(
@@ -332,7 +338,7 @@ def nmi(
     0.667
     """
     check("normalisation", normalisation, NORMALISATION)
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     return _nmi(table, _Information.of(table), normalisation)
 
 
@@ -359,11 +365,11 @@ def ami(
     1.0
     """
     check("normalisation", normalisation, NORMALISATION)
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     if not table.is_whole:
         raise InputError(
-            "ami needs whole numbers as sample_weight (how often each object counts): its correction for chance "
-            "counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
+            "ami needs whole numbers as sample_weight (how often each object counts), adding up to less than 2**53: its "
+            "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
         )
     return _ami(table, _Information.of(table), normalisation)
 
@@ -379,7 +385,7 @@ def ari(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "e
     >>> ari([0, 0, 1, 1], ["b", "b", "a", "a"])
     1.0
     """
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _table(labels, truth, sample_weight, missing)
     return _ari(table, _pairs(table))
 
 
@@ -394,7 +400,7 @@ def purity(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     >>> purity([0, 0, 0, 1], ["a", "a", "b", "b"])
     0.75
     """
-    return _purity(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    return _purity(_table(labels, truth, sample_weight, missing))
 
 
 def pair_confusion(
@@ -412,7 +418,13 @@ def pair_confusion(
     >>> tuple(pairs), round(pairs.precision, 3), pairs.recall
     ((1, 2, 1, 2), 0.333, 0.5)
     """
-    return _pairs(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    if table.total > 1e150:
+        raise InputError(
+            f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all floating-point numbers. Divide the "
+            "weights by the largest."
+        )
+    return _pairs(table)
 
 
 def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
@@ -426,7 +438,16 @@ def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "er
     >>> round(f1([0, 0, 0, 1], ["a", "a", "b", "b"]), 3)
     0.4
     """
-    return pair_confusion(labels, truth, sample_weight=sample_weight, missing=missing).f1
+    return _pairs(_table(labels, truth, sample_weight, missing)).f1
+
+
+def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
+    """Whole numbers that are not taken: those that follow, or the smallest where floats no longer tell those apart."""
+    highest = math.floor(taken.max())
+    if highest + 1 + count < 2**53:
+        return list(range(highest + 1, highest + 1 + count))
+    used = set(taken.tolist())
+    return list(itertools.islice((i for i in itertools.count() if i not in used), count))
 
 
 def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarray:
@@ -448,8 +469,9 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     -------
     array of shape (n_samples,)
         Labels of the reference's type. A cluster left over when all its possible partners are taken gets a new
-        name, larger clusters first: the next whole numbers above the reference's, or ``"extra-1"``,
-        ``"extra-2"`` among text. Objects missing from ``labels`` stay missing (-1, NaN, or None).
+        name, larger clusters first: the next whole numbers above the reference's (the smallest it does not use, where
+        those would be too large to count up from), or ``"extra-1"``, ``"extra-2"`` among text. Objects missing
+        from ``labels`` stay missing (-1, NaN, or None).
 
     Examples
     --------
@@ -467,12 +489,17 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     left_over = by_size[~np.isin(by_size, matched)]
 
     kind = {"i": np.int64, "u": np.int64, "f": np.float64}.get(names.dtype.kind, object)
-    new = np.empty(len(clusters) + 1, kind)  # code -1, missing, picks the last
+    if kind is np.int64 and int(names.max()) > np.iinfo(np.int64).max:
+        kind = np.uint64
+    new = np.empty(
+        len(clusters) + 1, object if kind is np.uint64 else kind
+    )  # code -1, missing, picks the last
     new[matched] = names[table.column_labels[columns]]
     if kind is not object:
-        new[left_over] = math.floor(names.max()) + 1 + np.arange(len(left_over))
-        new[-1] = math.nan if kind is np.float64 else -1
-        return new[codes]
+        new[left_over] = _fresh_numbers(names, len(left_over))
+        new[-1] = None if kind is np.uint64 else -1 if kind is np.int64 else math.nan
+        out = new[codes]
+        return out if (codes < 0).any() else out.astype(kind)
     taken = set(names.tolist())
     fresh = (name for i in itertools.count(1) if (name := f"extra-{i}") not in taken)
     new[left_over] = list(itertools.islice(fresh, len(left_over)))

@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..evidence import Evidence
 from ..validation import Choice, check
 from ._external import NORMALISATION, scores, scores_of_table
-from ._table import Contingency, encode, refuse_missing, table_of_dense
+from ._table import Contingency, are_counts, encode, refuse_missing, table_of_dense
 
 
 def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> float:
@@ -208,8 +208,9 @@ def _evidence(labels: Any, ensemble: Any) -> Evidence:
 
 def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[Contingency | None]:
     """The contingency table of each base clustering with one more partition, over objects labelled in both."""
-    counts = Evidence(ensemble, codes, len(values)).table
-    whole = bool((ensemble.weights == np.rint(ensemble.weights)).all())
+    evidence = Evidence(ensemble, codes, len(values))
+    counts = evidence.table * evidence.unit
+    whole = are_counts(ensemble.weights)
     starts = ensemble.offsets
     return [
         table_of_dense(counts[starts[i] : starts[i + 1]], ensemble.categories[i], values, whole)

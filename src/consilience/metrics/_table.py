@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._intake import MISSING_WORDS
+from .._intake import MISSING_WORDS, decode, native
 from ..errors import InputError
 from ..kernels.contingency import Cells, count_pairs, factorise
 from ..kernels.memory import ensure_fits
-from ..validation import Choice, check
+from ..validation import Choice, check, check_range, unit_of
 
 MISSING = Choice("error", "ignore", "cluster")
 
@@ -65,6 +65,11 @@ class Contingency:
     def is_bijection(self) -> bool:
         """Whether both sides are the same partition under other names."""
         return len(self.counts) == self.shape[0] == self.shape[1]
+
+    def in_ordinary_unit(self) -> Contingency:
+        """The same table with counts that can be squared: divided by a power of two where they are far from 1."""
+        unit = 1.0 if self.is_whole else unit_of(self.counts)
+        return self if unit == 1.0 else replace(self, counts=self.counts / unit)
 
     @property
     def cells(self) -> Cells:
@@ -134,8 +139,13 @@ def contingency_table(
 def table_of_codes(a, b, weights, *, missing: str, names=(None, None)) -> Contingency:
     """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted table."""
     cells = count_pairs(a, b, weights)
-    whole = weights is None or bool((weights == np.rint(weights)).all())
+    whole = weights is None or are_counts(weights)
     return _finish(cells, names[0], names[1], missing, whole)
+
+
+def are_counts(weights: np.ndarray) -> bool:
+    """Whether weights are whole numbers, whose sums are exact in float64 and fit into integers."""
+    return bool((weights == np.rint(weights)).all()) and float(weights.sum()) < 2**53
 
 
 def table_of_dense(counts: np.ndarray, row_labels: np.ndarray, column_labels: np.ndarray, whole: bool):
@@ -241,7 +251,9 @@ def _vector(values: Any, name: str) -> np.ndarray:
             f"{name} has shape {array.shape}; expected one label per object, shape (n_samples,). "
             "For one column of a table pass it alone, such as table[:, 0]."
         )
-    return array
+    if array.dtype.kind == "S" and not isinstance(array, np.ma.MaskedArray):
+        array = decode(array)
+    return native(array)
 
 
 def _codes(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
@@ -258,7 +270,7 @@ def _factorise(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"{name} has labels of type {values.dtype}, which cannot be categories.")
     try:
         return factorise(values, missing_words=MISSING_WORDS)
-    except TypeError as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(
             f"{name} holds values that cannot be labels ({error}); use numbers or text."
         ) from None
@@ -279,8 +291,9 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):  # longer floats become infinite, and are refused as such
+            weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError("sample_weight holds values that are not numbers.") from None
     if weights.shape != (n,):
         raise InputError(
@@ -293,6 +306,7 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
         )
     if not weights.any():
         raise InputError("sample_weight is zero for every object: there is nothing to compare.")
+    check_range(weights)
     return weights
 
 

@@ -51,6 +51,7 @@ from .._base import BaseConsensus, Solution
 
 SMALL = 1e-4  # edges below are no edges
 
+_BLOCKS_AT_A_TIME = 32
 PACE = 2**0.5  # growth of rho and lam in a round
 
 #: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
@@ -243,7 +244,7 @@ def update_F(total: Sums, copies, c):
 def update_C(K, G, mu):
     """Eq. (18)."""
     C = np.maximum(K - mu * G, 0.0)
-    C[np.less(C, np.finfo(float).eps)] = 0.0
+    C[np.less(C, np.finfo(float).eps * K.max())] = 0.0
     return C
 
 
@@ -253,7 +254,9 @@ def count_components(P: np.ndarray) -> int:
     return components(P[alive][:, alive])[0]
 
 
-def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def merge_copies(
+    ensemble, same_view: bool, *, self_paced: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(column of each base cluster, number of copies of each column, K of the columns).
 
     Clusters with the same objects have equal columns of Y, S and W and are kept once. They are found by
@@ -270,14 +273,33 @@ def merge_copies(ensemble, same_view: bool) -> tuple[np.ndarray, np.ndarray, np.
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
     column = components(same)[1]
     _, first, copies = np.unique(column, return_index=True, return_counts=True)
+    ensure_memory(ensemble.n_samples, copies.size, self_paced)
     return column, copies.astype(float), K.tocsr()[first][:, first].toarray()
+
+
+def block_rows(k: int) -> int:
+    """Rows of a block: no fewer than make it as large as what it adds to the sums."""
+    return max((1 << 17) // k, k // 2, 32)
+
+
+def ensure_memory(u: int, k: int, self_paced: bool) -> None:
+    """Refuse before allocating: Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
+    blocks = min(_BLOCKS_AT_A_TIME, -(-u // block_rows(k)))
+    ensure_fits(
+        (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k,
+        what=f"A graph between {u} distinct objects and {k} distinct base clusters",
+        remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
+        + (", or self_paced=False for about half of it" if self_paced else ""),
+    )
 
 
 class Graph:
     """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the blocks."""
 
     def __init__(self, ensemble, *, gamma1, mu, self_paced, missing_counts, scale_free, n_jobs):
-        self.column, self.copies, self.K = merge_copies(ensemble, same_view=not missing_counts)
+        self.column, self.copies, self.K = merge_copies(
+            ensemble, same_view=not missing_counts, self_paced=self_paced
+        )
         self.C, self.mu, self.n_jobs = self.K, mu, n_jobs
         k, sizes = self.copies.size, np.diagonal(self.K)
         degrees = self.K @ self.copies - sizes
@@ -289,14 +311,9 @@ class Graph:
             owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
             self.owners = np.zeros((ensemble.n_clusterings, k))
             self.owners[owner, self.column] = 1.0
-        ensure_fits(
-            (3 + 3 * self_paced) * 8.0 * ensemble.n_samples * k,
-            what=f"A graph between {ensemble.n_samples} distinct objects and {k} distinct base clusters",
-            remedy="use fewer or coarser clusterings, or self_paced=False for half of it",
-        )
         codes = ensemble.global_labels()
         codes = np.where(codes >= 0, self.column[codes], -1)
-        rows = max((1 << 17) // k, k // 2, 32)  # a block is no smaller than what it adds to the sums
+        rows = block_rows(k)
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
         self.blocks, self.total = self._pass(
             lambda s: self._start(codes[s], ensemble.weights[s], self_paced), spans
@@ -322,8 +339,8 @@ class Graph:
     def _pass(self, function, parts):
         """The map over parts and the sum of what they return, added in their order."""
         blocks, total = [], None
-        for i in range(0, len(parts), 32):  # so that few k x k sums are held at a time
-            for block, add in map_tasks(function, parts[i : i + 32], n_jobs=self.n_jobs):
+        for i in range(0, len(parts), _BLOCKS_AT_A_TIME):  # so that few k x k sums are held at a time
+            for block, add in map_tasks(function, parts[i : i + _BLOCKS_AT_A_TIME], n_jobs=self.n_jobs):
                 blocks.append(block)
                 total = add if total is None else total + add
         return blocks, total
@@ -610,6 +627,7 @@ class SCCABG(BaseConsensus):
         "max_iter": Nothing() | Integer(1),
     }
     _test_params = [{}, {"similarity": "fixed"}, {"self_paced": False}]
+    _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
     def __init__(
         self,

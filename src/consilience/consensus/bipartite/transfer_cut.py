@@ -113,6 +113,7 @@ class LWGP(BaseConsensus):
 
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _remedy = "use fewer or coarser clusterings"
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.linkage import cut_tree, merge_tree_inplace
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...validation import Choice
 from .._base import BaseConsensus, Solution
 
@@ -70,7 +70,7 @@ class EvidenceAccumulation(BaseConsensus):
         ensure_fits(
             8.0 * u * u,
             what=f"Evidence accumulation on {u} distinct objects",
-            remedy="use a method that never pairs objects (consilience methods lists them), or fewer clusterings",
+            remedy=WITHOUT_PAIRS,
         )
         A = ensemble.coassociation(n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)

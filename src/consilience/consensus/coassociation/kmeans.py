@@ -24,14 +24,14 @@ def embed(ensemble) -> np.ndarray:
     """Points (u, k) whose distances are those between rows of A, Eqs. (2) and (3)."""
     u, k = ensemble.n_samples, ensemble.n_total_clusters
     ensure_fits(
-        8.0 * (u * k + 2 * k * k),
+        8.0 * (2 * u * k + 7 * k * k),  # k-means takes a copy; sparse and dense K, and its factor
         what=f"Embedding {u} distinct objects by {k} base clusters",
-        remedy="use fewer clusterings or a bipartite method",
+        remedy="use LWGP, which holds no such matrix, or fewer or coarser clusterings",
     )
     Y = ensemble.indicator()
     K = ensemble.contingency()
     # K is singular (every clustering's columns add up alike); the jitter moves squared distances by 1e-10 of themselves.
-    K[np.diag_indices(k)] += 1e-10 * max(K.diagonal().mean(), 1.0)
+    K[np.diag_indices(k)] += 1e-10 * K.diagonal().mean()
     R = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
     seen = np.asarray(Y.sum(axis=1)).ravel()
     return (sp.diags_array(1 / seen) @ Y) @ R
@@ -62,7 +62,7 @@ class CoassociationKMeans(BaseConsensus):
     Notes
     -----
     With missing labels, row p holds shares of the clusterings that saw p, so an object that was rarely seen
-    counts for less as company. O(u m^2 + k^3 + u k c) time per start, 8 u k bytes; u x u is never formed.
+    counts for less as company. O(u m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
 
     Examples
     --------
@@ -74,6 +74,7 @@ class CoassociationKMeans(BaseConsensus):
 
     constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from ...evidence import trust_by_reliability
 from ...kernels.directions import cut_directions
 from ...kernels.krylov import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.overlaps import cluster_reliability, gather, scatter
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
@@ -97,7 +97,7 @@ class LWEA(BaseConsensus):
         ensure_fits(
             8.0 * u * u,
             what=f"LWEA on {u} distinct objects",
-            remedy="use LWGP, which never pairs objects, or fewer clusterings",
+            remedy=WITHOUT_PAIRS,
         )
         eci = reliability(ensemble, self.theta, self.n_jobs)
         A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
@@ -177,6 +177,9 @@ class LWSC(BaseConsensus):
     With nothing missing the co-association is never formed: O(u m^2) once, then O(u m) a vector and step. With missing
     labels 8 u^2 bytes, refused beforehand if they will not fit.
 
+    A weight of 1 is one object, whose similarity to itself is 1: with weights far below 1 these take over. Weights that
+    only say which objects count more should have mean 1.
+
     Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives an object's mean
     ECI. Equal objects share one row of the eigenvectors; vectors that would differ between them are not considered.
 
@@ -190,6 +193,7 @@ class LWSC(BaseConsensus):
 
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _any_unit = False
 
     def __init__(
         self,
@@ -213,7 +217,7 @@ class LWSC(BaseConsensus):
             ensure_fits(
                 8.0 * u * u,
                 what=f"LWSC with missing labels on {u} distinct objects",
-                remedy="use LWGP, which never pairs objects",
+                remedy=WITHOUT_PAIRS,
             )
             S = explicit_operator(ensemble, eci, self.n_jobs)
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)

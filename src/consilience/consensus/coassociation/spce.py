@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from ...kernels.paced_pairs import DensePairs, SparsePairs
 from ...kernels.partition import compact, split_clusters
 from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
@@ -48,6 +48,9 @@ _EIGEN_TOL = 1e-4
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
 # there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
 _SPARSE_BELOW = 0.8
+# Memory at the peak: for each ordered pair ever together while the sparse store is built (measured: 44.6 to 45.0), and for each
+# ordered pair of all in the dense one, where a dense solver is used, and where components are merged.
+_SPARSE_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 45.0, 8.0, 32.0, 40.0
 
 
 def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, float]:
@@ -133,6 +136,11 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
         return split_clusters(labels, c, embedding=F, weights=ensemble.weights)
     if found == c:
         return labels
+    ensure_fits(
+        _MERGE_BYTES * found**2,
+        what=f"Merging the {found} components of SPCE's graph into {c} clusters",
+        remedy="use theta=0.2 or less, which leaves few components, or LWGP",
+    )
     # a / s between components, over the pairs that were seen.
     average = np.nan_to_num(Evidence(ensemble, labels).mean_coassociation(1.0 / alpha))
     sizes = np.bincount(labels, weights=ensemble.weights)
@@ -159,12 +167,27 @@ def confidence(pairs, labels, alpha) -> np.ndarray:
     return (pairs.weights + own) / (cluster + other)
 
 
-def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None):
-    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough."""
-    codes = np.ascontiguousarray(ensemble.global_labels().T)
+def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False):
+    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
+
+    Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
+    """
     u = ensemble.n_samples
+    # The clusterings' bits of a pair outweigh what building takes from about 350 of them on.
+    each = max(_SPARSE_BYTES, 24.0 + ensemble.n_clusterings / 16)
+    pairs = u * u
     if sparse is None:
-        sparse = ensemble.pattern_size(n_jobs=n_jobs) < _SPARSE_BELOW * u * u
+        # Where the pairs of all objects would not fit, counting those ever together ends with the first too many.
+        enough = how_many_fit(each) if u * u > how_many_fit(_DENSE_BYTES) else np.inf
+        pairs = ensemble.pattern_size(n_jobs=n_jobs, enough=enough)
+        sparse = pairs < _SPARSE_BELOW * u * u
+    store = each * pairs if sparse else _DENSE_BYTES * u * u
+    ensure_fits(
+        store + _SOLVER_BYTES * solver * u * u,
+        what=f"SPCE on {u} distinct objects",
+        remedy=WITHOUT_PAIRS,
+    )
+    codes = np.ascontiguousarray(ensemble.global_labels().T)
     if not sparse:
         return DensePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
     upper = sp.triu(ensemble.coassociation_sparse(n_jobs=n_jobs), 1, format="csr")
@@ -357,8 +380,13 @@ class SPCE(BaseConsensus):
     Notes
     -----
     Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
-    8 u^2 bytes, or 40 to 50 bytes for each pair that was ever together where those are fewer than 80% of all
-    pairs. Refused beforehand if it does not fit. Deterministic: there is no random start.
+    8 u^2 bytes, or 90 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
+    32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for theta up to
+    0.2). Refused beforehand if it does not fit. Deterministic: there is no random start.
+
+    A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls with the
+    number of objects, so that all weights doubled may give another answer. Weights that only say which
+    objects count more should have mean 1.
 
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
     guaranteed across stages, or while rho adapts.
@@ -395,6 +423,8 @@ class SPCE(BaseConsensus):
     }
     _test_params = [{}, {"weighting": "fixed"}, {"weighting": "none"}, {"theta": 0.5}, {"theta": "auto"}]
 
+    _any_unit = False
+
     signature_consensus_: sp.csr_array
     signatures_: Any
 
@@ -429,7 +459,9 @@ class SPCE(BaseConsensus):
 
     def _solve(self, ensemble, theta):
         c, faithful = self.n_clusters, self.mode == "authors"
-        pairs = make_pairs(ensemble, n_jobs=self.n_jobs)
+        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
+        solver = faithful or 5 * (c + 4) >= ensemble.n_samples
+        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         alpha, F, history = learn(
             pairs,

@@ -23,7 +23,7 @@ from scipy.linalg import svd
 
 from ...kernels import representation as passes
 from ...kernels.eigen import eigenpairs
-from ...kernels.memory import ensure_fits
+from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import LowRank, remainder_is_below, shrink_singular_values
 from ...kernels.spectra import smallest_eigenvectors
@@ -358,5 +358,5 @@ def ensure_memory(u: int, bytes_each: int, name: str) -> None:
     ensure_fits(
         float(bytes_each) * u * u,
         what=f"{name} on {u} distinct objects",
-        remedy="use a method that never pairs objects (consilience methods lists them), or fewer clusterings",
+        remedy=WITHOUT_PAIRS,
     )

@@ -92,7 +92,7 @@ class _LowRankConsensus(BaseConsensus):
         "from_": Choice("embedding", "representation"),
         "affinity": Choice("absolute", "signed"),
         "evidence": Choice("auto", "together", "signed"),
-        "penalty": _POSITIVE | Nothing(),
+        "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
         "growth": Real(1, open_low=True),
         "tol": _POSITIVE,
         "unit_rows": Flag(),
@@ -101,6 +101,7 @@ class _LowRankConsensus(BaseConsensus):
         "warm_start": Choice("convex", "zero"),
         "n_steps": Integer(1),
     }
+    _any_unit = False
     _BYTES: ClassVar[int]  # for each pair of distinct objects
 
     def _fit(self, ensemble, rng):
@@ -198,7 +199,7 @@ class RSEC(_LowRankConsensus):
         Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of +1 together,
         -1 apart, 0 unseen. "auto" is the second for ensembles with missing labels, as in the paper.
     penalty : float or None
-        mu_0. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
+        mu_0, between 1e-20 and 1e20. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
     growth : float, default 1.5
         rho, growth of the penalty in each iteration. The paper prints 1.1 for RSEC and 1.3 for NRSEC.
     unit_rows : bool, default True
@@ -235,6 +236,10 @@ class RSEC(_LowRankConsensus):
     Works on the u distinct objects, exactly as on all n. Time per iteration: one product of two u x u matrices in single
     precision and a few of rank(J) + 8 columns; one symmetric eigendecomposition before. Memory: about 80 u^2 bytes.
     The stopping rule is met by the growth of mu whatever happens; that the end is a minimum is not proved.
+
+    A weight of 1 is one object, and the unit matters: the printed objective adds terms that grow differently with the
+    number of objects, so that every object twice, or all weights doubled, gives another answer. Weights that only
+    say which objects count more should have mean 1.
 
     Differences from the paper (figures for each in the method's page)
     - Eq. (15) is printed without the column Q_i that it scales.

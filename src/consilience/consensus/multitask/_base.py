@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
 from ...features import Features
+from ...kernels.memory import refusing
 from ...kernels.parallel import one_blas_thread
 from ...kernels.signatures import mix_array, row_hashes
 from ...rng import make_rng
@@ -24,7 +25,10 @@ from ...validation import Rule, check_parameters, listed
 
 @dataclass
 class Tasks:
-    """Checked tasks: the rows of ``X`` sorted by task, and where they came from."""
+    """Checked tasks: the rows of ``X`` sorted by task and then by content, and where they came from.
+
+    Sums over examples, and choices between equals, are then the same in whatever order the user has the rows.
+    """
 
     X: Any  #: (n, d) float64 array or CSR, rows of task 0 first
     names: list  #: of the T tasks
@@ -121,7 +125,10 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         tasks = gather(X, task)
         _check_sizes(tasks, self.n_clusters)
         rng = make_rng(parameters.get("random_state"))
-        with one_blas_thread():
+        n, d = tasks.X.shape
+        what = f"{type(self).__name__} on {n} examples with {d} features"
+        remedy = "use subspace='reconstruction', a sparse X, or fewer features"
+        with refusing(what, remedy), one_blas_thread():
             solution = self._learn(tasks, rng)
             self._store(tasks, solution)
         return self
@@ -225,7 +232,7 @@ class BaseMultitask(ClusterMixin, BaseEstimator):
         ]
         self.labels_ = np.empty(order.size, np.int64)
         self.labels_[order] = np.concatenate(labels)
-        self.task_labels_ = labels
+        self.task_labels_ = [self.labels_[np.sort(rows)] for rows in tasks.rows]
         self.tasks_ = np.array(tasks.names)
         self.memberships_ = np.empty((order.size, c))
         self.memberships_[order] = np.concatenate(shares)[:, by_size]
@@ -277,10 +284,10 @@ def gather(X: Any, task: Any) -> Tasks:
                 )
         ends = np.cumsum([0, *(table.shape[0] for table in tables)])
         rows = [np.arange(a, b) for a, b in pairwise(ends)]
-        return Tasks(_stack(tables), list(range(len(tables))), rows, True)
+        return _by_content(_stack(tables), list(range(len(tables))), rows, True)
     table = _table(X)
     if task is None:
-        return Tasks(table, [0], [np.arange(table.shape[0])], False)
+        return _by_content(table, [0], [np.arange(table.shape[0])], False)
     task = _ids(task, table)
     try:
         names, codes = np.unique(task, return_inverse=True)
@@ -290,7 +297,14 @@ def gather(X: Any, task: Any) -> Tasks:
         ) from None
     codes = codes.reshape(-1)
     rows = [np.flatnonzero(codes == t) for t in range(names.size)]
-    return Tasks(table[np.concatenate(rows)], names.tolist(), rows, False)
+    return _by_content(table, names.tolist(), rows, False)
+
+
+def _by_content(X: Any, names: list, rows: list[np.ndarray], given_as_list: bool) -> Tasks:
+    """The tasks with the rows of each in an order that depends on what is in them alone."""
+    keys = row_keys(X)
+    rows = [own[np.argsort(keys[own], kind="stable")] for own in rows]
+    return Tasks(X[np.concatenate(rows)], names, rows, given_as_list)
 
 
 def _is_list_of_tables(X: list | tuple) -> bool:

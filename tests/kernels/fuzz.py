@@ -1,0 +1,354 @@
+"""Small random and hostile inputs for every kernel, where each index is checked: a program, run by test_bounds.
+
+    NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index; seconds
+    NUMBA_BOUNDSCHECK=1 python tests/kernels/fuzz.py [rounds]      compiled, with checks; minutes
+
+Prints a JSON object: the kernels there are, those that ran, how many inputs were refused, and what went wrong. A call may succeed or refuse its input
+with a ValueError (as InputError is one); anything else counts as wrong. So that small inputs reach them, the edges of
+blocks and tiles are moved closer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import threading
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from consilience.generate._features import check_features
+from numba.core import config
+
+import consilience as cs
+from consilience.consensus.coassociation import spce
+from consilience.kernels import (
+    _jit,
+    boxqp,
+    contingency,
+    graph,
+    kmeans,
+    krylov,
+    linkage,
+    neighbours,
+    overlaps,
+    paced_pairs,
+    partition,
+    signatures,
+)
+
+paced_pairs._TILE = 4
+neighbours._ROWS, neighbours._COLUMNS = 4, 8
+kmeans.BLOCK = 8
+signatures._ROWS_PER_BLOCK = 8
+contingency._BLOCK = 16
+
+# As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
+INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
+
+
+def some_labels(rng):
+    """(n, m): ordinary, all equal, all different, two-valued; with names anywhere in int64, and missing ones."""
+    n, m = int(rng.integers(2, 24)), int(rng.integers(1, 6))
+    kind = rng.integers(4)
+    labels = [
+        rng.integers(0, 4, (n, m)),
+        np.zeros((n, m), np.int64),
+        np.tile(np.arange(n)[:, None], m),
+        rng.integers(0, 2, (n, m)),
+    ][kind]
+    if rng.random() < 0.5:
+        labels = np.where(rng.random((n, m)) < 0.4, -1, labels)
+        labels[0] = 0
+    return np.where(labels < 0, -1, labels + rng.choice([0, 5, 2**62]))
+
+
+def some_ensemble(rng):
+    labels = some_labels(rng)
+    weights = None if rng.random() < 0.4 else rng.uniform(0.1, 3, len(labels))
+    return cs.Ensemble(labels, sample_weight=weights)
+
+
+def some_rows(rng):
+    """(n, d), dense or sparse: ordinary, all equal, with ties, mostly zero, tiny or large; narrow or wide."""
+    n, d = int(rng.integers(2, 24)), int(rng.choice([1, 2, 3, 60]))
+    X = [
+        rng.normal(size=(n, d)),
+        np.ones((n, d)),
+        rng.integers(0, 2, (n, d)).astype(float),
+        rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2),
+    ][rng.integers(4)]
+    X = X * rng.choice([1.0, 1e-150, 1e100])
+    return sp.csr_array(X) if rng.random() < 0.4 else X
+
+
+def hostile(rng, shape):
+    """Numbers with ties, NaN, infinities and overflow among them."""
+    A = rng.integers(0, 3, shape) / 3
+    for value in (np.nan, np.inf, -np.inf, 1e308, -1e308):
+        if rng.random() < 0.5:
+            A[rng.random(shape) < 0.2] = value
+    return A
+
+
+def trees(rng):
+    u = int(rng.integers(1, 15))
+    D = hostile(rng, (u, u)) if rng.random() < 0.5 else rng.integers(0, 3, (u, u)) / 3
+    if rng.random() < 0.5:
+        D = D + D.T
+    linkage._chain(
+        D.copy(), rng.random(u), rng.integers(3), np.zeros(u - 1, int), np.zeros(u - 1, int), np.zeros(u - 1)
+    )
+    left, right, _ = linkage.merge_tree_inplace(D, rng.random(u) + 0.1, rng.choice(["average", "single"]))
+    linkage.cut_tree(left, right, int(rng.integers(1, u + 1)))
+
+
+def graphs(rng):
+    u = int(rng.integers(1, 20))
+    A = np.where(rng.random((u, u)) < rng.choice([0, 0.1, 0.9]), hostile(rng, (u, u)), 0.0)
+    graph.components(A)
+    graph.components(sp.csr_array(A))
+    rows = sp.csr_array(A)
+    graph.components_of_rows(rows.indptr, rows.indices, rows.data)
+
+
+def rows_of_words(rng):
+    shape = int(rng.integers(0, 40)), int(rng.integers(1, 6))
+    signatures.unique_rows(
+        rng.integers(0, rng.choice([1, 2, 100]), shape).astype(rng.choice([np.int8, np.int64]))
+    )
+    some_ensemble(rng).compress().canonical()
+
+
+def tables(rng):
+    n = int(rng.integers(1, 60))
+    kind = rng.choice(INTEGERS)
+    span = min(int(rng.choice([1, 5, 300, 10**6])), np.iinfo(kind).max)
+    a, b = (rng.integers(0, span, n).astype(kind) for _ in range(2))
+    if rng.random() < 0.3:
+        a[0], b[-1] = np.iinfo(kind).min, np.iinfo(kind).max
+    weights = None if rng.random() < 0.5 else hostile(rng, n) if rng.random() < 0.3 else rng.random(n)
+    contingency.count_pairs(a, b, weights)
+    contingency.factorise(a)
+    contingency.factorise(hostile(rng, n))
+    contingency.factorise(rng.choice(["x", "y", "a long name", ""], n))
+    # More different values than the first table of hashes has room for, once in a while.
+    contingency.factorise(rng.random(3000 if rng.random() < 0.1 else 30))
+
+
+def measures(rng):
+    ensemble = some_ensemble(rng)
+    labels = ensemble.labels[:, 0]
+    for measure in contingency.PAIRWISE_MEASURES:
+        contingency.pairwise_measure(labels=ensemble.labels, n_clusters=ensemble.n_clusters, measure=measure)
+    cs.metrics.anmi(labels, ensemble)
+    cs.metrics.object_stability(labels, ensemble)
+    n = int(rng.choice([3, 50, 40_000]))
+    rows, columns = (1 + rng.multinomial(n, np.ones(3) / 3) for _ in range(2))
+    contingency.expected_mutual_information(rows if rng.random() < 0.8 else rows + 0.5, columns)
+
+
+def coassociation(rng):
+    ensemble = some_ensemble(rng)
+    weights = rng.uniform(0.1, 2, ensemble.n_clusterings)
+    ensemble.coassociation(clustering_weights=weights)
+    ensemble.coassociation_sparse(clustering_weights=weights)
+    ensemble.cooccurrence_counts()
+    ensemble.agreement()
+
+
+def cluster_overlaps(rng):
+    ensemble = some_ensemble(rng)
+    labels, offsets = ensemble.labels, ensemble.offsets
+    values = hostile(rng, labels.shape[0])
+    overlaps.mean_entropies(labels, offsets, ensemble.weights)
+    overlaps.overlap_matrix(labels, offsets, values)
+    width = int(rng.integers(1, 10))
+    overlaps.gather(labels, offsets, hostile(rng, (int(offsets[-1]), width)))
+    overlaps.scatter(labels, offsets, hostile(rng, (labels.shape[0], width)))
+
+
+def neighbour_lists(rng):
+    X = some_rows(rng)
+    if rng.random() < 0.2:
+        X = hostile(rng, X.shape)
+    n = X.shape[0]
+    k = int(rng.integers(1, n)) if rng.random() < 0.9 else int(rng.choice([0, n]))
+    cells = None
+    if rng.random() < 0.5 and np.isfinite(X.sum()):
+        neighbours._NEARBY, neighbours._ENOUGH = 1, 1
+        cells = neighbours.nearby_cells(X, max(k, 1), 0)
+    pairs = neighbours.Pairs(X, cells)
+    neighbours.nearest(pairs, k)
+    bound = None if rng.random() < 0.5 else hostile(rng, n)
+    radius = np.abs(hostile(rng, n)) if rng.random() < 0.2 else rng.random(n)
+    index, _ = neighbours.most_similar(pairs, k, radius, float(rng.choice([0.1, 1.0])), bound)
+    neighbours.symmetric_graph(index, np.ones(index.shape))
+
+
+def runs_of_kmeans(rng):
+    X = some_rows(rng)
+    n, d = X.shape
+    ks = rng.integers(0 if rng.random() < 0.1 else 1, n + 1, int(rng.integers(1, 4)))
+    if sp.issparse(X) and X.nnz and rng.random() < 0.3:
+        X.data = X.data.astype(np.float32)
+    weights = rng.choice([1e-300, 1.0, 1e307], n) if rng.random() < 0.3 else rng.uniform(0.1, 3, n)
+    was = kmeans.is_small
+    kmeans.is_small = was if rng.random() < 0.4 else lambda X: False
+    try:
+        found = kmeans.many_kmeans(
+            X,
+            ks,
+            seeds=range(len(ks)),
+            init=str(rng.choice(["k-means++", "random"])),
+            max_iter=4,
+            sample_weight=weights,
+        )
+        starts = [
+            rng.integers(0, 2, (k, d)) * rng.choice([1.0, 1e3]) for k in ks
+        ]  # many coincide, clusters get empty
+        kmeans.many_kmeans(X, ks, inits=starts, max_iter=4, n_jobs=2)
+    finally:
+        kmeans.is_small = was
+    kmeans.nearest_centers(X, found.centers)
+
+
+def boxes(rng):
+    b, k = int(rng.integers(1, 6)), int(rng.integers(1, 25))
+    E = (
+        rng.random((k, k))
+        * (rng.random((k, k)) < rng.choice([0.0, 0.03, 0.9]))
+        * rng.choice([1e-3, 1.0, 1e4])
+    )
+    E = np.triu(E, 1) + np.triu(E, 1).T
+    r = rng.integers(1, 4, k).astype(float)
+    S, Y = rng.random((2, b, k)) * (rng.random((2, b, k)) < rng.choice([0.1, 0.9]))
+    W = None if rng.random() < 0.4 else rng.choice([0.0, 0.5, 1.0], (b, k))
+    seen = None if rng.random() < 0.5 else rng.choice([0.0, 1.0], (b, k))
+    linear = rng.choice([-0.1, 0.0, 0.1], (b, k))
+    boxqp.smooth_rows(S, W, Y, linear, E, r, observed=seen, max_sweeps=int(rng.choice([2, 20])))
+    boxqp.weigh_rows(np.ones((b, k)) if W is None else W, S, Y, 0.3, E, r, observed=seen, max_steps=20)
+    boxqp.contradiction(S, E, r)
+    sparse = S * (rng.random((b, k)) < 0.05)
+    boxqp.gram(sparse, np.ones(b))
+    boxqp.gram(sparse, np.ones(b), sparse)
+    boxqp.spread(sparse, boxqp.couple(E * (rng.random((k, k)) < 0.05), r))
+
+
+def eigenvectors(rng):
+    n = int(rng.integers(8, 30))
+    A = sp.random(n, n, 0.2, random_state=rng)
+    N = sp.csr_array(A + A.T) / max(abs(A + A.T).sum(axis=1).max(), 1.0)
+    krylov._chebyshev(
+        N, rng.normal(size=(n, int(rng.choice([1, 3, 4, 5])))), int(rng.integers(1, 5)), 0.1, 0.9
+    )
+    krylov.leading_eigenvectors(lambda X: N @ X, n, 2, block=int(rng.integers(1, 5)), max_products=30)
+
+
+def pairs(rng):
+    ensemble = some_ensemble(rng).compress().canonical()[0]
+    u, m = ensemble.labels.shape
+    x = rng.uniform(0.1, 2, m)
+    for sparse in (False, True):
+        store = spce.make_pairs(ensemble, sparse=sparse)
+        store.unpaced()
+        for _ in range(2):
+            store.step(x, hostile(rng, (u, 3)), np.zeros(u), 1.0, 0.1)
+            store.pace(x, 0.5)
+        store.matrix(), store.degrees(), store.components()
+        store.product(rng.normal(size=(u, int(rng.integers(1, 10)))))
+        store.ties(x, rng.integers(0, 3, u))
+
+
+def methods(rng):
+    ensemble = some_ensemble(rng)
+    c = int(rng.integers(1, 5))
+    kind = [cs.SPCE, cs.RSEC, cs.NRSEC, cs.EvidenceAccumulation, cs.LWEA, cs.LWGP, cs.SCCABG][rng.integers(7)]
+    parameters = {"n_init": 2, "max_iter": 5} if kind in (cs.RSEC, cs.NRSEC) else {}
+    kind(c, **parameters).fit(ensemble)
+
+
+def merged(rng):
+    u = int(rng.integers(3, 20))
+    similarity = rng.integers(0, 2, (u, u)).astype(float)
+    labels = rng.permutation(np.arange(u) % 5)
+    partition.exactly(
+        labels, 2, similarity=similarity, embedding=np.ones((u, 2)), weights=rng.random(u) + 0.1
+    )
+
+
+def intake(rng):
+    labels = some_labels(rng)
+    cs.Ensemble(labels.astype(rng.choice([np.int8, np.uint8, np.int32, np.int64, np.uint64])))
+    blocks = [sp.csr_array(rng.integers(0, 2, (6, 1))) for _ in range(2)]
+    if rng.random() < 0.5:
+        blocks[0].indices[:] = rng.integers(-3, 4, blocks[0].indices.size)
+    cs.Ensemble(blocks)
+
+
+def features(rng):
+    X = some_rows(rng)
+    check_features(X).distinct_rows(X.shape[0])
+    X = sp.csr_array(X)
+    if X.nnz and rng.random() < 0.7:
+        broken = X.indices if rng.random() < 0.5 else X.indptr
+        broken[rng.integers(broken.size)] = rng.choice([-1, 70, 2**30])
+    if rng.random() < 0.5:
+        X = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape[::-1])
+    cs.generate.kmeans(X, 2, k=1, random_state=0)
+
+
+CASES = [
+    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
+    eigenvectors, pairs, methods, merged, intake, features,
+]  # fmt: skip
+
+
+def load_all_kernels() -> None:
+    """Import every module that holds kernels, whether or not a case does."""
+    package = Path(cs.__file__).parent
+    for path in package.rglob("*.py"):
+        if "_jit import" in path.read_text(encoding="utf-8"):
+            importlib.import_module(
+                ".".join(["consilience", *path.relative_to(package).with_suffix("").parts])
+            )
+
+
+def main(rounds: int) -> None:
+    load_all_kernels()
+    functions = {name: getattr(kernel, "py_func", kernel) for name, kernel in _jit.KERNELS.items()}
+    by_code = {function.__code__: name for name, function in functions.items()}
+    ran: set[str] = set()
+
+    def look(frame, event, _):
+        if event == "call" and frame.f_code in by_code:
+            ran.add(by_code[frame.f_code])
+
+    if config.DISABLE_JIT:
+        threading.setprofile(look)
+        sys.setprofile(look)
+    refused = dict.fromkeys((case.__name__ for case in CASES), 0)
+    wrong = []
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    for number, case in enumerate(CASES):
+        for turn in range(rounds):
+            try:
+                case(np.random.default_rng([number, turn]))
+            except ValueError:
+                refused[case.__name__] += 1
+            except Exception:
+                wrong.append(f"{case.__name__}, turn {turn}: {traceback.format_exc()}")
+    sys.setprofile(None)
+    if not config.DISABLE_JIT:
+        ran = {name for name, kernel in _jit.KERNELS.items() if kernel.overloads}
+    print(
+        json.dumps({"kernels": sorted(_jit.KERNELS), "ran": sorted(ran), "refused": refused, "wrong": wrong})
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)

@@ -1,0 +1,171 @@
+"""Weights of any scale: the same answers, no overflow, and a clear word where double precision ends."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience import metrics
+from consilience.consensus import methods
+from consilience.errors import InputError
+from consilience.validation import unit_of
+
+SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
+ANY_UNIT = sorted(name for name, method in methods().items() if method._any_unit)
+ONE_UNIT = sorted(set(methods()) - set(ANY_UNIT))
+
+
+@pytest.fixture(autouse=True)
+def no_numpy_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+def weighted(seed: int = 0, n: int = 60, m: int = 8, k: int = 4):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, k, n)
+    labels = np.column_stack([np.where(rng.random(n) < 0.15, rng.integers(0, k, n), truth) for _ in range(m)])
+    return labels, truth, rng.uniform(0.5, 3, n)
+
+
+def fitted(name: str, labels, weights):
+    method = methods()[name]
+    options = {key: 0 for key in ("random_state",) if key in method().get_params()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        return method(4, n_jobs=1, **options).fit(labels, sample_weight=weights)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", ANY_UNIT)
+def test_the_scale_of_weights_does_not_matter(name, scale):
+    labels, _, weights = weighted()
+    model, plain = fitted(name, labels, scale * weights), fitted(name, labels, weights)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_allclose(model.confidence_, plain.confidence_, atol=1e-6)
+    assert model.signatures_.weights.sum() == pytest.approx(scale * weights.sum(), rel=1e-12)
+
+
+def test_which_methods_take_weights_for_counts():
+    assert ONE_UNIT == ["lwsc", "nrsec", "rsec", "spce"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", ONE_UNIT)
+def test_methods_with_a_unit_say_so_where_it_cannot_be_meant(name, scale):
+    labels, _, weights = weighted()
+    if 1e-15 < scale < 1e15:
+        assert np.isfinite(fitted(name, labels, scale * weights).confidence_).all()
+        return
+    with pytest.raises(InputError, match=r"sample_weight goes up to .* takes a weight of 1 for one object"):
+        fitted(name, labels, scale * weights)
+    assert "weight of 1 is one object" in (methods()[name].__doc__ or "") or name == "nrsec"
+
+
+@pytest.mark.parametrize("name", sorted(methods()))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weights_that_spread_too_wide_are_refused(name, seed):
+    labels, _, _ = weighted(seed)
+    exponents = np.random.default_rng(seed).uniform(-1, 1, 60)
+    exponents[:2] = -1, 1
+    model = fitted(name, labels, 10 ** (7 * exponents))
+    sizes = np.bincount(model.labels_, weights=10 ** (7 * exponents))
+    assert (np.diff(sizes) <= 1e-9 * sizes.max()).all()
+    assert np.isfinite(model.confidence_).all()
+    with pytest.raises(InputError, match=r"spreads over a factor of \S+, from \S+ to \S+: beyond 1e\+15"):
+        fitted(name, labels, 10 ** (30 * exponents))
+
+
+def test_the_largest_cluster_is_0_however_light():
+    found = cs.EvidenceAccumulation(2).fit([[0, 1, 1]], sample_weight=[1e-10] * 3)
+    assert found.labels_.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("weight", [1e306, 1e-306, 5e-324])
+def test_weights_beyond_all_range_are_refused(weight):
+    with pytest.raises(InputError, match="sample_weight holds"):
+        cs.Ensemble([[0, 1, 1]], sample_weight=[weight, 1, 1])
+    with pytest.raises(InputError, match="sample_weight holds"):
+        metrics.scores([0, 1, 1], [0, 0, 1], sample_weight=[weight, 1, 1])
+
+
+def test_unit_is_a_power_of_two_and_1_for_ordinary_weights():
+    for largest in (1e-300, 1e-17, 1.0, 3.0, 1e17, 1e300):
+        unit = unit_of(np.array([largest / 3, largest]))
+        assert np.log2(unit) == np.rint(np.log2(unit))
+        assert 2**-61 <= largest / unit <= 2**60
+    assert unit_of(np.array([1e-17, 1e17])) == 1.0
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_measures_of_an_ensemble(scale):
+    labels, truth, weights = weighted()
+    plain = cs.Ensemble(labels, sample_weight=weights * 1000)
+    other = cs.Ensemble(labels, sample_weight=weights * scale)
+    np.testing.assert_allclose(other.agreement(), plain.agreement(), rtol=1e-9)
+    np.testing.assert_allclose(other.diversity(), plain.diversity(), rtol=1e-9)
+    assert np.isfinite(other.diversity("ari")).all()
+    assert metrics.anmi(truth, other) == pytest.approx(metrics.anmi(truth, plain), rel=1e-9)
+    assert np.isfinite(metrics.object_stability(truth, other)).all()
+    assert np.isfinite(metrics.cluster_stability(truth, other)).all()
+    if scale >= 1e6:  # where an object is nothing beside its copies
+        for measure in (metrics.object_stability, metrics.cluster_stability):
+            np.testing.assert_allclose(measure(truth, other), measure(truth, plain), atol=1e-3)
+
+
+def test_an_object_alone_has_no_stability_whatever_its_weight():
+    for weights in ([1e-20, 2e-20, 0.3e-20], [0.1, 0.2, 0.3], [1.0, 1.0, 1.0]):
+        ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=weights)
+        found = metrics.object_stability([0, 0, 1], ensemble)
+        assert np.isnan(found[2])
+        assert np.isfinite(found[:2]).all()
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e12, 1e16, 1e19, 1e30, 1e140, 1e300])
+def test_whole_weights_of_any_size(scale):
+    labels, truth, _ = weighted()
+    weights = np.rint(np.random.default_rng(0).uniform(1, 9, 60)) * scale
+    found = metrics.scores(labels[:, 0], truth, sample_weight=weights)
+    plain = metrics.scores(labels[:, 0], truth, sample_weight=weights / scale * 1000)
+    for name, value in found.items():
+        if name == "ami" and scale >= 1e16:  # sums are no longer exact
+            assert np.isnan(value)
+        else:
+            assert value == pytest.approx(plain[name], rel=1e-2), name
+    for measure in (metrics.accuracy, metrics.ari, metrics.nmi, metrics.purity, metrics.f1):
+        assert 0 < measure(labels[:, 0], truth, sample_weight=weights) < 1
+    if scale > 1e150:
+        with pytest.raises(InputError, match="the number of pairs is beyond"):
+            metrics.pair_confusion(labels[:, 0], truth, sample_weight=weights)
+    else:
+        pairs = metrics.pair_confusion(labels[:, 0], truth, sample_weight=weights)
+        assert np.isfinite([float(count) for count in pairs]).all()
+
+
+def test_pairs_seen_only_by_clusterings_of_weight_0():
+    ensemble = cs.Ensemble([[0, 0, None], [None, 0, 0]])
+    dense = ensemble.coassociation(clustering_weights=[1, 0])
+    sparse = ensemble.coassociation_sparse(clustering_weights=[1, 0])
+    np.testing.assert_array_equal(sparse.toarray(), dense)
+    np.testing.assert_array_equal(dense, [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("view", ["coassociation", "coassociation_sparse", "cooccurrence_counts"])
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0, 0], "clustering_weights are 0 for every clustering"),
+        ([1, -1], r"clustering_weights\[1\]=-1 is not a weight"),
+        (["a", 1], "clustering_weights must be numbers, one for each of the 2 clusterings"),
+        ([1e307, 1e307], "clustering_weights holds 1e\\+307"),
+    ],
+)
+def test_clustering_weights_that_cannot_be_used(view, weights, message):
+    ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]])
+    with pytest.raises(InputError, match=message):
+        getattr(ensemble, view)(clustering_weights=weights)
