@@ -16,6 +16,7 @@ import consilience as cs
 from consilience import Ensemble
 from consilience.consensus.coassociation import spce
 from consilience.errors import InputError, NotEnoughMemoryError
+from consilience.kernels import coassociation as spce_pairs
 
 from ...zoo import planted, same_partition
 
@@ -141,6 +142,31 @@ def test_the_store_follows_the_share_of_pairs_ever_together():
     coarse, fine = rng.integers(0, 2, (60, 5)), rng.integers(0, 25, (60, 5))
     assert not spce.make_pairs(distinct(coarse)).sparse
     assert spce.make_pairs(distinct(fine)).sparse
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_restarted_store_is_a_new_one(case, sparse, seed):
+    ensemble = ensemble_of(case, seed)
+    pairs, m = spce.make_pairs(ensemble, sparse=sparse), ensemble.n_clusterings
+    first = pairs.matrix().toarray()
+    pairs.unpaced()
+    pairs.step(np.full(m, 1.0 * m), np.zeros((ensemble.n_samples, 2)), np.zeros(ensemble.n_samples), 1.0, 2.0)
+    pairs.restart()
+    assert np.array_equal(pairs.matrix().toarray(), first)
+
+
+def test_all_thetas_share_one_store_and_one_count_of_its_pairs(monkeypatch):
+    labels = np.random.default_rng(0).integers(0, 25, (60, 5))
+    alone = {theta: cs.SPCE(3, theta=theta).fit(labels) for theta in spce.THETAS}
+    made, counted = [], []
+    make, count = spce.SparsePairs, spce_pairs.count_row_pattern
+    monkeypatch.setattr(spce, "SparsePairs", lambda *a, **k: made.append(1) or make(*a, **k))
+    monkeypatch.setattr(spce_pairs, "count_row_pattern", lambda *a: counted.append(1) or count(*a))
+    chosen = cs.SPCE(3, theta="auto").fit(labels)
+    assert (len(made), len(counted)) == (1, 1)
+    assert np.array_equal(chosen.labels_, alone[chosen.theta_].labels_)
+    assert np.array_equal(chosen.confidence_, alone[chosen.theta_].confidence_)
 
 
 def test_threads_do_not_change_the_answer():

@@ -452,22 +452,23 @@ class SPCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
+        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
+        solver = self.mode == "authors" or 5 * (self.n_clusters + 4) >= ensemble.n_samples
+        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         if self.theta != "auto":
-            return self._solve(ensemble, self.theta)
-        best = self._solve(ensemble, THETAS[0])
+            return self._solve(ensemble, pairs, self.theta)
+        best = self._solve(ensemble, pairs, THETAS[0])
         highest = agreement(ensemble, best.labels)
         for theta in THETAS[1:]:
-            solution = self._solve(ensemble, theta)
+            pairs.restart()
+            solution = self._solve(ensemble, pairs, theta)
             # A hair more is needed, so that rounding does not choose between thetas that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best
 
-    def _solve(self, ensemble, theta):
+    def _solve(self, ensemble, pairs, theta):
         c, faithful = self.n_clusters, self.mode == "authors"
-        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
-        solver = faithful or 5 * (c + 4) >= ensemble.n_samples
-        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         alpha, F, history = learn(
             pairs,
