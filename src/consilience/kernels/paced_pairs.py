@@ -22,6 +22,8 @@ rows are added in block order, so threads do not change them.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsymm
@@ -36,6 +38,43 @@ _COLUMNS = 8  # of a product, to a thread
 # C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (theta equal to an agreement k / m), so
 # it is settled here, for the sparser S, and not by rounding.
 _TIE = 1.0 + 1e-12
+
+
+class PairStore(Protocol):
+    """What the two stores do; u distinct objects, m clusterings."""
+
+    sparse: bool
+    weights: np.ndarray  # (u,)
+
+    def restart(self) -> None:
+        """S as it was in the beginning: co-association."""
+
+    def pace(self, x: np.ndarray, lam: float) -> float:
+        """Eqs. (2) and (3) from the present S; returns sum of w_p w_q (1 - W) over ordered pairs."""
+
+    def unpaced(self) -> None:
+        """W = 1 for every pair."""
+
+    def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
+        """Eqs. (4) to (6): a new S; returns d (m,) and the weight of its non-zero pairs, diagonal included."""
+
+    def degrees(self) -> np.ndarray:
+        """(u,) S w."""
+
+    def product(self, X: np.ndarray) -> np.ndarray:
+        """S X, on threads: callers hold BLAS to one thread for their thin matrices."""
+
+    def components(self) -> tuple[int, np.ndarray]:
+        """Count and labels of the connected components of S."""
+
+    def scaled_laplacian(self, degrees: np.ndarray) -> np.ndarray:
+        """diag(S w) - N^1/2 S N^1/2, its upper triangle."""
+
+    def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
+        """(u,) sum of w_q W S over p's own cluster, and of w_q a / s over the others; p itself is left out."""
+
+    def matrix(self) -> sp.csr_array:
+        """S (u, u) as CSR, both triangles and the diagonal."""
 
 
 class DensePairs:
@@ -53,25 +92,21 @@ class DensePairs:
         self.restart()
 
     def restart(self) -> None:
-        """S as it was in the beginning: co-association."""
         self._map(lambda a, b: _dense_start(self.codes, self.any_missing, a, b, self.S))
 
     def _map(self, function):
         return map_blocks(function, self.weights.size, size=_ROWS, n_jobs=self.n_jobs)
 
     def pace(self, x: np.ndarray, lam: float) -> float:
-        """Eqs. (2) and (3) from the present S; returns sum of w_p w_q (1 - W) over ordered pairs."""
         easy = self._map(
             lambda a, b: _dense_pace(self.codes, x, self.any_missing, lam, self.weights, self.S, a, b, self.V)
         )
         return 2.0 * float(np.sum(easy))
 
     def unpaced(self) -> None:
-        """W = 1 for every pair."""
         self.V.fill(1.0)
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
-        """Eqs. (4) to (6): a new S; returns d (m,) and the weight of its non-zero pairs, diagonal included."""
         Ft = np.ascontiguousarray(F.T)
 
         def rows(a, b):
@@ -84,11 +119,9 @@ class DensePairs:
         return _add_up(self._map(rows), self.weights)
 
     def degrees(self) -> np.ndarray:
-        """(u,) S w."""
         return self.product(self.weights[:, None]).ravel()
 
     def product(self, X: np.ndarray) -> np.ndarray:
-        """S X, a few columns at a time on threads: callers hold BLAS to one thread for their thin matrices."""
         X = np.asfortranarray(X)
         out = np.empty(X.shape, order="F")
 
@@ -99,18 +132,15 @@ class DensePairs:
         return out
 
     def components(self) -> tuple[int, np.ndarray]:
-        """Count and labels of the connected components of S."""
         return components(self.S)
 
     def scaled_laplacian(self, degrees: np.ndarray) -> np.ndarray:
-        """diag(S w) - N^1/2 S N^1/2, its upper triangle."""
         root = np.sqrt(self.weights)
         M = -self.S * root * root[:, None]
         M[np.diag_indices(root.size)] += degrees
         return M
 
     def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
-        """(u,) sum of w_q W S over p's own cluster, and of w_q a / s over the others; p itself is left out."""
         parts = self._map(
             lambda a, b: _dense_ties(
                 self.codes, x, self.any_missing, self.weights, labels, self.S, self.V, a, b
@@ -119,7 +149,6 @@ class DensePairs:
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def matrix(self) -> sp.csr_array:
-        """S (u, u) as CSR, both triangles and the diagonal."""
         u = self.weights.size
         lengths = np.zeros(u + 1, np.int64)
         _count_upper(self.S, lengths)

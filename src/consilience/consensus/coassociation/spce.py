@@ -30,11 +30,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ...evidence import Evidence, share_out
+from ...kernels.eigen import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from ...kernels.paced_pairs import DensePairs, SparsePairs
 from ...kernels.partition import compact, split_clusters
-from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Pacing, Solution
 

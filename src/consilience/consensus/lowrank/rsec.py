@@ -30,9 +30,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...ensemble import Compressed
+from ...kernels.cut import cut_rows
 from ...kernels.eigen import eigenpairs
-from ...kernels.kmeans import many_kmeans
-from ...kernels.partition import split_clusters
 from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
 from .._base import BaseConsensus, Solution
 from ._lagrangian import (
@@ -70,19 +69,6 @@ def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
     return S
 
 
-def cluster_rows(
-    points: np.ndarray, weights: np.ndarray, n_clusters: int, n_init: int, rng, n_jobs
-) -> np.ndarray:
-    """k-means, the best of ``n_init`` starts; exactly ``n_clusters`` clusters even where rows coincide."""
-    if n_clusters == 1:
-        return np.zeros(weights.size, np.int64)
-    points = np.ascontiguousarray(points)
-    seeds = rng.spawn(n_init)
-    runs = many_kmeans(points, [n_clusters] * n_init, seeds=seeds, sample_weight=weights, n_jobs=n_jobs)
-    labels = runs.labels[:, int(np.argmin(runs.inertia))]
-    return split_clusters(labels, n_clusters, embedding=points, weights=weights)
-
-
 class _LowRankConsensus(BaseConsensus):
     """What RSEC and NRSEC share: S, the frame, and how labels are read."""
 
@@ -113,12 +99,18 @@ class _LowRankConsensus(BaseConsensus):
         graph = frame.graph
         Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
         vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
-        points = rows_of_unit_length(vectors) if self.unit_rows else vectors / root[:, None]
-        labels = cluster_rows(points, ensemble.weights, c, self.n_init, rng, self.n_jobs)
+        cut = cut_rows(
+            vectors if self.unit_rows else vectors / root[:, None],
+            c,
+            unit=self.unit_rows,
+            weights=ensemble.weights,
+            seeds=rng.spawn(self.n_init),
+            n_jobs=self.n_jobs,
+        )
         outlier_score = np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1)
         last = state.history[-1]
         return Solution(
-            labels,
+            cut.labels,
             history=state.history,
             converged=state.converged,
             shortfall=(
@@ -168,12 +160,6 @@ def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | Non
     scale = np.zeros(root.size)
     np.power(degrees, -0.5, out=scale, where=degrees > 0)
     return leading_vectors(W, scale, count, n_jobs=n_jobs)[0]
-
-
-def rows_of_unit_length(V: np.ndarray) -> np.ndarray:
-    """Rows divided by their length; a zero row stays."""
-    lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    return V / np.where(lengths > 0, lengths, 1.0)
 
 
 class RSEC(_LowRankConsensus):
