@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import consilience as cs
 from consilience import Ensemble
+from consilience.consensus.coassociation import _rank as rank
 from consilience.consensus.coassociation import spce
 from consilience.errors import InputError, NotEnoughMemoryError
 from consilience.kernels import coassociation as spce_pairs
@@ -265,12 +266,12 @@ def test_objective_descends_for_fixed_W_and_rho(seed):
     m = ensemble.n_clusterings
     pairs = spce.make_pairs(ensemble)
     alpha, rho, gamma = np.full(m, 1 / m), 40.0, (0.1 * m) ** 2
-    F, _, _ = spce.update_F(pairs, 3, *pairs.components())
+    F, _, _ = rank.update_F(pairs, 3, pairs.components()[1])
     spce.update_W(pairs, alpha, 0.3 * m**2)
     values = []
     for _ in range(12):
         d, nonzero = spce.update_S(pairs, F, np.zeros(len(F)), alpha, rho, gamma)
-        F, trace, _ = spce.update_F(pairs, 3, *pairs.components())
+        F, trace, _ = rank.update_F(pairs, 3, pairs.components()[1])
         alpha = spce.update_alpha(d)
         terms = spce.objective(
             d, alpha, lam=1.0, easy=0.0, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
@@ -293,7 +294,7 @@ def test_inner_vectors_complete_the_spectrum_of_all_objects(seed):
     small, X = np.linalg.eigh(np.diag(S @ w) - S * np.outer(root, root))
     degrees, n, checked = S @ w, int(w.sum()), 0
     for count in range(1, n + 1):
-        found, spread, kept = spce.with_inner_vectors(small, degrees, w.astype(float), count)
+        found, spread, kept = rank.with_inner_vectors(small, degrees, w.astype(float), count)
         np.testing.assert_allclose(found, values[:count], atol=1e-9)
         if count < n and values[count] - values[count - 1] < 1e-6:
             continue  # a multiplet is cut: LAPACK's choice is arbitrary
@@ -411,7 +412,7 @@ def test_too_few_components_are_reported_and_split():
     alpha = np.full(2, 0.5)
     ensemble = distinct(labels)
     pairs = spce.make_pairs(ensemble)
-    F, _, _ = spce.update_F(pairs, 5, *pairs.components())
+    F, _, _ = rank.update_F(pairs, 5, pairs.components()[1])
     split = spce.repair(ensemble, pairs.components()[1], 5, alpha=alpha, F=F)
     assert np.unique(split).size == 5
     text = spce._shortfall(2, 5, 0.1, False)
