@@ -115,6 +115,8 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _compressed: Compressed | None = None
+    #: Partners of each object, itself included, once they were counted.
+    _partners: np.ndarray | None = None
 
     # Construction ------------------------------------------------------------------------------------------
 
@@ -535,7 +537,10 @@ class Ensemble:
     def _count_pattern(
         self, codes, first, members, *, enough: float, n_jobs: int | None
     ) -> tuple[int, np.ndarray | None]:
-        """(pairs, partners of each object); or (some number above ``enough``, None)."""
+        """(pairs, partners of each object), counted once; or (some number above ``enough``, None)."""
+        if self._partners is not None:
+            pairs = int(self._partners.sum())
+            return pairs, self._partners if pairs <= enough else None
         # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
         at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, self.offsets[:-1]).max()
         if at_least > enough:
@@ -553,6 +558,7 @@ class Ensemble:
             pairs += int(lengths[start:stop].sum())
             if pairs > enough:
                 return pairs, None
+        self._partners = lengths
         return pairs, lengths
 
     def cooccurrence_counts(self, *, clustering_weights: Any = None) -> np.ndarray:
@@ -638,6 +644,7 @@ class Ensemble:
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()
         state.pop("_compressed", None)
+        state.pop("_partners", None)
         return state
 
 

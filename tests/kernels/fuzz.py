@@ -259,6 +259,7 @@ def pairs(rng):
             store.step(x, hostile(rng, (u, 3)), np.zeros(u), 1.0, 0.1)
             store.pace(x, 0.5)
         store.matrix(), store.degrees(), store.components()
+        store.restart()
         store.product(rng.normal(size=(u, int(rng.integers(1, 10)))))
         store.ties(x, rng.integers(0, 3, u))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -22,6 +22,7 @@ from ..errors import InputError, warn
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
+from ..kernels.partition import compact
 from ..rng import make_rng
 from ..validation import Rule, check_parameters, listed, unit_of
 
@@ -37,6 +38,7 @@ class Solution:
     history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
     converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    alone : (u,) distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
@@ -52,6 +54,7 @@ class Solution:
     n_iter: int | None = None
     shortfall: str = ""
     exact: bool = True
+    alone: np.ndarray | None = None
     per_sample: Mapping[str, Any] = field(default_factory=dict)
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
@@ -100,6 +103,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     # The closed part ---------------------------------------------------------------------------------------
 
+    @final
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
         """Learn the consensus.
 
@@ -128,6 +132,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
         raise NotImplementedError
 
+    @final
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
@@ -184,6 +189,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             )
         return compressed.with_weights(weights / unit)
 
+    @final
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
     ) -> None:
@@ -204,6 +210,10 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
         labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
         self.labels_ = labels[back][compressed.inverse]
+        if solution.alone is not None:
+            alone = solution.alone[back][compressed.inverse]
+            self.labels_[alone] = ensemble.n_samples + np.arange(alone.sum())
+            self.labels_ = compact(self.labels_)
         self.n_samples_, self.n_clusterings_ = ensemble.shape
         self.signatures_ = compressed
         self.history_ = solution.history

@@ -1,5 +1,6 @@
 """Methods that explain the co-association matrix by a low-rank representation of itself."""
 
-from .rsec import NRSEC, RSEC
+from .nrsec import NRSEC
+from .rsec import RSEC
 
 __all__ = ["NRSEC", "RSEC"]
