@@ -20,7 +20,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .. import naming
 from ..errors import FileError
 from ..kernels.memory import ensure_fits
 from ..labels import BLANKS, Coded, encode, is_missing
@@ -711,11 +710,6 @@ def short(cell: str) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def check_unique(names: list[str] | None, what: str, file: str, remedy: str) -> None:
-    """Refuse names that occur twice, and name them."""
-    naming.check_unique(names, what.removeprefix("the "), remedy, file=file)
 
 
 def check_encodable(texts: Iterable[str], file: str) -> None:
