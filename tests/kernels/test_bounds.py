@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import consilience as cs
 from consilience.errors import InputError
 from consilience.kernels import neighbours
-from consilience.kernels.contingency import expected_mutual_information
+from consilience.kernels.information import expected_mutual_information
 from consilience.kernels.kmeans import many_kmeans, nearest_centers
 from consilience.kernels.kmeans_small import SmallRows, plus_plus
 from consilience.validation import checked_csr
