@@ -30,12 +30,12 @@ _HOMES = {
     "LWGP": "consensus",
     "LWSC": "consensus",
     "MDEC": "mdec",
-    "SPMTC": "consensus.multitask",
-    "LSSMTC": "consensus.multitask",
-    "ASI": "consensus.multitask",
+    "SPMTC": "multitask",
+    "LSSMTC": "multitask",
+    "ASI": "multitask",
     "report": "reporting",
 }
-_ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "plot")
+_ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 

@@ -22,7 +22,8 @@ def command(session: Session, as_json: bool) -> None:
       consilience methods
       consilience methods --json
     """
-    from ..consensus import methods, multitask
+    from .. import multitask
+    from ..consensus import methods
     from ..generate import generators
     from ..mdec import MDEC
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from ...naming import command_name, look_up
+from ..naming import command_name, look_up
 from ._base import BaseMultitask
-from .spmtc import ASI, LSSMTC, SPMTC
+from .asi import ASI
+from .lssmtc import LSSMTC
+from .spmtc import SPMTC
 
-__all__ = ["ASI", "LSSMTC", "SPMTC", "method", "methods"]
+__all__ = ["ASI", "LSSMTC", "SPMTC", "BaseMultitask", "method", "methods"]
 
 
 def methods() -> dict[str, type[BaseMultitask]]:

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from ...errors import InputError
-from ...kernels.eigen import eigenpairs
-from ...kernels.memory import ensure_fits
+from ..errors import InputError
+from ..kernels.eigen import eigenpairs
+from ..kernels.memory import ensure_fits
 
 #: Directions whose share of the largest variance is below this belong to the null space of the data.
 NULL = 1e-10
