@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels lint types bench browser reproduce clean
+.PHONY: help demo test test-kernels lint types bench fuzz browser reproduce clean
 
 help:
 	@echo "make demo    cluster a bundled data set by consensus and show the scores"
@@ -14,7 +14,8 @@ help:
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
-	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction.md"
+	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
+	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction/"
 	@echo "make clean   remove everything the other targets made"
 
 $(BIN)/python:
@@ -62,15 +63,21 @@ browser: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
+MINUTES ?= 10
+SEED    ?= 0
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --jobs $$($(BIN)/python -c 'import joblib; print(joblib.cpu_count())')
+
 # Continues where it was stopped. A part of it: make reproduce PROTOCOLS=spce REPRODUCE="--sets GLIOMA,TOX --no-tuned"
 DATA      ?= ../shared/data
 PROTOCOLS ?= bundled sccabg spce spce-spectral sccabg-incomplete rsec rsec-incomplete lwgp mdec spmtc
 REPRODUCE ?= --time-limit 600 --memory-limit 4GB
 reproduce: $(VENV)/.dev
 	@test -d "$(DATA)" || { echo "no data folder at $(DATA): make reproduce DATA=DIR"; exit 1; }
-	$(BIN)/consilience bench run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
-	$(BIN)/consilience bench report results/reproduction --markdown docs/reproduction.md
+	$(BIN)/python -m reproduction run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
+	$(BIN)/python -m reproduction report results/reproduction --out docs/reproduction
 
 clean:
-	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz-failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

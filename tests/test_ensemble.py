@@ -375,3 +375,24 @@ def test_canonical_form_can_be_traced_back():
     assert np.array_equal(canonical.labels[canonical.inverse] >= 0, (labels >= 0)[:, columns])
     Y = small.indicator().toarray()
     assert np.array_equal(canonical.indicator().toarray(), Y[rows][:, clusters])
+
+
+@pytest.mark.parametrize("recipes", [3, 0.5, "ab", [1, 2], [["a"], ["b"]], object()])
+def test_recipes_that_are_none(recipes):
+    with pytest.raises(InputError, match=r"recipes=.* is not valid: expected a list of 2 dictionaries"):
+        cs.Ensemble([[0, 1], [1, 0]], recipes=recipes)
+
+
+def test_masked_and_enormous_weights_are_refused_in_our_words(recwarn):
+    for weights in ([1, np.ma.masked], [1, 10**400]):
+        with pytest.raises(InputError, match="sample_weight must be numbers, one per object"):
+            cs.Ensemble([[0, 1]], sample_weight=weights)
+    assert not recwarn.list
+
+
+def test_frames_with_twin_columns_are_refused_in_our_words():
+    twins = pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"])
+    with pytest.raises(
+        InputError, match="Column names are not unique: 'a' appear more than once; rename them"
+    ):
+        cs.Ensemble(twins)

@@ -154,6 +154,7 @@ def test_made_once_and_shared():
         ["p", "q"],
         [5, 2],
     )
+    assert features.take(X[:, 0] > 5).sample_names == ["d", "e", "f"]
     ensemble = cs.generate.kmeans(features, 2, k=2, random_state=0)
     assert ensemble.sample_names == list("abcdef")
     assert ensemble.weights.tolist() == [1, 2, 3, 4, 5, 6]
@@ -195,6 +196,8 @@ def test_names_and_weights_are_checked():
         cs.Features(np.eye(2), sample_names=["a"])
     with pytest.raises(InputError, match="The sample name 'a' occurs more than once; rename"):
         cs.Features(np.eye(2), sample_names=["a", "a"])
+    with pytest.raises(InputError, match=r"sample name \['a'\] is a list, which cannot be a name"):
+        cs.Features(np.eye(2), sample_names=[["a"], ["b"]])
     with pytest.raises(InputError, match="feature_names has 3 entries for 2 features"):
         cs.Features(np.eye(2), feature_names="abc")
     with pytest.raises(InputError, match=r"sample_weight\[1\]=0 is not a positive number"):

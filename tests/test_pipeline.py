@@ -182,6 +182,10 @@ def test_named_rows():
             {"generator": lambda X, random_state: [], "n_clusterings": 5},
             "means nothing to a generator that is a function",
         ),
+        (
+            {"generator": [KMeans(2)], "generator_params": {"k": 3}},
+            "A list of clusterers has no parameter 'k'; .* ratio",
+        ),
         ({"n_clusterings": 0}, "n_clusterings=0 is not valid: expected None or a whole number of at least 1"),
         (
             {"consensus_params": {"linkag": "single"}},

@@ -16,9 +16,6 @@ REMAINING = {
     "_intake.py: kernels._jit",
     "cli/bench.py: bench._cells",
     "cli/bench.py: bench._sets",
-    "cli/multitask.py: io._columns",
-    "generate/features.py: _frames",
-    "generate/features.py: kernels._jit",
     "io/_text.py: _intake",
 }
 MENDED = ("consensus", "metrics", "plot", "reporting")

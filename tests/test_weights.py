@@ -169,3 +169,16 @@ def test_clustering_weights_that_cannot_be_used(view, weights, message):
     ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]])
     with pytest.raises(InputError, match=message):
         getattr(ensemble, view)(clustering_weights=weights)
+
+
+@pytest.mark.parametrize("scale", [2.0**-12, 0.5, 64.0, 2.0**33])
+@pytest.mark.parametrize("name", ANY_UNIT)
+def test_the_scale_of_weights_does_not_decide_ties(name, scale):
+    """Everything is a tie here: the order of objects, which follows their weights, decides."""
+    a = np.arange(21)
+    labels = np.stack([a % 3, a // 3, (a + 1) % 3], axis=1)
+    weights = np.ones(21)
+    weights[::4] = 3
+    np.testing.assert_array_equal(
+        fitted(name, labels, scale * weights).labels_, fitted(name, labels, weights).labels_
+    )

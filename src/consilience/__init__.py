@@ -35,7 +35,7 @@ _HOMES = {
     "ASI": "multitask",
     "report": "reporting",
 }
-_ROOMS = ("bench", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
+_ROOMS = ("consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
+
 
 def as_frame(data: Any) -> Any:
     """A narwhals data frame of ``data``, or None if it is none."""
@@ -17,6 +19,12 @@ def as_frame(data: Any) -> Any:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
         return None
+    except nw.exceptions.DuplicateError:
+        seen: set[str] = set()
+        repeated = sorted({name for name in map(str, data.columns) if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+        raise InputError(
+            f"Column names are not unique: {', '.join(map(repr, repeated))} appear more than once; rename them."
+        ) from None
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -6,7 +6,7 @@ check again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -106,9 +106,7 @@ class Ensemble:
         if sample_weight is not None:
             self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
-            if len(recipes) != self.n_clusterings:
-                raise InputError(f"recipes has {len(recipes)} entries for {self.n_clusterings} clusterings.")
-            self._recipes = [dict(recipe) for recipe in recipes]
+            self._recipes = _recipes(recipes, self.n_clusterings)
 
     _labels: np.ndarray
     _categories: list[np.ndarray]
@@ -726,6 +724,16 @@ class Compressed(Ensemble):
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _recipes(recipes: Any, m: int) -> list[dict]:
+    if not isinstance(recipes, Sequence) or not all(isinstance(recipe, Mapping) for recipe in recipes):
+        raise InputError(
+            f"recipes={recipes!r:.80} is not valid: expected a list of {m} dictionaries, one per clustering."
+        )
+    if len(recipes) != m:
+        raise InputError(f"recipes has {len(recipes)} entries for {m} clusterings.")
+    return [dict(recipe) for recipe in recipes]
 
 
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:

@@ -72,10 +72,10 @@ class Features:
         if isinstance(X, Features):
             self._set(X.X, X.sample_names, X.feature_names, X.sample_weight)
             self._distinct, self._all_counted = X._distinct, X._all_counted
+            check_rows(X.shape, least_rows)
             X.check_squares()
         else:
             self._set(*_read(X, least_rows))
-        check_rows(self.shape, least_rows)
         n, d = self.shape
         if sample_names is not None:
             self.sample_names = check_count(sample_names, n, "sample_names", "objects")
@@ -116,12 +116,14 @@ class Features:
         return f"Features: {self.n_samples} objects, {self.n_features} features ({kind}{self.X.dtype})"
 
     def take(self, rows: Any) -> Features:
-        """The table of some objects, by their positions."""
+        """The table of some objects, by their positions or a boolean mask."""
         rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         names = None if self.sample_names is None else [self.sample_names[i] for i in rows]
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         taken = Features.__new__(Features)
         taken._set(self.X[rows], names, self.feature_names, weight)
+        taken._squares_checked = self._squares_checked
         return taken
 
     def distinct_rows(self, enough: int) -> int:
@@ -169,7 +171,7 @@ def as_features(X: Any, sample_weight: Any = None) -> Features:
 
 
 def _read(X: Any, least_rows: int) -> tuple[Any, list[Any] | None, list[str] | None]:
-    """Values and names, all rules but those about the number of rows checked."""
+    """Values and names, all rules checked."""
     sample_names = feature_names = None
     if sp.issparse(X):
         values = _from_sparse(X)
@@ -334,12 +336,12 @@ def check_squares(
         at = _at(*_places(values, flat != 0), rows, columns)
         raise InputError(
             f"X holds no number larger than {largest:.3g} (the first {at}): below {SMALLEST:g} squares vanish. "
-            "Scale them first (scikit-learn's StandardScaler)."
+            "Scale X first (scikit-learn's StandardScaler)."
         )
     wrong = np.abs(flat) > LARGEST
     raise InputError(
         f"X holds {flat[wrong][0]:.3g} {_at(*_places(values, wrong), rows, columns)}: numbers beyond {LARGEST:g} cannot be "
-        "squared. Scale them first (scikit-learn's StandardScaler)."
+        "squared. Scale X first (scikit-learn's StandardScaler)."
     )
 
 

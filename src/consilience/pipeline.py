@@ -176,6 +176,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
             )
         if not callable(chosen):
+            reserved = {
+                name: f"{name} of {type(self).__name__}" for name in ("n_clusterings", "random_state")
+            }
+            valid = ("ratio", "bootstrap", "n_jobs")
+            check_names(params, valid, owner="A list of clusterers", reserved=reserved)
             return generate.estimators(
                 features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params
             )

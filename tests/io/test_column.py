@@ -40,6 +40,20 @@ def test_positions_and_whole_numbers():
     assert table.feature_names == ["0", "1"]
 
 
+def test_codes_with_leading_zeros_are_text():
+    table = cs.io.read_features(io.BytesIO(b"a,t\n1,01\n3,1\n5,1_0\n"), column="t")
+    assert table.column.tolist() == ["01", "1", "1_0"]
+
+
+def test_text_in_a_typed_file_is_no_number(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.5], "b": ["3", "4"], "t": ["x", "y"]}).to_parquet(tmp_path / "t.parquet")
+    for column in (None, "t"):
+        with pytest.raises(
+            FileError, match="column 'b', row 1: '3' is not a number; drop the column or encode it"
+        ):
+            cs.io.read_features(tmp_path / "t.parquet", column=column)
+
+
 def test_without_a_column_there_is_none():
     table = cs.io.read_features(io.BytesIO(b"a,b\n1,2\n3,4\n"))
     assert table.column is None
@@ -51,6 +65,15 @@ def test_a_table_goes_where_features_go():
     table = cs.io.read_features(io.BytesIO(b"n,a,b\nr,1,2\ns,3,4\nt,9,9\nu,8,9\n"))
     assert cs.ConsensusClustering(2, random_state=0).fit(table).ensemble_.sample_names == list("rstu")
     assert cs.generate.kmeans(table, 2, k=2).sample_names == list("rstu")
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_features_are_written_with_their_names(tmp_path, ending):
+    features = cs.Features(VALUES, sample_names=list("abcd"), feature_names=["p", "q"])
+    cs.io.write_features(tmp_path / f"t.{ending}", features)
+    back = cs.io.read_features(tmp_path / f"t.{ending}")
+    assert (back.sample_names, back.feature_names) == (list("abcd"), ["p", "q"])
+    np.testing.assert_array_equal(back.X, VALUES)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +93,8 @@ def test_refusals(text, column, message):
 def test_numbers_too_large_are_read_but_not_clustered():
     table = cs.io.read_features(io.BytesIO(b"a,b\n1e200,2\n3,4\n"))
     assert table.X[0, 0] == 1e200
+    with pytest.raises(InputError, match="cannot be squared"):
+        cs.generate.kmeans(table.take([0, 1]))
     for use in (cs.generate.kmeans, cs.MDEC(2).fit, cs.ASI(2).fit):
         with pytest.raises(
             InputError, match="holds 1e.200 in row 0, column 'a': numbers beyond 1e.90 cannot be"

@@ -473,3 +473,13 @@ def test_reference_pool(shared_dir):
     path = shared_dir / "data" / "pool_yale165.npz"
     ensemble = cs.io.read_labels(path)
     np.testing.assert_array_equal(ensemble.labels, np.load(path)["labels"])
+
+
+def test_sparse_features_have_the_indices_that_scikit_learn_takes(tmp_path):
+    from sklearn.cluster import KMeans
+
+    path = tmp_path / "sparse.npz"
+    sp.save_npz(path, sp.csr_array(np.eye(6, 4)))
+    X = cs.io.read_features(path).X
+    assert (X.indices.dtype, X.indptr.dtype) == (np.int32, np.int32)
+    KMeans(2, n_init=1).fit(X)

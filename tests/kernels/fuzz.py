@@ -81,7 +81,7 @@ def some_rows(rng):
         rng.integers(0, 2, (n, d)).astype(float),
         rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2),
     ][rng.integers(4)]
-    X = X * rng.choice([1.0, 1e-150, 1e100])
+    X = X * rng.choice([1.0, 1.0, 1e-60, 1e-150, 1e80])
     return sp.csr_array(X) if rng.random() < 0.4 else X
 
 

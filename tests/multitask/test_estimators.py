@@ -258,3 +258,12 @@ def test_where_the_printed_subspace_looks(shared_dir):
     assert held[0] < 0.5 * held[1]
     assert agreement(span.labels_, apart.labels_) > 0.97
     assert agreement(ours.labels_, apart.labels_) < 0.9
+
+
+@pytest.mark.parametrize("step", [1e-40, 0, 1.5])
+def test_steps_that_would_never_end_are_refused(step):
+    X, _, task = word_counts(0)
+    with pytest.raises(
+        InputError, match="share_step=.* is not valid: expected a number of at least 0.0001 and at most 1"
+    ):
+        cs.SPMTC(2, share_step=step).fit(X, task=task)

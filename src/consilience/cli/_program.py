@@ -30,7 +30,6 @@ COMMANDS = {
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
     "methods": ("methods", "List the consensus methods and generators."),
-    "bench": ("bench", "Rerun published comparisons."),
 }
 
 

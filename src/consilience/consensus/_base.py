@@ -159,10 +159,14 @@ class BaseConsensus(BaseMethod):
                 f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: beyond {LARGEST_SPREAD:.0e} the "
                 "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their weights."
             )
-        unit = unit_of(weights)
+        any_unit = (
+            self._any_unit and getattr(self, "mode", "standard") == "standard"
+        )  # published programs count
+        # With the lightest between 1 and 2, ties and starts of k-means fall alike for every scale.
+        unit = 2.0 ** np.floor(np.log2(low)) if any_unit else unit_of(weights)
         if unit == 1.0:
             return compressed
-        if not self._any_unit:
+        if not any_unit:
             raise InputError(
                 f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
                 "that unit. Divide the weights so that they are near 1."

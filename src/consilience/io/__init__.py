@@ -6,7 +6,7 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
-from ._read import read_features, read_labels
+from ._read import names_in, read_features, read_labels
 from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
@@ -14,6 +14,7 @@ __all__ = [
     "Table",
     "atomic_write",
     "check_writable",
+    "names_in",
     "read_features",
     "read_labels",
     "write_ensemble",

@@ -119,7 +119,10 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError(f"Cannot write {os.fspath(path)}: {reason(error)}.") from error
+        words = reason(error)
+        if error.errno is None:  # numpy counts what it could not write, and does not name the cause
+            words = f"the disk may be full ({words})"
+        raise FileError(f"Cannot write {os.fspath(path)}: {words}.") from error
 
 
 def _target(path: str | os.PathLike[str]) -> str:

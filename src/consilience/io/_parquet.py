@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import FileError, need
 from ..kernels.memory import ensure_fits
+from ..naming import check_unique
 from ._formats import guarded, reason
-from ._text import INDEX_HEADINGS, check_unique
+from ._text import INDEX_HEADINGS
 
 _OURS = b"consilience.row_names"
 
@@ -24,7 +25,7 @@ def read_parquet(
     # All of it, not only the reading: names and values are decoded when they are asked for.
     with guarded(name, "a Parquet file"):
         table = _read_table(handle, name, pyarrow)
-        check_unique(table.column_names, "the column name", name, "rename the columns")
+        check_unique(table.column_names, "column name", "rename the columns", file=name)
         columns = [
             _to_numpy(table.column(i), column, name, pyarrow) for i, column in enumerate(table.column_names)
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,13 +17,14 @@ from ..errors import FileError, InputError
 from ..features import check_finite
 from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
+from ..naming import check_unique
 from ..validation import listed
 from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
 from ._formats import format_of, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
 from ._sparse import sparse_from_pieces
 from ._table import Table
-from ._text import MISSING, Report, TextTable, as_number, check_unique, check_width, short
+from ._text import MISSING, Report, TextTable, as_number, check_width, short
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -112,7 +114,7 @@ def read_labels(
         raw = _raw_labels(path, name, stack, key=key, header=header, index=index, truth=truth)
     _check_rows(raw, name)
     _drop_counting(raw)
-    check_unique(raw.names, "the column name", name, "rename the columns")
+    check_unique(raw.names, "column name", "rename the columns", file=name)
     _select(raw, columns, name)
     if raw.matrix is None and all(column.dtype.kind in "iu" for column in raw.columns) and raw.columns:
         raw.matrix = np.column_stack(raw.columns)
@@ -181,7 +183,7 @@ def read_features(
     _check_rows(raw, name)
     if not raw.archive:  # where names are written on purpose
         _drop_counting(raw)
-    check_unique(raw.column_names, "the column name", name, "rename the columns")
+    check_unique(raw.column_names, "column name", "rename the columns", file=name)
     n, p = raw.values.shape
     if p == 0:
         raise FileError(f"{name} has no columns of features.")
@@ -194,6 +196,26 @@ def read_features(
     cells = None if column is None else _tidy_column(raw.cells, n, column, name)
     _say(report, name, raw.decisions)
     return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)
+
+
+def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
+    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is no header.
+
+    Examples
+    --------
+    >>> import io, consilience as cs
+    >>> cs.io.names_in(io.BytesIO(b"width,height\\n1.5,2\\n3,4.5\\n"))
+    ['width', 'height']
+    """
+    name = shown(path)
+    with ExitStack() as stack:
+        kind, handle, gzipped, size = _open(path, stack)
+        if kind == "text":
+            text = TextTable(handle, name, labels=False, gzipped=gzipped, header=None, index=None, size=size)
+            return list(text.layout.column_names or [])
+        if kind == "parquet":
+            return list(read_parquet(handle, name, labels=False, index=None)[0])
+        return list(open_archive(kind, handle, name, stack).entries)
 
 
 # Labels --------------------------------------------------------------------------------------------------------
@@ -344,9 +366,9 @@ def _check_rows(raw: _Raw | _RawTable, name: str) -> None:
     """Row names must be unique."""
     check_unique(
         raw.row_names,
-        "the row name",
-        name,
+        "row name",
         "make the names in column 1 unique, or drop it (or read with index=False)",
+        file=name,
     )
 
 
@@ -430,9 +452,10 @@ def _numbers(cells: Any, heading: str, name: str) -> np.ndarray:
     """One column of a table whose columns differ in kind."""
     if isinstance(cells, np.ndarray) and cells.dtype != object:
         return as_floats(cells)
+    spelled = isinstance(cells, list)  # a text file; elsewhere text is no number, whatever it spells
     out = np.empty(len(cells))
     for i, cell in enumerate(cells):
-        number = np.nan if cell is None else as_number(str(cell))
+        number = as_number(cell) if spelled else np.nan if cell is None else None
         if number is None:
             raise FileError(
                 f"{name}, column {heading!r}, row {i + 1}: {short(str(cell))} is not a number; drop the column or encode it."
@@ -460,10 +483,9 @@ def _tidy_column(cells: Any, n: int, column: str, name: str) -> np.ndarray:
     for i, text in enumerate(texts):
         if text in MISSING or text == "None":
             raise FileError(f"{name}, column {column!r}, row {i + 1} is missing; fill it in or drop the row.")
-    try:
-        return np.array([int(text) for text in texts])
-    except ValueError:
-        return np.array(texts)
+    # Only in their usual spelling: 01 and 1 are two names.
+    whole = all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) for text in texts)
+    return np.array([int(text) for text in texts] if whole else texts)
 
 
 def _sparse_from(archive: Archive) -> Any:

@@ -27,7 +27,10 @@ def sparse_from_pieces(
     rows, columns = (int(length) for length in shape)
     count = int(indptr[-1])
     ensure_fits(32 * count + 16 * rows, what=what, remedy="store fewer rows or entries")
-    pieces = (as_floats(data[:count]), indices[:count].astype(np.int64), indptr.astype(np.int64))
+    index = (
+        np.int32 if max(rows, columns, count) < 2**31 else np.int64
+    )  # scikit-learn takes no wider one than needed
+    pieces = (as_floats(data[:count]), indices[:count].astype(index), indptr.astype(index))
     make = sp.csr_array if layout == "csr" else sp.csc_array
     matrix = make(pieces, shape=(rows, columns)).tocsr()
     matrix.sum_duplicates()

@@ -20,7 +20,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .. import naming
 from .._intake import MISSING_WORDS as MISSING
 from ..errors import FileError
 from ..kernels.memory import ensure_fits
@@ -715,11 +714,6 @@ def short(cell: str) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def check_unique(names: list[str] | None, what: str, file: str, remedy: str) -> None:
-    """Refuse names that occur twice, and name them."""
-    naming.check_unique(names, what.removeprefix("the "), remedy, file=file)
 
 
 def check_encodable(texts: Iterable[str], file: str) -> None:

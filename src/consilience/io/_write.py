@@ -16,12 +16,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..errors import FileError, InputError, warn
+from ..features import Features
+from ..naming import check_unique
 from ..progress import progress
 from ..validation import listed
 from ._atomic import atomic_write, named
 from ._formats import format_of, is_stream, require_packages, shown
 from ._parquet import write_parquet
-from ._text import INDEX_HEADINGS, check_encodable, check_unique, quote, read_back
+from ._text import INDEX_HEADINGS, check_encodable, quote, read_back
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -139,13 +141,17 @@ def write_features(
     ----------
     path : path or binary file
         The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or ``.mat``.
-    values : array or sparse matrix (n_samples, n_features)
+    values : array, sparse matrix or Features (n_samples, n_features)
         The numbers.
     row_names, column_names : sequence, optional
-        Names; columns are called ``x0``, ``x1``, ... where a format needs headings.
+        Names, by default those of the Features; columns are called ``x0``, ``x1``, ... where a format needs headings.
     """
     import scipy.sparse as sp
 
+    if isinstance(values, Features):
+        row_names = values.sample_names if row_names is None else row_names
+        column_names = values.feature_names if column_names is None else column_names
+        values = values.X
     name = shown(path)
     kind, gzipped = _format(path)
     sparse = sp.issparse(values)
@@ -159,7 +165,7 @@ def write_features(
     headings = None if column_names is None else [str(heading) for heading in column_names]
     if headings is not None and len(headings) != p:
         raise InputError(f"column_names has {len(headings)} names for {p} columns.")
-    check_unique(headings, "the column name", name, "rename the columns")
+    check_unique(headings, "column name", "rename the columns", file=name)
     check_encodable(headings or (), name)
     if sparse and kind not in ("npz", "mat"):
         raise FileError(
@@ -206,7 +212,7 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     name = shown(path)
     kind, gzipped = _format(path)
     clusterings = ensemble.clustering_names
-    check_unique(clusterings, "the clustering name", name, "rename the clusterings")
+    check_unique(clusterings, "clustering name", "rename the clusterings", file=name)
     check_encodable(clusterings, name)
     names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
     labels, categories = ensemble.labels, [_natural(values) for values in ensemble.categories]
@@ -264,9 +270,8 @@ def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: b
     spellings = list(map(str, values))
     if not numbers:
         check_encodable(spellings, name)
-        check_unique(
-            spellings, f"in clustering {clustering!r} the label", name, "give each cluster a text of its own"
-        )
+        what = f"label in clustering {clustering!r} spelled"
+        check_unique(spellings, what, "give each cluster a text of its own", file=name)
     if not text or (categories.dtype.kind in "iu" and not (values and max(values) >= 2**63)):
         return
     for value, got in zip(values if numbers else spellings, read_back(spellings)):
@@ -356,7 +361,7 @@ def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | No
     texts = [str(name) for name in names]
     if len(texts) != n:
         raise InputError(f"row_names has {len(texts)} names for {n} rows.")
-    check_unique(texts, "the row name", file, "make the names unique")
+    check_unique(texts, "row name", "make the names unique", file=file)
     check_encodable(texts, file)
     return texts
 

@@ -119,7 +119,7 @@ class SPMTC(BaseMultitask):
         "trade_off": Real(0, 1),
         "weighting": Choice("soft", "hard"),
         "first_share": Real(0, 1, open_low=True),
-        "share_step": Real(0, 1, open_low=True),
+        "share_step": Real(1e-4, 1),  # each step is a stage: a smaller one would never end
         "inclusion": Choice("full", "any"),
         "weight_power": Integer(1, 2),
         "warm_up": Integer(1),

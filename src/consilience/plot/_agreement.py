@@ -244,7 +244,7 @@ class WeightsDisplay:
     >>> model = cs.LWEA(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> display = cs.plot.WeightsDisplay.from_estimator(model)
     >>> display.weights.round(2).tolist()
-    [0.42, 0.42, 0.17]
+    [0.39, 0.39, 0.22]
     """
 
     def __init__(self, weights, nmi, clustering_names):

@@ -1,0 +1,387 @@
+"""From records to tables: means, deviations, tests and ranks, with default and tuned kept apart throughout.
+
+Statistics are plain functions of arrays, (sets, methods) where they compare; higher is better, NaN is a method that could not
+do a set. Each table is a data frame with one line per figure; reports and pictures are made from these alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .protocol import Measure, Method, Protocol, digest, setting_name, short
+from .sets import known_sets
+from .store import Records
+
+#: Never mixed: no truth used; the best of a grid by the truth; the figures as printed.
+WORDS = {"default": "default", "tuned": "tuned by the truth", "printed": "printed"}
+_COLUMNS = list(WORDS)
+#: The columns of each table; all begin with the protocol.
+SCHEMA = {
+    name: ["protocol", *columns.split()]
+    for name, columns in {
+        "figures": "measure set vary method column runs mean std printed printed_std difference reached "
+        "p_against_best among_best note",
+        "comparisons": "measure column sets method average rank rsec_score",
+        "tests": "measure column sets methods chi2 p f f_p critical_difference",
+        "curves": "measure set vary method line parameter value mean",
+        "costs": "method column cells mean_seconds longest_seconds mean_processor_seconds peak_bytes",
+        "sets": "set file objects features classes printed_shape differences",
+        "runs": "date cores machine workers threads versions",
+        "remarks": "kind text cells",
+    }.items()
+}
+
+# Statistics ------------------------------------------------------------------------------------------------
+
+
+def mean_and_std(values: Any) -> tuple[float, float]:
+    """Mean and sample standard deviation (n - 1); NaN for the deviation of a single value."""
+    values = np.asarray(values, float)
+    return float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else np.nan
+
+
+def paired_t_test(a: np.ndarray, b: np.ndarray) -> float:
+    """Two-sided p-value that paired scores differ; NaN from fewer than two pairs.
+
+    Equal pairs give 1. A difference that is the same in every pair gives 0: no variation stands against it.
+    """
+    difference = np.asarray(a, float) - np.asarray(b, float)
+    if difference.size < 2:
+        return np.nan
+    # Scores are ratios of counts: below rounding there is no variation, only its noise.
+    if np.std(difference, ddof=1) <= 1e-12 * max(1.0, float(np.abs(difference).max())):
+        return 1.0 if abs(difference.mean()) <= 1e-12 else 0.0
+    return float(stats.ttest_rel(a, b).pvalue)
+
+
+def ranks(table: np.ndarray) -> np.ndarray:
+    """(sets, methods) rank of each method on each set: 1 is best, equal scores share, what failed comes last."""
+    return stats.rankdata(np.where(np.isnan(table), np.inf, -table), axis=1)
+
+
+def rsec_score(table: np.ndarray) -> np.ndarray:
+    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a set that a method failed on adds nothing."""
+    best = np.nanmax(table, axis=1, keepdims=True)
+    return np.nansum(np.divide(table, best, out=np.zeros_like(table), where=best > 0), axis=0)
+
+
+def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
+    """Nemenyi: q_alpha sqrt(k (k + 1) / (6 N)), q from the studentised range over sqrt(2)."""
+    q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
+
+
+def friedman(table: np.ndarray) -> dict[str, float] | None:
+    """Do the methods differ over the sets? None with fewer than two of either.
+
+    Friedman's chi-square, corrected for ties (SciPy's asks for three methods), the less conservative F of Iman and
+    Davenport, and Nemenyi's critical difference: mean ranks that differ by less are not told apart.
+    """
+    n, k = table.shape
+    if n < 2 or k < 2:
+        return None
+    r = ranks(table)
+    spread = ((r - (k + 1) / 2) ** 2).sum()  # 0: every method equal on every set
+    chi2 = n * n * (k - 1) * float(((r.mean(axis=0) - (k + 1) / 2) ** 2).sum()) / spread if spread else 0.0
+    room = n * (k - 1) - chi2
+    f = float("inf") if room <= 1e-12 else (n - 1) * chi2 / room
+    return {
+        "sets": n,
+        "methods": k,
+        "chi2": chi2,
+        "p": float(stats.chi2.sf(chi2, k - 1)),
+        "f": f,
+        "f_p": float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
+        "critical_difference": critical_difference(k, n),
+    }
+
+
+# Records ---------------------------------------------------------------------------------------------------
+
+
+def current(protocol: Protocol, records: Records) -> list[dict]:
+    """The last record of every cell that the protocol, as it is now, contains; one version of each data set."""
+    last: dict[str, dict] = {}
+    newest: dict[tuple, str] = {}
+    sets = {item.name for item in protocol.sets}
+    wanted = {
+        (method.name, column, digest(params))
+        for method in protocol.methods
+        for params, column in method.settings()
+    }
+    for record in records.of("cell"):
+        setting = record["method"], record["column"], digest(record["params"])
+        if record["protocol"] == protocol.name and record["set"] in sets and setting in wanted:
+            last[record["name"]] = record
+            newest[record["set"],] = record["data_sha"]
+            newest[_group(record)] = record["digest"]
+    return [
+        record
+        for record in last.values()
+        if (newest[record["set"],], newest[_group(record)]) == (record["data_sha"], record["digest"])
+    ]
+
+
+def _group(record: dict) -> tuple:
+    """A cell but for its repetition: an edited protocol replaces all repetitions, not some."""
+    return tuple(record[key] for key in ("set", "variation", "method", "column", "setting"))
+
+
+def scores(protocol: Protocol, measure: Measure, cells: list[dict]) -> pd.DataFrame:
+    """One line per cell (and task), in the protocol's order of sets, tasks, variations, methods and columns."""
+    sets, methods = ([item.name for item in items] for items in (protocol.sets, protocol.methods))
+    labels = [None, *(variation.label for variation in protocol.variations)]
+    printed_as = {item.name: item.printed_as or item.name for item in protocol.sets}
+    lines = []
+    for record in cells:
+        for part, values in record["scores"].items():
+            if (value := values.get(measure.key)) is None:
+                continue
+            place = (
+                sets.index(record["set"]),
+                part,
+                labels.index(record["variation"]),
+                methods.index(record["method"]),
+                _COLUMNS.index(record["column"]),
+            )
+            line = {key: record[key] for key in ("method", "column", "setting", "repetition", "params")}
+            each = record.get("each", {}).get(part, {}).get(measure.key, [])
+            line |= {
+                "set": f"{record['set']} {part}".strip(),
+                "printed_as": f"{printed_as[record['set']]} {part}".strip(),
+                "vary": record["variation"] or "",
+                "value": value * measure.scale,
+                "each": [v * measure.scale for v in each if v is not None],
+            }
+            lines.append((place, line))
+    lines.sort(key=lambda pair: pair[0])
+    columns = ["set", "printed_as", "vary", "method", "column", "setting", "repetition", "params", "value"]
+    return pd.DataFrame([line for _, line in lines], columns=[*columns, "each"])
+
+
+# Tables ----------------------------------------------------------------------------------------------------
+
+
+def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
+    """Everything a report says about one protocol, as data frames by name."""
+    cells = current(protocol, records)
+    good = [record for record in cells if "error" not in record]
+    bad = [record for record in cells if "error" in record]
+    runs = [record for record in records.of("run") if record["protocol"] == protocol.name]
+    out: dict[str, list[dict]] = defaultdict(list)
+    for measure in protocol.measures:
+        found = scores(protocol, measure, good)
+        figures = list(_figures(protocol, measure, found))
+        for name, lines in {
+            "figures": figures + _printed_only(protocol, measure, figures),
+            "comparisons": _comparisons(protocol, measure, figures, bad),
+            "curves": _curves(protocol, found),
+        }.items():
+            out[name] += [{"measure": measure.name, **line} for line in lines]
+    out["tests"] = [
+        {"measure": line["measure"], **line.pop("test")} for line in out["comparisons"] if "test" in line
+    ]
+    out["costs"] = list(_costs(protocol, good))
+    out["sets"] = list(_sets(protocol, runs))
+    out["runs"] = [_last_run(runs[-1])] if runs else []
+    out["remarks"] = list(_remarks(protocol, runs, good, bad))
+    return {
+        name: pd.DataFrame([{"protocol": protocol.name, **line} for line in out[name]], columns=columns)
+        for name, columns in SCHEMA.items()
+    }
+
+
+def _figures(protocol: Protocol, measure: Measure, found: pd.DataFrame) -> Iterator[dict]:
+    """Each method on each set: our mean and deviation, the printed one, and whether it is among the best."""
+    methods = {method.name: method for method in protocol.methods}
+    for (name, vary, column), rows in found.groupby(["set", "vary", "column"], sort=False):
+        values = {m: _values(methods[m], column, part) for m, part in rows.groupby("method", sort=False)}
+        rivals = [m for m in values if m not in protocol.base_methods]  # base clusterings are not methods
+        best = max(rivals, key=lambda m: values[m][0].mean(), default=None)
+        for method, (held, note) in values.items():
+            part = rows[rows.method == method]
+            mean, std = mean_and_std([v for each in part.each for v in each] or held)
+            printed = protocol.printed_value(measure.name, method, part.printed_as.iloc[0])
+            p = np.nan
+            if best is not None and method in rivals:
+                pairs = pd.concat([values[best][0], held], axis=1, join="inner").to_numpy()
+                p = 1.0 if method == best else paired_t_test(*pairs.T)
+            yield {
+                "set": name,
+                "vary": vary,
+                "method": method,
+                "column": column,
+                "runs": len(held),
+                "mean": mean,
+                "std": std,
+                **compared(mean, printed, measure.digits),
+                "p_against_best": p,
+                "among_best": yes_or_no(p >= 0.05) if p == p else "",
+                "note": note,
+            }
+
+
+def compared(mean: float, printed: tuple | None, digits: int) -> dict:
+    """Ours beside the printed figure: reached means no more than one printed deviation below it, or better."""
+    if printed is None:
+        return {}
+    rounding = 0.5001 * 10.0**-digits
+    return {
+        "printed": printed[0],
+        "printed_std": printed[1],
+        "difference": mean - printed[0],
+        "reached": yes_or_no(mean >= printed[0] - (printed[1] or 0.0) - rounding),
+    }
+
+
+def yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _values(method: Method, column: str, rows: pd.DataFrame) -> tuple[pd.Series, str]:
+    """Score by repetition; of a grid the best by the truth: per ensemble, or one setting for the set."""
+    by_setting = rows.pivot(index="repetition", columns="setting", values="value")
+    if column == "default":
+        return by_setting["default"], ""
+    assert method.tuned is not None
+    planned = len(method.tuned.points())
+    note = (
+        "" if by_setting.shape[1] == planned else f"{by_setting.shape[1]} of {planned} settings of the grid"
+    )
+    if method.tuned.choice == "ensemble":
+        return by_setting.max(axis=1), note
+    name = max(by_setting, key=lambda setting: (by_setting[setting].mean(), setting))
+    return by_setting[name].dropna(), "; ".join(filter(None, [name, note]))
+
+
+def _printed_only(protocol: Protocol, measure: Measure, figures: list[dict]) -> list[dict]:
+    """The printed figures of methods that were not run, on sets that were."""
+    names = {item.name: item.printed_as or item.name for item in protocol.sets}
+    ran, rows = {f["method"] for f in figures}, {names.get(f["set"], f["set"]) for f in figures}
+    return [
+        {"set": row, "method": method, "column": "printed", "printed": value[0], "printed_std": value[1]}
+        for row, method, value in protocol.printed_values(measure.name)
+        if method not in ran and row in rows
+    ]
+
+
+def _comparisons(
+    protocol: Protocol, measure: Measure, figures: list[dict], failures: list[dict]
+) -> Iterator[dict]:
+    """Averages, ranks and tests over the sets that every method has; a failed method comes last there."""
+    if protocol.variations:
+        return
+    copies = {item.name for item in protocol.sets if item.printed_as}  # a set must not count twice
+    for column in _COLUMNS:
+        if column == "printed":
+            means = {(row, method): value[0] for row, method, value in protocol.printed_values(measure.name)}
+        else:
+            means = {(f["set"], f["method"]): f["mean"] for f in figures if f["column"] == column}
+        means = {
+            (r, m): v
+            for (r, m), v in means.items()
+            if m not in protocol.base_methods and not _sets_of(r) & copies
+        }
+        methods = list(dict.fromkeys(m for _, m in means))
+        failed = {(r["set"], r["method"]) for r in failures if r["column"] == column}
+        rows = [
+            row
+            for row in dict.fromkeys(row for row, _ in means)
+            if column == "printed"
+            or all((row, m) in means or any((s, m) in failed for s in _sets_of(row)) for m in methods)
+        ]
+        if rows and len(methods) > 1:
+            yield from _compared_methods(column, rows, methods, means)
+
+
+def _sets_of(row: str) -> set[str]:
+    """The set that a row may be of: itself, or, of 'COMPvsSCI 1', the one of which it is a task."""
+    return {row, re.sub(r" \d+$", "", row)}
+
+
+def _compared_methods(column: str, rows: list[str], methods: list[str], means: dict) -> Iterator[dict]:
+    table = np.array([[means.get((row, m), np.nan) for m in methods] for row in rows])
+    rank, score = ranks(table).mean(axis=0), rsec_score(table)
+    test = friedman(table) if column != "printed" else None
+    for place, j in enumerate(np.argsort(rank, kind="stable")):
+        line = {"column": column, "sets": len(rows), "method": methods[j]}
+        line |= {"average": table[:, j].mean(), "rank": rank[j], "rsec_score": score[j]}
+        yield line if place or test is None else {**line, "test": {"column": column, **test}}
+
+
+def _curves(protocol: Protocol, found: pd.DataFrame) -> Iterator[dict]:
+    """Scores over the first parameter of each grid, one line per value of the others; mean over repetitions."""
+    for method in protocol.methods:
+        if method.tuned is None or isinstance(method.tuned.grid, list):
+            continue
+        x, *others = method.tuned.grid
+        rows = found[(found.method == method.name) & (found.column == "tuned")]
+        for (name, vary, _), part in rows.groupby(["set", "vary", "setting"], sort=False):
+            params = part.params.iloc[0]
+            line = setting_name({other: params[other] for other in others}) if others else method.name
+            at = {"parameter": x, "value": short(params[x]), "line": line}
+            yield {"set": name, "vary": vary, "method": method.name, **at, "mean": part.value.mean()}
+
+
+def _costs(protocol: Protocol, cells: list[dict]) -> Iterator[dict]:
+    timed = pd.DataFrame([record for record in cells if "seconds" in record])
+    for method in protocol.methods:
+        for column in _COLUMNS:
+            if (
+                timed.empty
+                or (group := timed[(timed.method == method.name) & (timed.column == column)]).empty
+            ):
+                continue
+            yield {
+                "method": method.name,
+                "column": column,
+                "cells": len(group),
+                "mean_seconds": group.seconds.mean(),
+                "longest_seconds": group.seconds.max(),
+                "mean_processor_seconds": group.cpu_seconds.mean(),
+                "peak_bytes": group.peak_bytes.max(),
+            }
+
+
+def _sets(protocol: Protocol, runs: list[dict]) -> Iterator[dict]:
+    notes = {name: held for run in runs for name, held in run.get("notes", {}).items()}
+    shapes = {name: shape for run in runs for name, shape in run.get("shapes", {}).items()}
+    for item in protocol.sets:
+        if item.name in shapes:
+            n, d, c = shapes[item.name]
+            printed = ", ".join("-" if v is None else f"{v:,}" for v in (item.n, item.d, item.classes))
+            remark = known_sets().get(item.data, {}).get("remark", "")
+            transform = f"features: {item.transform}" if item.transform else ""
+            said = "; ".join(filter(None, [*notes.get(item.name, []), remark, transform])) or "none known"
+            shape = {"objects": n, "features": d, "classes": c, "printed_shape": printed}
+            yield {"set": item.name, "file": item.data, **shape, "differences": said}
+
+
+def _last_run(run: dict) -> dict:
+    facts = {key: run[key] for key in ("cores", "machine", "workers", "threads")}
+    versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+    return {"date": run["started"][:10], **facts, "versions": versions}
+
+
+def _remarks(protocol: Protocol, runs: list[dict], good: list[dict], bad: list[dict]) -> Iterator[dict]:
+    """What a reader must know of what is not in the other tables: left out, failed, warned of."""
+    for what in ("sets", "methods"):
+        ran = {record[what[:-1]] for record in good}
+        if idle := [item.name for item in getattr(protocol, what) if item.name not in ran]:
+            yield {"kind": f"{what} without results", "text": ", ".join(idle), "cells": ""}
+    for what, why in runs[-1].get("skipped", []) if runs else []:
+        yield {"kind": "left out", "text": f"{what}: {why}", "cells": ""}
+    failed = Counter(
+        f"{r['method']} on {r['set']} ({WORDS[r['column']]}): {r['error']['type']}: {r['error']['message']}"
+        for r in bad
+    )
+    warned = Counter(f"{r['method']}: {text.split(':')[0]}" for r in good for text in r.get("warnings", []))
+    for kind, counts in (("failed", failed), ("warning", warned)):
+        yield from ({"kind": kind, "text": text, "cells": count} for text, count in counts.items())

@@ -1,0 +1,114 @@
+"""Ctrl-C in the middle of each long command: exit 130, soon, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import consilience as cs
+
+from .children import start
+
+resource = pytest.importorskip("resource")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="needs /proc for times of processes"
+)
+
+# The command says when it has read its input: what follows is the work.
+SAYS_WHEN_IT_BEGINS = """
+import functools, sys
+import consilience.io as io
+import consilience.io._columns as columns
+
+def telling(read):
+    @functools.wraps(read)
+    def read_and_tell(*args, **options):
+        found = read(*args, **options)
+        print("begun", flush=True)
+        return found
+    return read_and_tell
+
+io.read_labels, io.read_features = telling(io.read_labels), telling(io.read_features)
+columns.read_features_and_column = telling(columns.read_features_and_column)
+from consilience.cli import main
+main(sys.argv[1:])
+"""
+SOON = (
+    3.0  # seconds of processor time, because other tests use the same cores; one block of work may still end
+)
+
+
+def worked(child) -> float:
+    """Seconds of processor time that a living child has used."""
+    fields = Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def of_the_dead() -> float:
+    """The same of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Large enough for each command to take far longer than the interrupt."""
+    folder = tmp_path_factory.mktemp("inputs")
+    rng = np.random.default_rng(0)
+    cs.io.write_features(folder / "features.npz", rng.random((20_000, 40)))
+    cs.io.write_ensemble(folder / "labels.npz", cs.Ensemble(rng.integers(0, 12, (9_000, 12))))
+    with open(folder / "tasks.csv", "w") as handle:
+        handle.write("a,b,c,d,task\n")
+        for i, row in enumerate(rng.random((6_000, 4))):
+            handle.write(",".join(map(repr, row.tolist())) + f",{'uvw'[i % 3]}\n")
+    np.savez(folder / "truth.npz", labels=rng.integers(0, 300, (10_000, 1)))
+    return folder
+
+
+COMMANDS = {
+    "cluster": ["cluster", "features.npz", "-k", "30", "-n", "400"],
+    "metric subspaces": ["cluster", "features.npz", "-k", "30", "-g", "metric-subspace", "-n", "100"],
+    "generate": ["generate", "features.npz", "-n", "2000", "-g", "bagging", "-k", "60"],
+    "evidence accumulation": ["consensus", "labels.npz", "-k", "5"],
+    "spce": ["consensus", "labels.npz", "-k", "5", "-m", "spce"],
+    "sccabg": ["consensus", "labels.npz", "-k", "5", "-m", "sccabg"],
+    "rsec": ["consensus", "labels.npz", "-k", "5", "-m", "rsec"],
+    "multitask": [
+        "multitask",
+        "tasks.csv",
+        "--task-column",
+        "task",
+        "-k",
+        "40",
+        "--param",
+        "max_iter=100000",
+        "--param",
+        "tol=0",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_ends_it_soon_and_leaves_nothing(inputs, tmp_path, name):
+    target, earlier = tmp_path / "out.npz", of_the_dead()
+    child = start(SAYS_WHEN_IT_BEGINS, *COMMANDS[name], "-q", "-o", target, cwd=inputs)
+    assert child.stdout is not None
+    before = sorted(os.listdir(inputs))
+    assert child.stdout.readline() == "begun\n"
+    time.sleep(0.7)
+    assert child.poll() is None, "it was done before it could be interrupted"
+    before_signal = worked(child)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    took = of_the_dead() - earlier - before_signal
+    assert child.returncode == 130, err
+    assert err.endswith("consilience: interrupted.\n")
+    assert "Traceback" not in err
+    assert took < SOON, f"{took:.1f} s of work after the interrupt"
+    assert os.listdir(tmp_path) == []
+    assert sorted(os.listdir(inputs)) == before

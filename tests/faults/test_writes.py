@@ -1,0 +1,146 @@
+"""Disks that fill up and processes that are killed: a file is whole, or the old one, or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from .children import run, start
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and signals as POSIX has them")
+
+ENDINGS = [".csv", ".csv.gz", ".npy", ".npz", ".mat", ".parquet"]
+
+# Every writer on every format, over an old file and over none; prints what came of each.
+WRITERS = """
+import json, os, sys
+import numpy as np
+import consilience as cs
+from consilience.errors import FileError
+
+folder, endings = sys.argv[1], json.loads(sys.argv[2])
+{limit}
+rng = np.random.default_rng(0)
+X, labels = rng.random((3000, 4)), rng.integers(0, 2**40, 30000)
+ensemble = cs.Ensemble(rng.integers(0, 2**40, (6000, 3)))
+model = cs.EvidenceAccumulation(2).fit(rng.integers(0, 3, (200, 5)))
+writers = {{
+    "features": lambda path: cs.io.write_features(path, X),
+    "labels": lambda path: cs.io.write_labels(path, labels),
+    "ensemble": lambda path: cs.io.write_ensemble(path, ensemble),
+    "report": lambda path: cs.report(model, path=path),
+}}
+found = []
+for ending in [*endings, ".html"]:
+    for name, write in writers.items():
+        if (name == "report") != (ending == ".html"):
+            continue
+        for old in (None, b"old"):
+            path = os.path.join(folder, "t" + ending)
+            if old is not None:
+                with open(path, "wb") as handle:
+                    handle.write(old)
+            try:
+                write(path)
+                words = "written"
+            except FileError as error:
+                words = str(error)
+            except BaseException as error:
+                words = f"{{type(error).__name__}}: {{error}}"
+            left = sorted(os.listdir(folder))
+            intact = old is None or open(path, "rb").read() == old
+            found.append([name, ending, old is not None, words, left, intact])
+            if old is not None:
+                os.unlink(path)
+print(json.dumps(found))
+"""
+NO_LARGE_FILES = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+"""
+
+
+def check_refusals(found: list, reason: str) -> None:
+    assert len(found) >= 2 * (3 * len(ENDINGS) + 1)
+    for name, ending, existed, words, left, intact in found:
+        where = f"{name} as {ending}, {'over an old file' if existed else 'new'}"
+        assert words.startswith("Cannot write "), f"{where}: {words}"
+        assert reason in words or "the disk may be full" in words, f"{where}: {words}"
+        assert left == ([f"t{ending}"] if existed else []), f"{where} leaves {left}"
+        assert intact, f"{where}: the old file was changed"
+
+
+def test_a_file_that_may_not_grow_leaves_the_old_one(tmp_path):
+    script = WRITERS.format(limit=NO_LARGE_FILES)
+    check_refusals(json.loads(run(script, tmp_path, json.dumps(ENDINGS))), "File too large")
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only the superuser may mount")
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=20k", "none", str(tmp_path)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        script = WRITERS.format(limit="")
+        check_refusals(json.loads(run(script, tmp_path, json.dumps(ENDINGS))), "No space left on device")
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+# A writer that never stops, killed at random moments; the file must then be one of the two versions, whole.
+KILLED = """
+import os, random, signal, sys, time
+import numpy as np
+import consilience as cs
+
+folder, ending = sys.argv[1], sys.argv[2]
+path = os.path.join(folder, "t" + ending)
+versions = [np.full((4000, 3), float(v)) for v in (1, 2)]
+cs.io.write_features(path, versions[0])
+random.seed(0)
+whole, kills, leftovers = 0, 25, 0
+for kill in range(kills):
+    writer = os.fork()
+    if writer == 0:
+        while True:
+            for X in versions:
+                cs.io.write_features(path, X)
+    time.sleep(random.uniform(0.005, 0.06))
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    back = np.asarray(cs.io.read_features(path).values)
+    whole += any(np.array_equal(back, X) for X in versions)
+    others = [name for name in os.listdir(folder) if name != "t" + ending]
+    assert all(name.startswith(".consilience-") and name.endswith(".tmp") for name in others), others
+    leftovers += bool(others)
+    for name in others:
+        os.unlink(os.path.join(folder, name))
+print(whole, kills, leftovers)
+"""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".mat"])
+def test_a_killed_writer_leaves_no_half_file(tmp_path, ending):
+    whole, kills, leftovers = map(int, run(KILLED, tmp_path, ending).split())
+    assert whole == kills
+    assert leftovers > 0  # some kills did hit a write in progress, or this shows nothing
+
+
+def test_a_pipe_that_breaks_leaves_no_file(tmp_path):
+    script = (
+        "import consilience as cs, numpy as np, sys\n"
+        "try: cs.io.write_features(sys.stdout.buffer, np.zeros((200000, 3)))\n"
+        "except (BrokenPipeError, cs.errors.ConsilienceError): raise SystemExit(7)\n"
+    )
+    child = start(script, cwd=tmp_path)
+    assert child.stdout is not None
+    child.stdout.read(10)
+    child.stdout.close()
+    assert child.wait(timeout=60) in (7, 120)  # 120: Python could not flush its own output either
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,153 @@
+import json
+
+import pytest
+
+from consilience.errors import FileError, InputError
+from reproduction.cells import make_plan, seed_of
+from reproduction.protocol import load_protocol, parse_protocol, plain, protocols
+from reproduction.sets import known_sets
+
+from .conftest import protocol_of
+
+PAPERS = {"sccabg", "spce", "mdec", "rsec", "spmtc"}
+
+
+def test_every_paper_has_its_protocols():
+    found = protocols()
+    assert set(found) >= PAPERS | {"bundled", "spce-spectral", "sccabg-mnist", "rsec-incomplete", "rsec-size"}
+    for name, protocol in found.items():
+        assert protocol.title
+        assert protocol.name == name
+        keys = {"acc", "nmi_max", "nmi_geometric", "ari", "f1_self_pairs"}
+        assert {measure.key for measure in protocol.measures} <= keys
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_printed_figures_belong_to_sets_of_the_protocol(name):
+    protocol = load_protocol(name)
+    rows = {item.name for item in protocol.sets} | {item.printed_as for item in protocol.sets}
+    for table in protocol.printed.values():
+        for row in {row for figures in table.values() for row in figures}:
+            stem = row.rsplit(" ", 1)[0] if name == "spmtc" else row
+            assert stem in rows
+
+
+def test_printed_figures_are_those_of_the_papers():
+    sccabg = load_protocol("sccabg")
+    assert sccabg.printed_value("ACC", "SCCABG", "ALLAML") == (0.7139, 0.0450)
+    assert sccabg.printed_value("NMI", "SPCE", "ALLAML") == (0.1237, 0.0126)
+    assert sccabg.printed_value("ACC", "SCCBG-W", "ALLAML") == (0.6681, 0.0122)
+    assert sccabg.printed_value("ACC", "RCE", "USPS") is None
+    assert load_protocol("sccabg-mnist").printed_value("ACC", "SCCABG", "MNIST") == (0.5583, 0.0235)
+    assert load_protocol("mdec").printed_value("NMI", "MDEC-HC", "Yeoh-2002-v1") == (94.35, 2.49)
+    assert load_protocol("mdec").printed_value("NMI", "SPCE", "USPS") is None  # out of memory
+    assert load_protocol("rsec").printed_value("NMI", "RSEC", "iris") == (90.11, 0.0)
+    assert load_protocol("rsec").printed_value("ACC", "HCC", "iris") == (89.33, None)
+    assert load_protocol("spmtc").printed_value("ACC", "SPMTC-s", "COMPvsSCI 1") == (92.02, None)
+
+
+def test_known_sets_have_checksums():
+    known = known_sets()
+    assert all(len(entry["sha256"]) == 64 for entry in known.values())
+    assert known["golub_1999_v1"]["published"].startswith("no: 1868 genes")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "a/b"}, "matching regex.*name"),
+        ({"repetitions": 0}, ">= 1.*repetitions"),
+        ({"repetitions": "3"}, "Expected `int`, got `str`.*repetitions"),
+        ({"sets": []}, "length >= 1.*sets"),
+        ({"sets": [{"name": "iris"}]}, "missing required field `data`.*sets.0."),
+        ({"sets": [{"name": "a", "data": "x"}, {"name": "a", "data": "y"}]}, "two sets have the same name"),
+        ({"methods": [{"name": "a", "method": "B", "prams": {}}]}, "unknown field `prams`.*methods.0."),
+        ({"methods": [{"name": "a", "method": "B", "input": "both"}]}, "Invalid enum value 'both'.*input"),
+        (
+            {"methods": [{"name": "a", "method": "B", "tuned": {"grid": {"x": 3}}}]},
+            "Expected `array`, got `int`.*grid",
+        ),
+        ({"methods": [{"name": "a", "method": "B", "default": False}]}, "nothing to run"),
+        ({"ensembles": {"missing": 1.0}}, "< 1.0.*missing"),
+        ({"ensembles": {"size": 5, "members": 4}}, "no more than are made"),
+        ({"vary": {"parameter": "colour", "values": [1]}}, "parameter='colour'"),
+        ({"printed": {"NMI": {}}}, "'NMI' is not one of the measures"),
+        ({"printed": {"ACC": {"First": {"iris": "0.9"}}}}, "Expected `float . array`, got `str`.*printed"),
+        ({"sets": [{"name": "iris", "data": "x", "transform": "pca"}]}, "'pca'.*transform"),
+        ({"methods": [{"name": "a/b", "method": "B"}]}, "matching regex.*name"),
+        ({"extra": 1}, "unknown field `extra`"),
+    ],
+)
+def test_mistakes_in_a_protocol_are_named(change, message):
+    with pytest.raises(InputError, match=message) as caught:
+        parse_protocol(protocol_of(**change), where="mine.json")
+    assert str(caught.value).startswith("mine.json")
+
+
+def test_unknown_and_unreadable_protocols(tmp_path):
+    with pytest.raises(InputError, match="choose one of bundled"):
+        load_protocol("nothing")
+    with pytest.raises(InputError, match="is not known"):
+        load_protocol("../protocols/spce")
+    with pytest.raises(FileError, match="Cannot read"):
+        load_protocol(tmp_path / "absent.json")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(FileError, match="not valid JSON"):
+        load_protocol(tmp_path / "bad.json")
+
+
+def test_restricting_names_rows_or_files():
+    protocol = load_protocol("bundled")
+    assert [s.name for s in protocol.restricted(["IRIS", "sklearn:wine"]).sets] == ["iris", "wine"]
+    sccabg = load_protocol("sccabg")
+    assert [s.data for s in sccabg.restricted(["ALLAML"]).sets] == [
+        "pool_allaml"
+    ]  # the row, not the file allaml
+    assert [m.name for m in load_protocol("spce").restricted(methods=["SPCE"]).methods] == ["SPCE"]
+    assert [s.name for s in sccabg.restricted(["allaml", "tox171"]).sets] == ["ALLAML", "TOX"]
+    with pytest.raises(InputError, match="'iriss' is not in the protocol 'bundled'"):
+        protocol.restricted(["iriss"])
+
+
+def test_plan_tells_what_is_left_out_and_why():
+    plan = make_plan(load_protocol("spmtc"), None)
+    assert not plan.cells
+    assert any("no data folder" in why for _, why in plan.skipped)
+    raw = protocol_of(
+        ensembles={"generator": "kmeans", "params": {"k": "$c"}, "size": 3},
+        methods=[
+            {"name": "EAC", "method": "EvidenceAccumulation"},
+            {"name": "later", "method": "MethodOfTheFuture"},
+            {"name": "elsewhere", "method": "no_such_module:Class"},
+            {"name": "tasks", "method": "sklearn.cluster:KMeans", "input": "tasks"},
+        ],
+    )
+    plan = make_plan(parse_protocol(raw, where="mine"), None)
+    reasons = dict(plan.skipped)
+    assert "not available in this version" in reasons["later"]
+    assert "cannot be imported" in reasons["elsewhere"]
+    assert "no 'task' array" in reasons["tasks on iris"]
+    assert {cell.method.name for cell in plan.cells} == {"EAC"}
+
+
+def test_seeds_come_from_names_alone():
+    plan = make_plan(load_protocol("bundled"), None)
+    names = [cell.name for cell in plan.cells]
+    assert len(set(names)) == len(names) == 3 * 4 * 7
+    assert len({seed_of(name) for name in names}) == len(names)
+    assert seed_of("spce/GLIOMA//SPCE/default/default/0") == 1194347033  # pinned: results name their seeds
+    shared = {cell.base.key for cell in plan.cells if cell.item.name == "iris" and cell.repetition == 1}
+    assert len(shared) == 1  # one ensemble for all methods and settings
+
+
+def test_an_edited_protocol_has_other_cells():
+    before = make_plan(parse_protocol(protocol_of(), where=""), None, tuned=False)
+    method = {"name": "First", "method": "bench_methods:First", "params": {"wait": 1.0}}
+    after = make_plan(parse_protocol(protocol_of(methods=[method]), where=""), None, tuned=False)
+    assert {c.name for c in before.cells} == {c.name for c in after.cells}
+    assert not {c.key for c in before.cells} & {c.key for c in after.cells}
+
+
+def test_protocols_round_trip_as_json():
+    for protocol in protocols().values():
+        assert parse_protocol(json.loads(json.dumps(plain(protocol))), where="") == protocol
