@@ -24,11 +24,11 @@ Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering v
 
 from __future__ import annotations
 
-from ._base import LowRankConsensus
+from ._base import BaseLowRank
 from ._lagrangian import ColumnErrors, State, solve
 
 
-class RSEC(LowRankConsensus):
+class RSEC(BaseLowRank):
     """Robust spectral consensus by a low-rank representation of the co-association matrix.
 
     Learns a representation of the co-association matrix by itself (S = S Z + E) of low rank, puts aside in E what
