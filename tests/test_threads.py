@@ -194,9 +194,10 @@ def test_multitask_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
 @pytest.mark.parametrize("name", GENERATORS)
 def test_generators_hold_blas_to_one_thread(watched, name, monkeypatch):
     """The labels are gathered outside of it, where nothing is computed."""
-    from consilience import _intake, ensemble
+    from consilience import ensemble
+    from consilience.kernels import factorise
 
-    for module in (_intake, ensemble):
+    for module in (factorise, ensemble):
         monkeypatch.setattr(
             module,
             "map_blocks",

@@ -32,7 +32,7 @@ CONSENSUS = (
     Entry("SCCABG", "consensus.bipartite.sccabg"),
     Entry("SPCE", "consensus.coassociation.spce"),
     Entry("RSEC", "consensus.lowrank.rsec"),
-    Entry("NRSEC", "consensus.lowrank.rsec"),
+    Entry("NRSEC", "consensus.lowrank.nrsec"),
 )
 
 #: Features in, one clustering out: a generator and a consensus method in one estimator.

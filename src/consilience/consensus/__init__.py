@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .coassociation.locally_weighted import LWEA as LWEA
     from .coassociation.locally_weighted import LWSC as LWSC
     from .coassociation.spce import SPCE as SPCE
-    from .lowrank.rsec import NRSEC as NRSEC
+    from .lowrank.nrsec import NRSEC as NRSEC
     from .lowrank.rsec import RSEC as RSEC
 
 __all__ = [

@@ -22,6 +22,7 @@ from ..estimator import Solution as BaseSolution
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
+from ..kernels.partition import compact
 from ..rng import make_rng
 from ..validation import check_parameters, listed, unit_of
 
@@ -35,6 +36,7 @@ class Solution(BaseSolution):
 
     labels : (u,) cluster of each, any integers.
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    alone : (u,) distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
@@ -45,6 +47,7 @@ class Solution(BaseSolution):
 
     labels: np.ndarray
     exact: bool = True
+    alone: np.ndarray | None = None
     per_sample: Mapping[str, Any] = field(default_factory=dict)
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
@@ -117,6 +120,7 @@ class BaseConsensus(BaseMethod):
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
         raise NotImplementedError
 
+    @final
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
@@ -173,6 +177,7 @@ class BaseConsensus(BaseMethod):
             )
         return compressed.with_weights(weights / unit)
 
+    @final
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
     ) -> None:
@@ -188,8 +193,13 @@ class BaseConsensus(BaseMethod):
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
         labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
+        user_labels = labels[back][compressed.inverse]
+        if solution.alone is not None:
+            alone = solution.alone[back][compressed.inverse]
+            user_labels[alone] = ensemble.n_samples + np.arange(alone.sum())
+            user_labels = compact(user_labels)
         learned: dict[str, Any] = {
-            "labels": labels[back][compressed.inverse],
+            "labels": user_labels,
             "n_samples": ensemble.n_samples,
             "n_clusterings": ensemble.n_clusterings,
             "signatures": compressed,

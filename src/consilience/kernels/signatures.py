@@ -1,8 +1,9 @@
 """Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
 
-Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt into partitions by their top hash bits, and each partition is
-grouped with a small open-addressing table that stays in cache. Equal hashes are confirmed by comparing the
-rows, so the answer never depends on the hash. Groups are numbered by first appearance.
+Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt
+into partitions by their top hash bits, and each partition is grouped with a small open-addressing table that
+stays in cache. Equal hashes are confirmed by comparing the rows, so the answer never depends on the hash.
+Groups are numbered by first appearance.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _hash_rows(words, start, stop, out):
 
 @kernel
 def _count_partitions(hashes, start, stop, counts):
-    shift = np.uint64(64 - 8)
+    shift = np.uint64(64 - _PARTITION_BITS)
     for i in range(start, stop):
         counts[hashes[i] >> shift] += 1
 
@@ -51,7 +52,7 @@ def _count_partitions(hashes, start, stop, counts):
 @kernel
 def _deal(hashes, start, stop, positions, order):
     """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
-    shift = np.uint64(64 - 8)
+    shift = np.uint64(64 - _PARTITION_BITS)
     for i in range(start, stop):
         part = hashes[i] >> shift
         order[positions[part]] = i
