@@ -95,6 +95,15 @@ def test_what_is_imported_is_declared():
     assert "version" in project["dynamic"]  # __version__ is the one place
 
 
+def test_contributing_names_every_room():
+    rooms = (
+        (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text().partition("## Rooms")[2].partition("\n## ")[0]
+    )
+    for path in PACKAGE.iterdir():
+        if (path.suffix == ".py" or path.is_dir()) and not path.name.startswith("__"):
+            assert f"`{path.name}{'/' if path.is_dir() else ''}`" in rooms, path.name
+
+
 README = (PACKAGE.parents[1] / "README.md").read_text() if (PACKAGE.parents[1] / "README.md").exists() else ""
 
 
