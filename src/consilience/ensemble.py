@@ -24,7 +24,7 @@ from .labels import drop_unused
 from .naming import check_count, check_unique
 from .validation import check_range, check_weights, listed, unit_of
 
-__all__ = ["Compressed", "Ensemble"]
+__all__ = ["Compressed", "Ensemble", "as_ensemble"]
 
 _BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
 
@@ -136,6 +136,7 @@ class Ensemble:
     _sample_names: list[Any] | None
     _weights: np.ndarray | None
     _recipes: list[dict] | None
+    _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
 
     # Construction ------------------------------------------------------------------------------------------
@@ -147,6 +148,7 @@ class Ensemble:
         self._weights, self._recipes = weights, recipes
 
     def _share(self, other: Ensemble) -> None:
+        """The labels of another ensemble, and what it already knows of them."""
         self._set(
             other._labels,
             other._categories,
@@ -155,6 +157,9 @@ class Ensemble:
             other._weights,
             other._recipes,
         )
+        self._distinct = other._distinct
+        known = ("n_clusters", "offsets", "has_missing", "unseen")
+        vars(self).update((name, value) for name, value in vars(other).items() if name in known)
 
     @classmethod
     def _from_codes(cls, labels, categories, names=None, sample_names=None, weights=None, recipes=None):
@@ -630,7 +635,7 @@ class Ensemble:
                 _pairs.mean_overlap(labels[i], labels[j], compressed.weights, k[i], k[j], total, pairs)
         return compressed.expand(np.where(pairs > 0, total / np.maximum(pairs, 1), 1.0))
 
-    def diversity(self, measure: str = "nmi") -> np.ndarray:
+    def similarity(self, measure: str = "nmi") -> np.ndarray:
         """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
         from .kernels.information import pairwise_measure
 
@@ -647,14 +652,17 @@ class Ensemble:
         ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
         """
         if self._compressed is None:
-            rows, inverse = unique_rows(self._labels, n_jobs=n_jobs)
+            if self._distinct is None:
+                self._distinct = unique_rows(self._labels, n_jobs=n_jobs)
+            rows, inverse = self._distinct
             weights = np.bincount(inverse, weights=self._weights, minlength=rows.size).astype(float)
             self._compressed = Compressed._of(self, rows, inverse, weights)
         return self._compressed
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()
-        state.pop("_compressed", None)
+        for name in ("_compressed", "_distinct"):
+            state.pop(name, None)
         return state
 
 
@@ -734,6 +742,16 @@ class Compressed(Ensemble):
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
         return ordered, row_order, column_order, np.concatenate(cluster_order)
+
+
+def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
+    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new one.
+
+    The objects of a :class:`Compressed` are its rows, so that becomes an ensemble of its own.
+    """
+    if isinstance(labels, Ensemble) and not isinstance(labels, Compressed) and sample_weight is None:
+        return labels
+    return Ensemble(labels, sample_weight=sample_weight)
 
 
 # Small rules -----------------------------------------------------------------------------------------------

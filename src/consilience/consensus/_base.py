@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..ensemble import Compressed, Ensemble
+from ..ensemble import Compressed, Ensemble, as_ensemble
 from ..errors import InputError, warn
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
@@ -114,7 +114,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
-            ensemble = Ensemble(X, sample_weight=sample_weight)
+            ensemble = as_ensemble(X, sample_weight)
             compressed = self._admit(ensemble)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
