@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .ensemble import Compressed, as_ensemble
+from .compressed import Compressed
+from .ensemble import as_ensemble
 from .errors import InputError
 from .evidence import Evidence
 

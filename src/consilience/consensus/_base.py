@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..ensemble import Compressed, Ensemble, as_ensemble
+from ..compressed import Compressed
+from ..ensemble import Ensemble, as_ensemble
 from ..errors import InputError, warn
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing

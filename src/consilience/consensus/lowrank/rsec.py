@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...ensemble import Compressed
+from ...compressed import Compressed
 from ...kernels.eigen import eigenpairs
 from ...kernels.kmeans import many_kmeans
 from ...kernels.partition import split_clusters
