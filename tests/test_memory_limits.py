@@ -91,11 +91,13 @@ def test_spce_refuses_at_once_with_many_objects(monkeypatch):
 
 
 def test_counting_pairs_ends_with_the_first_too_many():
-    ensemble = cs.Ensemble(random_labels(3000, 20, 5))
+    labels = random_labels(3000, 20, 5)
+    ensemble = cs.Ensemble(labels)
     whole = ensemble.pattern_size()
     assert ensemble.pattern_size(enough=whole) == whole
+    assert ensemble.pattern_size(enough=whole / 3) == whole  # it was counted before
     # No clustering alone has as many pairs as this; the count ends between it and the whole.
-    assert whole / 3 < ensemble.pattern_size(enough=whole / 3) <= whole
+    assert whole / 3 < cs.Ensemble(labels).pattern_size(enough=whole / 3) <= whole
 
 
 def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):

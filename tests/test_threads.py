@@ -180,13 +180,13 @@ def test_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
 
 @pytest.mark.parametrize("cls", MULTITASK)
 def test_multitask_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
-    plain = cls._learn
+    plain = cls._fit
 
-    def learn(self, given, rng):
+    def fit(self, given, rng):
         watched.update(each["num_threads"] for each in threadpoolctl.threadpool_info())
         return plain(self, given, rng)
 
-    monkeypatch.setattr(cls, "_learn", learn)
+    monkeypatch.setattr(cls, "_fit", fit)
     build(cls, None, 3).fit(tasks())
     assert watched == {1}
 

@@ -136,6 +136,7 @@ class Ensemble:
     _recipes: list[dict] | None
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
+    _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
 
     # Construction ------------------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Ensemble:
     def _share(self, other: Ensemble) -> None:
         """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
         names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes")
-        known = ("_distinct", "n_clusters", "offsets", "has_missing", "unseen")
+        known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
     @classmethod
@@ -465,7 +466,7 @@ class Ensemble:
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()
-        for name in ("_compressed", "_distinct"):
+        for name in ("_compressed", "_distinct", "_partners"):
             state.pop(name, None)
         return state
 

@@ -147,7 +147,10 @@ def pattern_size(ensemble: Ensemble, *, enough: float = np.inf, n_jobs: int | No
 def _count_pattern(
     ensemble: Ensemble, codes, first, members, *, enough: float, n_jobs: int | None
 ) -> tuple[int, np.ndarray | None]:
-    """(pairs, partners of each object); or (some number above ``enough``, None)."""
+    """(pairs, partners of each object), counted once; or (some number above ``enough``, None)."""
+    if ensemble._partners is not None:
+        pairs = int(ensemble._partners.sum())
+        return pairs, ensemble._partners if pairs <= enough else None
     # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
     at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1]).max()
     if at_least > enough:
@@ -165,6 +168,7 @@ def _count_pattern(
         pairs += int(lengths[start:stop].sum())
         if pairs > enough:
             return pairs, None
+    ensemble._partners = lengths
     return pairs, lengths
 
 

@@ -96,10 +96,11 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     if k * c <= max(_WHOLE_MATCHING, 4 * len(table.counts)):  # small, or too full to fall into parts
         return _match_whole(table.rows, table.columns, table.counts, table.shape)
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+
+    from ..kernels.graph import components
 
     graph = coo_array((np.ones(len(table.rows)), (table.rows, k + table.columns)), shape=(k + c, k + c))
-    n_parts, part_of = connected_components(graph, directed=False)
+    n_parts, part_of = components(graph)
     part = part_of[table.rows]
     n_rows = np.bincount(part_of[:k], minlength=n_parts)
     n_columns = np.bincount(part_of[k:], minlength=n_parts)
