@@ -43,12 +43,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "rsec": [
         {"n_init": 2},
-        {"n_init": 2, "from_": "representation"},
+        {"n_init": 2, "labels_from": "representation"},
         {"n_init": 2, "affinity": "signed"},
         {"n_init": 2, "evidence": "signed"},
         {"n_init": 2, "unit_rows": False},
     ],
-    "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "warm_start": "zero"}],
+    "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "start": "zero"}],
 }
 #: How often each is drawn: the dear ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}
