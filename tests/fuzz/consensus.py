@@ -26,7 +26,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "sccabg": [
         {},
         {"similarity": "fixed"},
-        {"self_paced": False},
+        {"weighting": "none"},
         {"gamma1": 0.1, "gamma2": 10.0},
         {"max_iter": 2},
         {"mode": "authors"},

@@ -195,7 +195,7 @@ def test_weights_are_what_the_method_learned(ensemble, model):
     with pytest.raises(InputError, match="EvidenceAccumulation learns no weights"):
         cs.plot.WeightsDisplay.from_estimator(model)
     with pytest.raises(InputError, match="SCCABG learns no weights"):
-        cs.plot.WeightsDisplay.from_estimator(cs.SCCABG(n_clusters=3, self_paced=False).fit(ensemble))
+        cs.plot.WeightsDisplay.from_estimator(cs.SCCABG(n_clusters=3, weighting="none").fit(ensemble))
     for method in (cs.SPCE(3, theta=0.1), cs.SCCABG(3), cs.LWEA(3), cs.LWSC(3, random_state=0), cs.LWGP(3)):
         display = cs.plot.WeightsDisplay.from_estimator(method.fit(ensemble))
         np.testing.assert_array_equal(display.weights, method.clustering_weights_)

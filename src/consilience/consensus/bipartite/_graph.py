@@ -241,7 +241,7 @@ def ensure_memory(u: int, k: int, self_paced: bool) -> None:
         (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k,
         what=f"A graph between {u} distinct objects and {k} distinct base clusters",
         remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
-        + (", or self_paced=False for about half of it" if self_paced else ""),
+        + (', or weighting="none" for about half of it' if self_paced else ""),
     )
 
 
