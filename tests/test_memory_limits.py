@@ -78,7 +78,7 @@ def test_sccabg_refuses_a_matrix_between_base_clusters(monkeypatch):
 
 
 def test_spce_refuses_at_once_with_many_objects(monkeypatch):
-    cs.SPCE(3, theta=0.2).fit(random_labels(100, 4, 8))  # compiles
+    cs.SPCE(3, threshold=0.2).fit(random_labels(100, 4, 8))  # compiles
     monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 16 * 10**9)
     ensemble = cs.Ensemble(random_labels(200_000, 30, 8))
     ensemble.compress()
@@ -126,7 +126,7 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
     ("model", "labels", "needs"),
     [
         # distinct objects, clusters, clusterings: what the docstring says it takes
-        ("cs.SPCE(3, theta=0.2, n_jobs=1)", (3000, 21, 6), 45 * 3000**2 * 0.2),
+        ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 45 * 3000**2 * 0.2),
         ("cs.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.CoassociationKMeans(3, n_init=1, n_jobs=1)", (4000, 100, 8), 16 * 4000 * 800 + 56 * 800**2),

@@ -163,6 +163,13 @@ def test_protocols_round_trip_as_json():
             'rsec-readings/iris//NRSEC, warm_start="zero"/default/default/0',
             "2d3a3871464f",
         ),
+        ("spce", "GLIOMA", "spce/GLIOMA//SPCE/tuned/mode=authors, theta=0.1/0", "4db593acf7a0"),
+        (
+            "sccabg",
+            "GLIOMA",
+            "sccabg/GLIOMA//SCCBG-W/tuned/similarity=fixed, self_paced=False, mode=authors, gamma1=1e-05/0",
+            "507b642ef589",
+        ),
     ],
 )
 def test_a_renamed_parameter_leaves_names_and_digests_of_cells(protocol, row, name, digest):
