@@ -70,7 +70,7 @@ def ours(which: str, n: int | None, params: dict, threads: int) -> dict[str, Any
         "seconds": seconds,
         "CPU s": cpu,
         "steps": model.n_iter_,
-        "components": model.n_components_,
+        "pieces": model.n_pieces_,
         "ACC": scores["acc"],
         "NMI max": scores["nmi_max"],
     }
@@ -99,7 +99,7 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
         "seconds": seconds,
         "CPU s": cpu,
         "steps": len(found["history"]),
-        "components": np.unique(found["labels"]).size,
+        "pieces": np.unique(found["labels"]).size,
         "ACC": scores["acc"],
         "NMI max": scores["nmi_max"],
     }

@@ -387,7 +387,7 @@ def test_a_graph_in_more_pieces_is_merged_and_said():
     with pytest.warns(ConvergenceWarning, match="3 components instead of 2, which were merged"):
         model = cs.SCCABG(n_clusters=2).fit(base)
     assert np.unique(model.labels_).size == 2
-    assert model.n_components_ == 3
+    assert model.n_pieces_ == 3
     assert not model.converged_
 
 
@@ -508,5 +508,5 @@ def test_the_last_entry_of_the_history_is_the_graph_returned():
             warnings.simplefilter("ignore")
             model = cs.SCCABG(3, max_iter=max_iter).fit(labels)
         assert len(model.history_) == max_iter
-        assert model.history_[-1]["components"] == model.n_components_
-        assert model.converged_ == (model.n_components_ == 3)
+        assert model.history_[-1]["pieces"] == model.n_pieces_
+        assert model.converged_ == (model.n_pieces_ == 3)

@@ -347,7 +347,7 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
             model.fit(data["labels_base"])
             where = f"{name} threshold={threshold}"
             assert same_partition(model.labels_, data["SPCE__labels"][:, j]), where
-            assert model.n_components_ == data["SPCE__n_clusters_found"][j], where
+            assert model.n_pieces_ == data["SPCE__n_clusters_found"][j], where
             history = data[f"SPCE__hist_{j}"]
             assert len(model.history_) == len(history), where
             np.testing.assert_allclose(
@@ -392,7 +392,7 @@ def test_exactly_c_clusters_whatever_the_graph_says(threshold, c):
     labels, _ = planted(4, n=70, m=7, c=3, noise=0.4)
     model = cs.SPCE(c, threshold=threshold).fit(labels)
     assert np.unique(model.labels_).size == c
-    assert model.n_components_ == model.history_[-1]["components"]
+    assert model.n_pieces_ == model.history_[-1]["pieces"]
 
 
 def test_too_many_components_are_reported_and_merged():
@@ -401,7 +401,7 @@ def test_too_many_components_are_reported_and_merged():
         ConvergenceWarning, match=r"components for n_clusters=3; they were merged .* threshold below 0\.8"
     ):
         model = cs.SPCE(3, threshold=0.8).fit(labels)
-    assert model.n_components_ > 3
+    assert model.n_pieces_ > 3
     assert not model.converged_
     assert cs.metrics.accuracy(model.labels_, truth) > 0.9
 
@@ -455,7 +455,7 @@ def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
         model = cs.SPCE(4).fit(labels)
     assert model.threshold_ in spce.THRESHOLDS
     # Merged or split components are said whether the threshold was given or chosen.
-    assert model.converged_ == (model.n_components_ == 4) == (not caught)
+    assert model.converged_ == (model.n_pieces_ == 4) == (not caught)
 
     def agreement(threshold):
         found = cs.SPCE(4, threshold=threshold).fit_predict(labels)

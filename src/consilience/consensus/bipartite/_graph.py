@@ -335,7 +335,7 @@ def record(graph: Graph, state: State, values: np.ndarray) -> dict:
     """One line of the history: what the round ended with, and the spectrum that the next one starts from."""
     c, total = state.sigma.size, graph.total
     return {
-        "components": count_components(total.P),
+        "pieces": count_components(total.P),
         "objective": objective(graph, state),
         "rho": state.rho,
         "lam": state.lam,

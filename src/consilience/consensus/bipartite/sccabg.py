@@ -79,7 +79,7 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float):
     state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
     while True:
         history.append(record(graph, state, values))
-        found = history[-1]["components"]
+        found = history[-1]["pieces"]
         if found == c or (found > c and (before is None or growth < 1.02)) or len(history) == max_iter:
             break
         if found > c and before is not None:
@@ -160,12 +160,12 @@ class SCCABG(BaseConsensus):
         normalised. Not there with ``weighting="none"``, which trusts all alike.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
-    n_components_ : int
-        Components of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
+    n_pieces_ : int
+        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
     isolated_ : array (n_samples,) of bool
         Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
     history_ : list of dict
-        One entry a round: components, objective, rho, lam, leading (sum of the c leading eigenvalues of Q'Q,
+        One entry a round: pieces, objective, rho, lam, leading (sum of the c leading eigenvalues of Q'Q,
         c if there are c components) and next (the following one), min_W, mean_W, rows_weighed,
         and unfinished_S and unfinished_W, the distinct objects whose row still moved when its solver stopped.
 
@@ -288,7 +288,7 @@ class SCCABG(BaseConsensus):
                 "signature_reliability": edges,
             },
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
-            extra={"n_components": found},
+            extra={"n_pieces": found},
         )
 
     @property

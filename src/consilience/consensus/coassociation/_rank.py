@@ -67,7 +67,7 @@ class ByComponents:
 
     def __call__(self) -> Look:
         count, labels = self.pairs.components()
-        measured = {"components": count, "trace": 0.0}
+        measured = {"pieces": count, "trace": 0.0}
         if count > self.c:
             return Look(1, None, measured)
         embedding, measured["trace"] = self.embed(labels)
@@ -120,7 +120,7 @@ class ByEigenvalues:
         # More than c components are more than c eigenvalues 0: both sums are known without solving.
         embedding, smallest, beyond = (None, 0.0, 0.0) if count > self.c else self.solve()
         measured = {
-            "components": count,
+            "pieces": count,
             "trace": smallest,
             "eigenvalues": smallest,
             "eigenvalues_one_more": beyond,

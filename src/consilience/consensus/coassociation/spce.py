@@ -250,13 +250,13 @@ class SPCE(BaseConsensus):
         Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
     clustering_losses_ : array (n_clusterings,)
         alpha, adding up to 1: how far each base clustering is from the consensus matrix.
-    n_components_ : int
-        Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
+    n_pieces_ : int
+        Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
     threshold_ : float
         The threshold used.
     history_ : list of dict
-        One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``components``, ``nonzero`` pairs,
+        One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero`` pairs,
         ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``rank``.
 
     Notes
@@ -293,7 +293,7 @@ class SPCE(BaseConsensus):
     >>> model = cs.SPCE(n_clusters=2, threshold=0.2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
-    >>> model.n_components_
+    >>> model.n_pieces_
     2
     """
 
@@ -377,7 +377,7 @@ class SPCE(BaseConsensus):
             per_sample={"confidence": confidence(pairs, labels, alpha)},
             per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
-            extra={"n_components": found, "threshold": float(threshold)},
+            extra={"n_pieces": found, "threshold": float(threshold)},
         )
 
     @property
