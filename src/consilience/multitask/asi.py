@@ -41,7 +41,7 @@ class ASI(BaseMultitask):
     ----------
     labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
         As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A task of pooled
-        examples may lack a cluster.
+        examples may lack a cluster. Entries of the history also say which ``task`` they are of.
     task_subspaces_ : list of arrays (n_features, n_components)
         W of each task; the same one for all if pooled.
     task_centers_ : list of arrays (n_clusters, n_components)

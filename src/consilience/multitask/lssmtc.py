@@ -69,7 +69,7 @@ class LSSMTC(BaseMultitask):
     parts_ : array (n_samples, n_clusters)
         P, scaled so that the centres have length one on average.
     history_ : list of dict
-        Stage, share of examples in and objective of every round.
+        One entry a round: ``stage``, ``share`` of examples in, and ``objective``.
     n_restarts_ : int
         How often an emptied cluster was started anew.
 

@@ -276,7 +276,7 @@ def test_objective_descends_for_fixed_W_and_rho(seed):
         terms = spce.objective(
             d, alpha, lam=1.0, easy=0.0, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
         )
-        values.append(terms["objective"] + terms["rank"])
+        values.append(terms["objective"] + terms["connectivity"])
     assert (np.diff(values) <= 1e-9 * abs(values[0])).all()
     assert values[-1] < values[0]
 
@@ -601,10 +601,10 @@ def test_history_holds_every_term():
     model = cs.SPCE(3, threshold=0.2).fit(planted()[0])
     assert model.n_iter_ == len(model.history_)
     for entry in model.history_:
-        terms = sum(entry[name] for name in ("loss", "pace", "sparsity", "rank"))
+        terms = sum(entry[name] for name in ("loss", "pace", "sparsity", "connectivity"))
         assert entry["objective"] == pytest.approx(terms)
         assert entry["lambda"] == pytest.approx(2 * entry["r"] * (1 - entry["r"]) * 8**2)
-        assert entry["rank"] == pytest.approx(entry["rho"] * entry["trace"])
+        assert entry["connectivity"] == pytest.approx(entry["rho"] * entry["trace"])
     assert [e["r"] for e in model.history_ if e["step"] == 1] == [0.9, 0.8, 0.7, 0.6, 0.5]
 
 

@@ -188,7 +188,7 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     assert model.signatures_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
-    steps = [sum(entry.get("step", 1) == k for entry in model.history_) for k in (0, 1)]
+    steps = [sum(entry.get("linearisation", 1) == k for entry in model.history_) for k in (0, 1)]
     expected = None
     for n_iter in steps:  # as many iterations: the stopping test may fall one earlier or later
         if n_iter:
@@ -246,7 +246,7 @@ def test_residuals_vanish(method, seed):
     values = np.linalg.svd(np.sqrt(np.outer(weights, weights)) * Z, compute_uv=False)
     assert np.allclose(values[: model.rank_], model.singular_values_, atol=1e-5)
     assert values[model.rank_ :].max(initial=0) < 1e-5
-    penalties = [entry["penalty"] for entry in model.history_ if entry.get("step", 1) == 1]
+    penalties = [entry["penalty"] for entry in model.history_ if entry.get("linearisation", 1) == 1]
     assert np.allclose(np.diff(np.log(penalties)), np.log(model.growth))
 
 
@@ -259,9 +259,9 @@ def test_nrsec_differs_from_its_convex_start():
     flat = cs.NRSEC(3, gamma=1e12, start="zero", random_state=0).fit(labels)
     assert np.allclose(zero.representation_, flat.representation_, atol=1e-6)
     assert np.abs(zero.representation_ - warm.representation_).max() > 1e-3
-    assert {entry["step"] for entry in zero.history_} == {1}
-    assert {entry["step"] for entry in warm.history_} == {0, 1}
-    assert {entry["step"] for entry in again.history_} == {0, 1, 2, 3}
+    assert {entry["linearisation"] for entry in zero.history_} == {1}
+    assert {entry["linearisation"] for entry in warm.history_} == {0, 1}
+    assert {entry["linearisation"] for entry in again.history_} == {0, 1, 2, 3}
 
 
 # What users see ----------------------------------------------------------------------------------------------

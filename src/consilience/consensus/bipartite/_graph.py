@@ -338,7 +338,7 @@ def record(graph: Graph, state: State, values: np.ndarray) -> dict:
         "pieces": count_components(total.P),
         "objective": objective(graph, state),
         "rho": state.rho,
-        "lam": state.lam,
+        "lambda": state.lam,
         "leading": float(values[:c].sum()),
         "next": float(values[c]),
         "min_W": total.least_W,

@@ -165,9 +165,9 @@ class SCCABG(BaseConsensus):
     isolated_ : array (n_samples,) of bool
         Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
     history_ : list of dict
-        One entry a round: pieces, objective, rho, lam, leading (sum of the c leading eigenvalues of Q'Q,
-        c if there are c components) and next (the following one), min_W, mean_W, rows_weighed,
-        and unfinished_S and unfinished_W, the distinct objects whose row still moved when its solver stopped.
+        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading eigenvalues
+        of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``, ``mean_W``, ``rows_weighed``,
+        and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose row still moved when its solver stopped.
 
     Notes
     -----

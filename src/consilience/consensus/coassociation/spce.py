@@ -59,7 +59,7 @@ def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, f
         "loss": float(np.sum(d / alpha)),
         "pace": float(-lam * easy),
         "sparsity": float(gamma * nonzero),
-        "rank": float(rho * trace),
+        "connectivity": float(rho * trace),
     }
     return {"objective": sum(terms.values()), **terms}
 
@@ -257,7 +257,9 @@ class SPCE(BaseConsensus):
         The threshold used.
     history_ : list of dict
         One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero`` pairs,
-        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``rank``.
+        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``connectivity``
+        (rho times the trace); with mode="authors" also ``eigenvalues`` and ``eigenvalues_one_more``, the sums of the c and
+        c + 1 smallest that the published program tests.
 
     Notes
     -----

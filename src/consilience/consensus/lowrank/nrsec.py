@@ -51,7 +51,7 @@ class NRSEC(BaseLowRank):
     labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_, n_iter_, converged_ :
         see :class:`RSEC`
     history_ : list of dict
-        As in :class:`RSEC`, over all linearisations one after the other, with ``step`` (0 is the convex warm start).
+        As in :class:`RSEC`, over all linearisations one after the other, with ``linearisation`` (0 is the convex warm start).
 
     Notes
     -----
@@ -130,5 +130,5 @@ class NRSEC(BaseLowRank):
             begun = len(state.history)
             solve(frame, errors, state, rank_weights=rank_weights, **self._options())
             for entry in state.history[begun:]:
-                entry["step"] = step
+                entry["linearisation"] = step
         return frame, errors, state
