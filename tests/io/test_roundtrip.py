@@ -321,7 +321,7 @@ def test_result_table(tmp_path, ending):
     labels, sure = np.array([1, 0, 0]), np.array([0.1, 1 / 3, 1.0])
     cs.io.write_labels(path, labels, row_names=["x", "y", "z"], confidence=sure)
     said = []
-    back = cs.io.read_labels(path, report=said.append)
+    back = cs.io.read_labels(path, on_note=said.append)
     assert back.n_clusterings == 1
     assert back.categories[0][back.labels[:, 0]].tolist() == [1, 0, 0]
     if ending not in (".npz", ".mat"):

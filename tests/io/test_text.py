@@ -126,7 +126,7 @@ def test_a_column_that_counts_is_kept_as_a_feature_and_said():
 )
 def test_layout_of_labels(text, columns, rows, said):
     heard = []
-    ensemble = labels(text, report=heard.append)
+    ensemble = labels(text, on_note=heard.append)
     assert said in heard[0]
     assert ensemble.clustering_names == (
         columns or [f"clustering {i}" for i in range(ensemble.n_clusterings)]
