@@ -145,9 +145,11 @@ def test_whole_number_beyond_all_floats_in_features():
 
 
 def test_masked_cells_among_features_are_missing():
-    with pytest.raises(InputError, match=r"1 missing value \(NaN\)"), warnings.catch_warnings():
+    X = [[1.0, np.ma.masked], [2.0, 3.0], [4.0, 5.0]]
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cs.generate.kmeans([[1.0, np.ma.masked], [2.0, 3.0], [4.0, 5.0]], 2, k=2)
+        with pytest.raises(InputError, match=r"1 missing value \(NaN\)"):
+            cs.generate.kmeans(X, 2, k=2)
 
 
 @pytest.mark.parametrize("init", [b"\xff", [["a"], ["b"]], {}])
