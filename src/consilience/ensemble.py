@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._intake import MISSING_WORDS, take_in
+from ._intake import take_in
 from .errors import InputError, OrientationWarning, warn
 from .kernels import coassociation as _pairs
 from .kernels.memory import ensure_fits, how_many_fit
 from .kernels.parallel import blocks, map_blocks, map_tasks
 from .kernels.signatures import canonical_colors, unique_rows
+from .labels import drop_unused
 from .naming import check_count, check_unique
 from .validation import check_range, check_weights, listed, unit_of
 
-__all__ = ["MISSING_WORDS", "Compressed", "Ensemble"]
+__all__ = ["Compressed", "Ensemble"]
 
 _BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
 
@@ -39,8 +40,29 @@ class Ensemble:
         - list of fitted scikit-learn clusterers (their ``labels_``);
         - list of 0/1 indicator blocks ``(n_samples, k_i)``, dense or sparse.
 
-        Labels are categories: integers, strings and floats are names, and renaming them changes nothing.
-        ``-1``, NaN, None, masked and empty entries mean "this clustering did not see this object".
+        Labels are categories, and renaming them changes nothing. A value means the same in every container,
+        in every metric and in every file that keeps its type:
+
+        ==============================================  ====================================================
+        value                                           meaning
+        ==============================================  ====================================================
+        ``-1``, ``-1.0``, NaN, NaT, None, pandas' NA,   missing: this clustering did not see this object
+        masked
+        ``""``, ``"-1"``, ``"NA"``, ``"N/A"``,          missing, whatever spaces, tabs or line ends are around
+        ``"<NA>"``, ``"nan"``, ``"NaN"``, ``"NAN"``,    the word
+        ``"NaT"``, ``"None"``, ``"none"``, ``"null"``,
+        ``"NULL"``
+        ``1``, ``1.0``, True                            the category 1 (False: 0); a vector in which all numbers
+                                                        are whole has integer categories
+        ``1.5``                                         the category 1.5; a 1 beside it is 1.0
+        inf                                             refused
+        any other text                                  the category of that text, blanks around it included; "1"
+                                                        is no number
+        date, or anything else that can be hashed       the category of that value
+        ==============================================  ====================================================
+
+        A CSV file keeps no types: there a column is numbers if every cell that is not missing spells one, blanks
+        around it aside (``inf`` is one, and refused), and else text as in the table; ``True`` is text.
     clustering_names, sample_names : sequence, optional
         Names of columns and rows; taken from a data frame when it has them.
     sample_weight : array (n_samples,), optional
@@ -349,14 +371,9 @@ class Ensemble:
     def _subset(self, labels: np.ndarray, rows: np.ndarray) -> Ensemble:
         labels = labels.copy() if not labels.flags.owndata else labels
         categories = []
-        for i in range(self.n_clusterings):
-            column = labels[:, i]
-            present = np.zeros(len(self._categories[i]), bool)
-            present[column[column >= 0]] = True
-            if not present.all():
-                numbers = np.append(np.cumsum(present) - 1, -1).astype(labels.dtype)
-                labels[:, i] = numbers[column]
-            categories.append(self._categories[i][present])
+        for i, own in enumerate(self._categories):
+            labels[:, i], kept = drop_unused(labels[:, i], own)
+            categories.append(kept)
         names = None if self._sample_names is None else [self._sample_names[r] for r in rows]
         weights = None if self._weights is None else self._weights[rows]
         return Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
@@ -621,7 +638,7 @@ class Ensemble:
 
     def diversity(self, measure: str = "nmi") -> np.ndarray:
         """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
-        from .kernels.contingency import pairwise_measure
+        from .kernels.information import pairwise_measure
 
         compressed = self.compress()
         weights = compressed.weights / unit_of(compressed.weights)

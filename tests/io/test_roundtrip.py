@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import consilience as cs
-from consilience.io._text import MISSING
+from consilience.labels import MISSING_WORDS
 
 TEXT = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"]
 TYPED = [".npz", ".parquet", ".mat"]
@@ -23,7 +23,7 @@ in_tmp = settings(max_examples=25, deadline=None, suppress_health_check=[HealthC
 names = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=8)
 # A text label that spells a number or a missing word would be read as one; and MATLAB trims blanks at the end.
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Po", "Zs")), min_size=1, max_size=5).filter(
-    lambda word: word.strip() and word.strip() not in MISSING and cs.io._text.as_number(word) is None
+    lambda word: word.strip() and word.strip() not in MISSING_WORDS and cs.io._text.as_number(word) is None
 )
 
 
@@ -210,8 +210,6 @@ def test_an_object_called_name(tmp_path, ending):
 @pytest.mark.parametrize(
     ("label", "what"),
     [
-        ("  ", "as missing"),
-        (" NA", "as missing"),
         ("1", "as the number 1"),
         (" 7 ", "as the number 7"),
         ("1e3", "as the number 1000"),

@@ -13,30 +13,28 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..ensemble import Compressed, Ensemble
-from ..errors import InputError, warn
+from ..errors import InputError
+from ..estimator import BaseMethod
+from ..estimator import Solution as BaseSolution
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
 from ..rng import make_rng
-from ..validation import Rule, check_parameters, listed, unit_of
+from ..validation import check_parameters, listed, unit_of
 
 #: Ratio of two weights beyond which the sum of both is the larger one in double precision.
 LARGEST_SPREAD = 1e15
 
 
 @dataclass
-class Solution:
-    """What a method learned about the u distinct objects it was given.
+class Solution(BaseSolution):
+    """What a method learned about the u distinct objects it was given, and how (:class:`consilience.estimator.Solution`).
 
     labels : (u,) cluster of each, any integers.
-    history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
-    converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     alone : (u,) distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
@@ -45,14 +43,9 @@ class Solution:
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
     per_cluster_pair : (k, k) matrices between base clusters.
-    extra : stored as they are.
     """
 
     labels: np.ndarray
-    history: list = field(default_factory=list)
-    converged: bool = True
-    n_iter: int | None = None
-    shortfall: str = ""
     exact: bool = True
     alone: np.ndarray | None = None
     per_sample: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +54,6 @@ class Solution:
     per_pair: Mapping[str, Any] = field(default_factory=dict)
     per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,17 +70,13 @@ class Pacing:
     stage: str | None = None
 
 
-class BaseConsensus(ClusterMixin, BaseEstimator):
+class BaseConsensus(BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
     implements ``_fit(ensemble, rng) -> Solution``.
     """
 
-    #: Rules of the method's own parameters; the common ones are added.
-    constraints: ClassVar[dict[str, Rule]] = {}
-    #: Tiny settings that the common checks run with, beside the defaults.
-    _test_params: ClassVar[list[dict]] = [{}]
     #: What the history says about self-pacing; None if the method is not self-paced.
     pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
@@ -200,25 +188,22 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
             f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
         )
-        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
-        parameters = self.get_params(deep=False)
-        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
-            delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
         labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
-        self.labels_ = labels[back][compressed.inverse]
+        user_labels = labels[back][compressed.inverse]
         if solution.alone is not None:
             alone = solution.alone[back][compressed.inverse]
-            self.labels_[alone] = ensemble.n_samples + np.arange(alone.sum())
-            self.labels_ = compact(self.labels_)
-        self.n_samples_, self.n_clusterings_ = ensemble.shape
-        self.signatures_ = compressed
-        self.history_ = solution.history
-        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
-        self.converged_ = bool(solution.converged)
-        learned: dict[str, Any] = dict(solution.extra)
+            user_labels[alone] = ensemble.n_samples + np.arange(alone.sum())
+            user_labels = compact(user_labels)
+        learned: dict[str, Any] = {
+            "labels": user_labels,
+            "n_samples": ensemble.n_samples,
+            "n_clusterings": ensemble.n_clusterings,
+            "signatures": compressed,
+            "sample_names": ensemble.sample_names,
+        }
         learned |= {name: value[back][compressed.inverse] for name, value in solution.per_sample.items()}
         learned |= {name: value[columns] for name, value in solution.per_clustering.items()}
         learned |= {name: value[clusters] for name, value in solution.per_cluster.items()}
@@ -227,16 +212,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
             learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
-        for name, value in learned.items():
-            setattr(self, f"{name}_", value)
-        self.sample_names_ = ensemble.sample_names
-        if not self.converged_:
-            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
-            warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} iterations: {reason}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._keep(solution, learned)
 
     # What users do next ------------------------------------------------------------------------------------
 

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._intake import MISSING_WORDS as MISSING
 from ..errors import FileError
 from ..kernels.memory import ensure_fits
+from ..labels import BLANKS, Coded, encode, is_missing
 from ..progress import progress
 from ._formats import betrayed_by, guarded
 
@@ -43,10 +43,10 @@ _MOST_BLANK = 1_000_000  # lines without a cell, after which this is no table
 _HEAD = 2000  # lines looked at to decide the layout
 _HEAD_CELLS = 10_000  # and of features, cells of line 1
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACES = " "
-_BLANKS = " \t\r\n"  # around a cell they mean nothing; other kinds of blank belong to a label
 _NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars", _SPACES: "spaces"}
 
 
@@ -122,16 +122,16 @@ class TextTable:
         row_names = columns.pop(0) if self.layout.has_index else None
         return columns, row_names
 
-    def categories(self) -> tuple[list[np.ndarray], list[np.ndarray], list[str] | None]:
-        """(codes, category values, row names) of a table of labels, as Ensemble numbers them; missing is -1."""
+    def labels(self) -> tuple[list[Coded], list[str] | None]:
+        """(columns, row names) of a table of labels."""
         start = int(self.layout.has_index)
-        books = [_Codes() for _ in range(self.layout.n_columns - start)]
+        books = [_Book() for _ in range(self.layout.n_columns - start)]
         parts: list[np.ndarray] = []
         names: list[str] = []
         for block, first_line in self._body():
             fast = self._fast_integers(block)
             if fast is not None:
-                parts.append(np.column_stack([book.encode(fast[0][:, j]) for j, book in enumerate(books)]))
+                parts.append(np.column_stack([book.look_up(fast[0][:, j]) for j, book in enumerate(books)]))
                 names.extend(fast[1])
                 self._check_memory(parts)
                 continue
@@ -145,8 +145,8 @@ class TextTable:
             self._check_memory(parts)
         self._done(bool(parts))
         codes = np.concatenate(parts)
-        finished = [book.finish(codes[:, j]) for j, book in enumerate(books)]
-        return [pair[0] for pair in finished], [pair[1] for pair in finished], names if start else None
+        coded = [Coded(codes[:, j], label_values(list(book))) for j, book in enumerate(books)]
+        return coded, names if start else None
 
     def _check_memory(self, parts: list[np.ndarray]) -> None:
         """What is packed tells nothing of what it unpacks to: look after each block whether all parts can still be joined."""
@@ -342,57 +342,53 @@ class TextTable:
             self.layout.decisions.append(f"Skipped {_count(self._n_blank, 'blank line')}.")
 
 
-class _Codes(dict):
+class _Book(dict):
     """Numbers for the spellings of one column, in order of appearance."""
 
     def __missing__(self, spelling: str) -> int:
         code = self[spelling] = len(self)
         return code
 
-    def encode(self, column: np.ndarray) -> np.ndarray:
-        """Codes of whole numbers, as if each had been met in its usual spelling."""
+    def look_up(self, column: np.ndarray) -> np.ndarray:
+        """Numbers of whole numbers, as if each had been met in its usual spelling."""
         values, inverse = np.unique(column, return_inverse=True)
         return np.fromiter(map(self.__getitem__, map(str, values.tolist())), np.int32, len(values))[
             inverse.ravel()
         ]
 
-    def finish(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(codes, values) with values sorted and codes to match: whole numbers if all are, else floats if all are, else text."""
-        cells = [cell.strip(_BLANKS) for cell in self]
-        missing = np.array([cell in MISSING for cell in cells], bool)
-        values: np.ndarray = np.empty(len(cells), object)
-        values[:] = list(self)
-        spelled = [cell for cell in cells if cell not in MISSING]
-        if all(_NUMBER.fullmatch(cell) and cell != "-0" for cell in spelled):
-            values = _as_numbers(cells, values)
-            if values.dtype != object:
-                missing |= values == -1
-        order = np.full(len(cells), -1, np.int32)
-        categories, order[~missing] = np.unique(values[~missing], return_inverse=True)
-        return order[codes], categories
 
+def label_values(spellings: list[str]) -> np.ndarray:
+    """The labels that the cells of one column stand for: integers if all are, else floats if all are, else their text.
 
-def _as_numbers(cells: list[str], values: np.ndarray) -> np.ndarray:
-    """Cells that all spell numbers: integers if they all are, else floats; as they are where that would make two labels one."""
-    whole = all(cell in MISSING or cell.lstrip("-").isdigit() for cell in cells)
-    if whole and max(map(len, cells), default=0) <= 20:
-        integers = [-1 if cell in MISSING else int(cell) for cell in cells]
-        if all(-(2**63) <= value < 2**63 for value in integers):
-            return np.array(integers, np.int64)
-    floats = np.array([-1.0 if cell in MISSING else float(cell) for cell in cells])
-    if not np.isfinite(floats).all() or (whole and len(np.unique(floats)) < len(set(cells) - MISSING)):
-        return values
-    if (floats == np.rint(floats)).all() and (np.abs(floats) < 2**53).all():
-        return floats.astype(np.int64)  # 1.0 and 2.0 are what a missing label makes of 1 and 2
-    return floats
+    Text has no types: labels are numbers if every cell that is not missing spells one (or infinity, for :func:`encode`
+    to refuse), and if two of them do not become one label by it.
+    """
+    cells = [None if is_missing(spelling) else spelling.strip(BLANKS) for spelling in spellings]
+    given = [cell for cell in cells if cell is not None]
+    n_infinite = sum(1 for cell in given if _INFINITE.fullmatch(cell))
+    n_numbers = sum(1 for cell in given if _NUMBER.fullmatch(cell) and cell != "-0")
+    if n_numbers and n_numbers + n_infinite == len(given):
+        whole = all(cell.lstrip("-").isdigit() for cell in given)
+        if whole and max(map(len, given)) <= 20:
+            integers = [-1 if cell is None else int(cell) for cell in cells]
+            if all(-(2**63) <= value < 2**63 for value in integers):
+                return np.array(integers, np.int64)
+        floats = np.array([np.nan if cell is None else float(cell) for cell in cells])
+        too_large = int(np.isinf(floats).sum()) > n_infinite
+        if not too_large and not (whole and len(np.unique(floats)) < len(set(cells))):
+            return floats
+    values: np.ndarray = np.empty(len(spellings), object)
+    values[:] = spellings
+    return values
 
 
 def read_back(spellings: list[str]) -> list[Any]:
     """What a column of labels with these spellings is read as: the labels in the order given, None for a missing one."""
-    book = _Codes()
-    codes, categories = book.finish(np.array([book[spelling] for spelling in spellings], np.int32))
-    values = categories.tolist()
-    return [None if code < 0 else values[code] for code in codes.tolist()]
+    values = label_values(spellings)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        return values.tolist()
+    codes, categories = encode(values, "labels")
+    return list(map([*categories.tolist(), None].__getitem__, codes.tolist()))  # code -1 picks the last place
 
 
 class _SpaceReader:
@@ -670,7 +666,7 @@ def as_number(cell: str) -> float | None:
     try:
         value = float(cell)
     except ValueError:
-        return float("nan") if cell.strip(_BLANKS) in MISSING else None
+        return float("nan") if is_missing(cell) else None
     # float() also takes 1_000 and the digits of other scripts, which are names here.
     return value if "_" not in cell and cell.isascii() else None
 

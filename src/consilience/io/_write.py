@@ -197,9 +197,8 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     are not whole numbers, ``labels`` are codes and ``categories_0``, ... what they stand for. Weights and recipes are
     kept by these two only. NPY holds the matrix alone.
 
-    Text has no types: a column is whole numbers if every label spells one, and blanks around a label mean nothing. What
-    text would bring back as something else (the text ``"1"``, ``" NA"``, or blanks only) is therefore refused there;
-    the other formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the text
+    Text has no types: a column is numbers if every label spells one, whatever blanks are around it. What text would
+    bring back as something else (the text ``"1"`` or ``" 7 "``) is therefore refused there; the other formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the text
     that ``str`` makes of them, and names of objects too; 2.0 comes back as 2; names that only count the objects from 0 are not kept.
 
     Parameters
@@ -326,16 +325,8 @@ def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
 
 
 def _natural(categories: np.ndarray) -> np.ndarray:
-    """Numbers that came as objects, as an array of numbers; times as text; anything else as it is."""
-    if categories.dtype.kind in "mM":
-        return categories.astype(str).astype(object)
-    if categories.dtype.kind == "O" and categories.size:
-        kinds = {type(value) for value in categories.tolist()}
-        if kinds == {float} or (
-            kinds == {int} and all(-(2**63) <= value < 2**63 for value in categories.tolist())
-        ):
-            return np.array(categories.tolist())
-    return categories
+    """Times as text; anything else as it is."""
+    return categories.astype(str).astype(object) if categories.dtype.kind in "mM" else categories
 
 
 def _original_integers(labels: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:

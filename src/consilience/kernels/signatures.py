@@ -255,3 +255,22 @@ def _hash_sparse(values, indices, indptr):
             h = _stir(_stir(h, np.uint64(indices[p])), values[p])
         out[i] = h
     return out
+
+
+def row_keys(X: Any) -> np.ndarray:
+    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is sparse."""
+    size = 4096
+    return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
+
+
+def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, count) numbers in (0, 1) drawn by key: equal keys draw equal numbers, whatever their places.
+
+    Each is a hash (splitmix64) of the seed, the key and the column.
+    """
+    seed = rng.integers(2**63, dtype=np.uint64)
+    steps = np.arange(1, count + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = (keys[:, None] ^ seed) + steps * np.uint64(0x9E3779B97F4A7C15)
+    z = mix_array(z.ravel()).reshape(z.shape)
+    return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.contingency import (
+from ..kernels.information import (
     MEANS,
     adjusted_rand,
     confuse_pairs,
@@ -32,8 +32,9 @@ from ..kernels.contingency import (
     mutual_information,
     normalise_information,
 )
+from ..labels import encode
 from ..validation import Choice, check
-from ._table import Contingency, check_lengths, check_weights, contingency_table, encode, table_of_codes
+from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
 
 NORMALISATION = Choice("max", "geometric", "arithmetic")
 

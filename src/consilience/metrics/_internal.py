@@ -16,9 +16,10 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..errors import InputError
 from ..evidence import Evidence
+from ..labels import encode
 from ..validation import Choice, check
 from ._external import NORMALISATION, scores, scores_of_table
-from ._table import Contingency, are_counts, encode, refuse_missing, table_of_dense
+from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 
 
 def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> float:

@@ -420,14 +420,6 @@ def test_too_few_components_are_reported_and_split():
     assert "split" in text
 
 
-def test_average_coassociation_is_exactly_symmetric(seed):
-    rng = np.random.default_rng(seed)
-    ensemble = distinct(rng.integers(0, 4, (60, 5)), rng.uniform(0.1, 3, 60))
-    labels = rng.integers(0, 20, ensemble.n_samples)
-    average = spce.average_coassociation(ensemble, labels, rng.random(5))
-    assert np.array_equal(average, average.T)
-
-
 def test_a_grid_of_weighted_objects_is_merged():
     """Ties that rounding told apart by direction once led the merging past the end of its buffer."""
     rng = np.random.default_rng(8)

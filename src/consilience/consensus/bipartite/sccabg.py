@@ -270,7 +270,7 @@ class SCCABG(BaseConsensus):
             trust = {"clustering_weights": trust_by_reliability(ensemble, reliability)}
         return Solution(
             labels,
-            history,
+            history=history,
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,

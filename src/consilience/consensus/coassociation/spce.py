@@ -337,7 +337,7 @@ class SPCE(BaseConsensus):
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
         return Solution(
             labels,
-            history,
+            history=history,
             converged=found == c,
             shortfall=_shortfall(found, c, theta, faithful),
             exact=not faithful,

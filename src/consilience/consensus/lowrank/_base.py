@@ -46,7 +46,7 @@ def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | Non
     return leading_vectors(W, scale, count, n_jobs=n_jobs)[0]
 
 
-class LowRankConsensus(BaseConsensus):
+class BaseLowRank(BaseConsensus):
     """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either."""
 
     constraints: ClassVar[dict[str, Rule]] = {

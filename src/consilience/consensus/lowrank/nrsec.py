@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._base import LowRankConsensus, co_association, scaled
+from ._base import BaseLowRank, co_association, scaled
 from ._lagrangian import EntryErrors, State, solve
 
 
@@ -21,7 +21,7 @@ def linearise(
     return slopes, entries.astype(np.float32)
 
 
-class NRSEC(LowRankConsensus):
+class NRSEC(BaseLowRank):
     """RSEC with concave penalties of rank and error, which shrink what is large less.
 
     The nuclear norm of RSEC shrinks large singular values as much as small ones, which costs small clusters beside

@@ -20,11 +20,11 @@ How the steps are computed on distinct objects, in the eigenbasis of S: :mod:`._
 
 from __future__ import annotations
 
-from ._base import LowRankConsensus
+from ._base import BaseLowRank
 from ._lagrangian import ColumnErrors, State, solve
 
 
-class RSEC(LowRankConsensus):
+class RSEC(BaseLowRank):
     """Robust spectral consensus by a low-rank representation of the co-association matrix.
 
     Learns a representation of the co-association matrix by itself (S = S Z + E) of low rank, puts aside in E what
