@@ -20,11 +20,12 @@ variance of the columns; an empty cluster restarts at the row farthest from its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..validation import unit_of_lightest
 from ._jit import kernel
 from .floats import as_floats
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
@@ -79,6 +80,7 @@ def many_kmeans(
         How to choose k rows to start from.
     max_iter, tol : the stopping rule (see the module).
     sample_weight : (n,) positive numbers
+        Of any unit: the runs depend on their ratios alone.
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
 
@@ -92,8 +94,11 @@ def many_kmeans(
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     _check_runs(X, ks, weight, inits)
+    unit = unit_of_lightest(weight)
+    weight = weight / unit
     if is_small(X):
-        return _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
+        found = _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
+        return replace(found, inertia=_in_unit(found.inertia, unit))
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
@@ -114,7 +119,13 @@ def many_kmeans(
             for r, own, c in zip(batch, found, ends):
                 inertia[r] = np.dot(rows.own_squares(c, own), weight)
                 centers.append(rows.uncentre(c))
-    return ManyKMeans(labels, inertia, n_iter, converged, centers)
+    return ManyKMeans(labels, _in_unit(inertia, unit), n_iter, converged, centers)
+
+
+def _in_unit(inertia: np.ndarray, unit: float) -> np.ndarray:
+    """Inertia in the unit that weights were given in; infinite where that is beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return inertia * unit
 
 
 def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> ManyKMeans:
@@ -122,7 +133,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
     def run(r: int) -> Run:
         if inits is not None:
-            start = np.asarray(inits[r], dtype=np.float64) - rows.mean
+            start = np.asarray(inits[r], dtype=np.float64) - rows.middle
         else:
             rng = np.random.default_rng(seeds[r])
             start = rows.X[
@@ -140,7 +151,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
         np.array([run.inertia for run in runs]),
         np.array([run.n_iter for run in runs], dtype=np.int64),
         np.array([run.converged for run in runs]),
-        [run.centers + rows.mean for run in runs],
+        [run.centers + rows.middle for run in runs],
     )
 
 
@@ -301,7 +312,12 @@ def lloyd(
         old, new = labels[active], assign(rows, stack)
         labels[active] = new
         moving = np.flatnonzero(~last_look[active])
-        rows.move(offsets[active[moving]], old[moving], new[moving], sums)
+        before_move = old[moving]
+        if rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up anew
+            before_move = np.full_like(before_move, -1)
+            for a in moving:
+                sums[own[a]] = 0
+        rows.move(offsets[active[moving]], before_move, new[moving], sums)
         for a in moving:
             r = active[a]
             o = own[a]
@@ -367,11 +383,11 @@ def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) 
     """Centres of one run from its cluster sums, with empty clusters moved to the farthest rows."""
     k = len(before)
     mass = np.bincount(labels, weights=rows.weight, minlength=k)
-    empty = np.flatnonzero(mass == 0)
+    empty, moved = np.flatnonzero(mass == 0), False
     if len(empty):
         sums = sums.copy()
         distance = rows.own_squares(before, labels)
-        if distance.max() > 0:
+        if moved := bool(distance.max() > 0):
             farthest = np.argpartition(distance, -len(empty))[: -len(empty) - 1 : -1]
             far_rows = rows.rows(farthest)
             for j, i, x in zip(empty, farthest, far_rows):
@@ -385,5 +401,7 @@ def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) 
     filled = mass > 0
     centers = np.empty_like(before)
     centers[filled] = sums[filled] / mass[filled, None]
+    if rows.far and not moved:
+        rows.add_residuals(labels, mass, centers)
     centers[~filled] = centers[heaviest]
     return centers
