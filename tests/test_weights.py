@@ -65,7 +65,7 @@ def test_methods_with_a_unit_say_so_where_it_cannot_be_meant(name, scale):
         return
     with pytest.raises(InputError, match=r"sample_weight goes up to .* takes a weight of 1 for one object"):
         fitted(name, labels, scale * weights)
-    assert "weight of 1 is one object" in (methods()[name].__doc__ or "") or name == "nrsec"
+    assert "weight of 1 is one object" in (methods()[name].__doc__ or "")
 
 
 @pytest.mark.parametrize("name", sorted(methods()))

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ._intake import MISSING_WORDS, take_in
 from .errors import InputError, OrientationWarning, warn
 from .kernels import coassociation as _pairs
+from .kernels.contingency import count_pairs
 from .kernels.memory import ensure_fits, how_many_fit
 from .kernels.parallel import blocks, map_blocks, map_tasks
 from .kernels.signatures import canonical_colors, unique_rows
@@ -26,6 +27,7 @@ from .validation import check_range, check_weights, listed, unit_of
 __all__ = ["MISSING_WORDS", "Compressed", "Ensemble"]
 
 _BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
+_BOUND_BY = 8  # clusterings; bounding the pattern by them takes a table of every two
 
 
 class Ensemble:
@@ -536,9 +538,7 @@ class Ensemble:
         self, codes, first, members, *, enough: float, n_jobs: int | None
     ) -> tuple[int, np.ndarray | None]:
         """(pairs, partners of each object); or (some number above ``enough``, None)."""
-        # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
-        at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, self.offsets[:-1]).max()
-        if at_least > enough:
+        if np.isfinite(enough) and (at_least := self._least_pattern(codes, first, enough)) > enough:
             return int(at_least), None
         n, size = self.n_samples, self._block_rows()
         lengths = np.zeros(n, np.int64)
@@ -554,6 +554,27 @@ class Ensemble:
             if pairs > enough:
                 return pairs, None
         return pairs, lengths
+
+    def _least_pattern(self, codes, first, enough: float) -> float:
+        """A lower bound on the pairs ever together, from tables of two clusterings; no better than needs be.
+
+            |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs inside clusters of clustering i
+
+        for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their squared sizes,
+        |P_i n P_j| that of the cells of their table.
+        """
+        alone = np.add.reduceat(np.diff(first).astype(float) ** 2, self.offsets[:-1])
+        order = np.argsort(-alone, kind="stable")
+        least = float(alone[order[0]])
+        for t in range(1, min(order.size, _BOUND_BY + 1)):
+            if least > enough or least + alone[order[t:]].sum() <= enough:
+                break
+            new = codes[order[t]]
+            shared = sum(_pairs_in_both(new, codes[i]) for i in order[:t])
+            if shared >= alone[order[t]]:  # says nothing new about others that are as coarse
+                break
+            least += float(alone[order[t]] - shared)
+        return least
 
     def cooccurrence_counts(self, *, clustering_weights: Any = None) -> np.ndarray:
         """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no evidence"."""
@@ -734,6 +755,13 @@ def _recipes(recipes: Any, m: int) -> list[dict]:
     if len(recipes) != m:
         raise InputError(f"recipes has {len(recipes)} entries for {m} clusterings.")
     return [dict(recipe) for recipe in recipes]
+
+
+def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
+    """Pairs (both orders and an object with itself) that two clusterings both put together; -1 is missing."""
+    cells = count_pairs(a, b)
+    seen = (cells.row_values[cells.rows] >= 0) & (cells.column_values[cells.columns] >= 0)
+    return float((cells.counts[seen].astype(float) ** 2).sum())
 
 
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:

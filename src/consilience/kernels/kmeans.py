@@ -30,7 +30,8 @@ from ._jit import kernel
 from .floats import as_floats
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
-from .parallel import map_blocks, map_tasks, one_blas_thread
+from .memory import ensure_fits
+from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 
 Rows = DenseRows | SparseRows
 
@@ -48,7 +49,7 @@ class ManyKMeans:
     inertia: np.ndarray  #: (m,) Eq. (1)
     n_iter: np.ndarray  #: (m,)
     converged: np.ndarray  #: (m,) False where max_iter came first
-    centers: list[np.ndarray]  #: m arrays (k_r, d) float64
+    centers: list[np.ndarray]  #: m arrays (k_r, d) float64; none if they were not to be kept
 
 
 def many_kmeans(
@@ -63,6 +64,7 @@ def many_kmeans(
     sample_weight: np.ndarray | None = None,
     n_jobs: int | None = None,
     on_done: Callable[[int], Any] | None = None,
+    keep_centers: bool = True,
 ) -> ManyKMeans:
     """Run k-means ``len(ks)`` times on the rows of X.
 
@@ -83,6 +85,7 @@ def many_kmeans(
         Of any unit: the runs depend on their ratios alone.
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
+    keep_centers : False leaves ``centers`` empty: they can outweigh X, if runs are many or X is sparse
 
     Notes
     -----
@@ -94,11 +97,14 @@ def many_kmeans(
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     _check_runs(X, ks, weight, inits)
+    _ensure_runs(X, ks, keep_centers, n_jobs)
     unit = unit_of_lightest(weight)
     weight = weight / unit
     if is_small(X):
-        found = _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
-        return replace(found, inertia=_in_unit(found.inertia, unit))
+        runs = _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
+        return replace(
+            runs, inertia=_in_unit(runs.inertia, unit), centers=runs.centers if keep_centers else []
+        )
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
@@ -118,8 +124,26 @@ def many_kmeans(
             labels[:, batch] = found.T
             for r, own, c in zip(batch, found, ends):
                 inertia[r] = np.dot(rows.own_squares(c, own), weight)
-                centers.append(rows.uncentre(c))
+                if keep_centers:
+                    centers.append(rows.uncentre(c))
     return ManyKMeans(labels, _in_unit(inertia, unit), n_iter, converged, centers)
+
+
+def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None) -> None:
+    """Refuse runs whose centres, scores or labels will not fit; counted is what is there at the same time for certain."""
+    (n, d), m, most = X.shape, len(ks), int(ks.max(initial=1))
+    centers = 8.0 * d * (int(ks.sum()) if keep_centers else 0)
+    if is_small(X):
+        working = 8.0 * n * most * min(resolve_jobs(n_jobs), m)  # scores of all rows and centres of a run
+    else:
+        batch = max(int(ks[runs].sum()) for runs in _batches(ks, d))
+        # Centres, their sums, those of the step before and the float32 screen; labels; distances of starts.
+        working = 28.0 * d * batch + 8.0 * n * m + 4.0 * BLOCK * most
+    ensure_fits(
+        centers + working,
+        what=f"k-means with {m} runs of up to {most} clusters on {n} objects with {d} features",
+        remedy="ask for fewer clusters or clusterings, or use fewer features (generate.random_features)",
+    )
 
 
 def _in_unit(inertia: np.ndarray, unit: float) -> np.ndarray:
