@@ -232,7 +232,7 @@ def solver(n: int, k: int, mu: float, count: int) -> dict:
     from scipy.sparse.linalg import eigsh
 
     from consilience.generate._metric_subspace import affinity
-    from consilience.kernels.krylov import graph_eigenvectors
+    from consilience.kernels.eigen import graph_eigenvectors
     from consilience.kernels.parallel import one_blas_thread
 
     X = features("usps11000", (11_000, 256))[0][:n].astype(float)

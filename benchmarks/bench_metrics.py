@@ -18,7 +18,8 @@ from sklearn import metrics as sk
 
 from consilience import metrics
 from consilience.ensemble import Ensemble
-from consilience.kernels.contingency import factorise, pairwise_measure
+from consilience.kernels.information import pairwise_measure
+from consilience.labels import encode
 
 
 def race(*functions, repeat=3):
@@ -107,7 +108,7 @@ def other_tables(n, rng):
 
 
 def codes(n, rng):
-    print(f"\nfactorise, n = {n:,}; seconds, against np.unique(return_inverse=True); equal")
+    print(f"\nlabels.encode, n = {n:,}; seconds, against np.unique(return_inverse=True); equal")
     values = rng.integers(0, 1000, n)
     cases = {
         "int, range 1000": values,
@@ -119,7 +120,7 @@ def codes(n, rng):
     for name, array in cases.items():
         compare(
             name,
-            lambda array=array: factorise(array),
+            lambda array=array: encode(array, "labels"),
             lambda array=array: np.unique(array, return_inverse=True),
             lambda found, expected: np.array_equal(found[0], expected[1]),
         )

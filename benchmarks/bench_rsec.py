@@ -72,7 +72,7 @@ def ours(method: str, name: str, labels: np.ndarray, max_iter: int = 500) -> dic
 def plain(name: str, labels: np.ndarray, steps: int | None) -> dict:
     """The same from the plain algorithm, labels by k-means of its H as ours are."""
     import consilience as cs
-    from consilience.consensus.lowrank.rsec import cluster_rows, rows_of_unit_length
+    from consilience.kernels.cut import cut_rows
 
     ensemble = cs.Ensemble(labels)
     start = time.process_time()
@@ -86,10 +86,8 @@ def plain(name: str, labels: np.ndarray, steps: int | None) -> dict:
         answer = rsec(S, CLUSTERS[name], **options(name), max_iter=1 + steps)
         again = time.process_time() - start
         return found | {"seconds": None, "each": (again - seconds) / steps}
-    points = rows_of_unit_length(answer["H"])
-    found["labels"] = cluster_rows(
-        points, np.ones(len(S)), CLUSTERS[name], 20, np.random.default_rng(0), None
-    )
+    seeds = np.random.default_rng(0).spawn(20)
+    found["labels"] = cut_rows(answer["H"], CLUSTERS[name], unit=True, seeds=seeds).labels
     found["objective"] = objective(S, answer["Z"], *WEIGHTS.values())
     return found | {"seconds": seconds, "rank": answer["history"][-1]["rank"]}
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 import consilience as cs
-from consilience.consensus.bipartite import sccabg
+from consilience.consensus.bipartite import _graph as graphs
 from consilience.kernels.parallel import one_blas_thread
 from consilience.metrics import accuracy, nmi
 
@@ -67,7 +67,7 @@ def against_plain() -> list[dict]:
     cs.SCCABG(n_clusters=10, **settings).fit(labels)  # compile
     seconds, cpu, model = clocked(lambda: cs.SCCABG(n_clusters=10, **settings).fit(labels))
     ensemble = cs.Ensemble(labels).compress()
-    graph = sccabg.Graph(
+    graph = graphs.Graph(
         ensemble, gamma1=1e-4, mu=1.0, self_paced=False, missing_counts=True, scale_free=False, n_jobs=1
     )
     rounds, spent, worst = len(model.history_) - 1, 0.0, 0.0
@@ -75,12 +75,11 @@ def against_plain() -> list[dict]:
     Y, every = ensemble.indicator().toarray(), graph.column
     with one_blas_thread():
         for t in range(rounds):
-            right, sigma, _ = sccabg.update_F(graph.total, graph.copies, 10)
-            state = sccabg.State(
-                graph.C, graph.copies, None, 1e-4, 0.5, 2.0 ** (t + 1), right, sigma, False, 0.0, 1e-10
-            )
+            right, sigma, _ = graphs.update_F(graph.total, graph.copies, 10)
+            settings = {"lam": 0.5, "rho": 2.0 ** (t + 1), "weigh": False, "floor": 0.0, "tol": 1e-10}
+            state = graphs.State(right=right, sigma=sigma, **graph.shared() | settings)
             before = graph.rows(lambda block: block.S)
-            linear = state.rho * sccabg.pull_apart(before, state)
+            linear = state.rho * graphs.pull_apart(before, state)
             E = 2e-4 * graph.C
             np.fill_diagonal(E, 0.0)
             E = E[every][:, every]

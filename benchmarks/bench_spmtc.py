@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 import consilience as cs
-from consilience.consensus.multitask._base import draw_parts
+from consilience.kernels.signatures import row_keys, uniforms_by_key
 
 from ._measure import SHARED, table, timed
 
@@ -129,7 +129,7 @@ def run(max_rounds: int | None = None) -> list[dict]:
             {"data": what, "code": name, "seconds": seconds, "rounds": fitted.n_iter_, "times": 1.0}
             | {"ACC of the tasks": accuracy(fitted.labels_, truth, task)}
         )
-    P = draw_parts(X, 2, np.random.default_rng(0))
+    P = uniforms_by_key(row_keys(X), 2, np.random.default_rng(0))
     dense = [X[task == t].toarray().T for t in (0, 1)]
     start = time.perf_counter()
     found, rounds = plain(dense, [P[task == t] for t in (0, 1)], max_rounds=max_rounds)

@@ -50,7 +50,8 @@ def test_import_is_light():
 
 def test_methods_do_not_import_methods():
     """What two methods share moves to kernels (style: imports flow one way)."""
-    for path in (PACKAGE / "consensus").rglob("*.py"):
+    rooms = (PACKAGE / "consensus", PACKAGE / "multitask")
+    for path in (path for room in rooms for path in room.rglob("*.py")):
         if path.name.startswith("_"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -65,6 +66,57 @@ def test_kernels_know_nothing_above_them():
                 assert node.module in ("errors", "validation", "progress"), (
                     f"{path.name} imports {node.module}"
                 )
+
+
+def imported_packages() -> set[str]:
+    """Packages that the code imports, at the top, when needed, or by ``need``; without Python's own."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                found.add(node.module)
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "need":
+                found |= {arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)}
+    return {name.partition(".")[0] for name in found} - sys.stdlib_module_names - {"consilience"}
+
+
+def test_what_is_imported_is_declared():
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = [
+        *project["dependencies"],
+        *(one for name, extra in extras.items() if name != "dev" for one in extra),
+    ]
+    names = {re.match(r"[\w-]+", one).group() for one in declared}
+    assert imported_packages() - {"sklearn" if name == "scikit-learn" else name for name in names} == set()
+    assert "version" in project["dynamic"]  # __version__ is the one place
+
+
+def test_contributing_names_every_room():
+    rooms = (
+        (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text().partition("## Rooms")[2].partition("\n## ")[0]
+    )
+    for path in PACKAGE.iterdir():
+        if (path.suffix == ".py" or path.is_dir()) and not path.name.startswith("__"):
+            assert f"`{path.name}{'/' if path.is_dir() else ''}`" in rooms, path.name
+
+
+@pytest.mark.parametrize(
+    "page", sorted((PACKAGE.parents[1] / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem
+)
+def test_pages_name_code_that_exists(page):
+    """Tables lead from equations to functions, by their path in the package."""
+    rooms = "|".join(
+        path.name for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("_")
+    )
+    for name in re.findall(rf"`((?:{rooms})\.[\w.]+)", page.read_text()):
+        try:
+            pkgutil.resolve_name(f"consilience.{name}")
+        except (ImportError, AttributeError) as error:
+            raise AssertionError(f"{page.name}: there is no {name}") from error
 
 
 README = (PACKAGE.parents[1] / "README.md").read_text() if (PACKAGE.parents[1] / "README.md").exists() else ""

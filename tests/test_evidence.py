@@ -155,3 +155,11 @@ def test_confidence_of_methods_without_their_own(case):
     expected = Dense(ensemble.labels, model.labels_, dense.w)
     own = [expected.membership(p)[model.labels_[p]] for p in expected.objects]
     np.testing.assert_allclose(model.confidence_, own, atol=1e-12)
+
+
+def test_means_between_groups_are_exactly_symmetric(seed):
+    """Merging by them trusts that: a product with weights rounds differently on the two sides of the diagonal."""
+    rng = np.random.default_rng(seed)
+    ensemble = cs.Ensemble(rng.integers(0, 4, (60, 5)), sample_weight=rng.uniform(0.1, 3, 60))
+    means = Evidence(ensemble, rng.permutation(np.arange(60) % 20)).mean_coassociation(rng.random(5))
+    assert np.array_equal(means, means.T)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 import consilience as cs
-from consilience import generate
+from consilience import generate, pairs
 from consilience.consensus import methods
 from consilience.errors import NotEnoughMemoryError
 from consilience.kernels.kmeans import many_kmeans
@@ -95,11 +95,13 @@ def test_spce_refuses_at_once_with_many_objects(monkeypatch):
 
 
 def test_counting_pairs_ends_with_the_first_too_many():
-    ensemble = cs.Ensemble(random_labels(3000, 20, 5))
+    labels = random_labels(3000, 20, 5)
+    ensemble = cs.Ensemble(labels)
     whole = ensemble.pattern_size()
     assert ensemble.pattern_size(enough=whole) == whole
+    assert ensemble.pattern_size(enough=whole / 3) == whole  # it was counted before
     # No clustering alone has as many pairs as this; the count ends between it and the whole.
-    assert whole / 3 < ensemble.pattern_size(enough=whole / 3) <= whole
+    assert whole / 3 < cs.Ensemble(labels).pattern_size(enough=whole / 3) <= whole
 
 
 def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):
@@ -238,15 +240,15 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     )
     labels[rng.random(labels.shape) < missing] = -1
     ensemble = cs.Ensemble(labels).drop_unseen()
-    first, _ = ensemble._members()
-    codes = ensemble._pair_arguments(None, None)[0]
+    first, _ = pairs._members(ensemble)
+    codes = pairs._pair_arguments(ensemble, None, None)[0]
     whole = ensemble.pattern_size()
     alone = max(
         np.bincount(column[column >= 0]).astype(float) @ np.bincount(column[column >= 0])
         for column in ensemble.labels.T
     )
     for enough in (0.5 * whole, 0.9 * whole, whole - 1.0, 2.0 * whole):
-        assert alone <= ensemble._least_pattern(codes, first, enough) <= whole
+        assert alone <= pairs._least_pattern(ensemble, codes, first, enough) <= whole
 
 
 @linux

@@ -85,6 +85,7 @@ def test_what_cannot_be_names():
     ("make", "message"),
     [
         (lambda: cs.LWGP(2, theta=fractions.Fraction(2, 5)), r"theta=Fraction\(2, 5\) is not.*Pass float\(theta\)"),
+        (lambda: cs.LWGP(2, theta=np.float16(0.4)), r"theta=np.float16\(0.4\) is not.*Pass float\(theta\)|theta=0.4"),
         (lambda: cs.LWGP(2, theta=10**400), r"theta=1000.*\(401 characters\) is not valid"),
         (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least 1e-20"),
         (lambda: cs.NRSEC(2, penalty=1e300), r"penalty=1e\+300 is not valid"),

@@ -180,13 +180,13 @@ def test_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
 
 @pytest.mark.parametrize("cls", MULTITASK)
 def test_multitask_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
-    plain = cls._learn
+    plain = cls._fit
 
-    def learn(self, given, rng):
+    def fit(self, given, rng):
         watched.update(each["num_threads"] for each in threadpoolctl.threadpool_info())
         return plain(self, given, rng)
 
-    monkeypatch.setattr(cls, "_learn", learn)
+    monkeypatch.setattr(cls, "_fit", fit)
     build(cls, None, 3).fit(tasks())
     assert watched == {1}
 
@@ -194,9 +194,10 @@ def test_multitask_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
 @pytest.mark.parametrize("name", GENERATORS)
 def test_generators_hold_blas_to_one_thread(watched, name, monkeypatch):
     """The labels are gathered outside of it, where nothing is computed."""
-    from consilience import _intake, ensemble
+    from consilience import ensemble
+    from consilience.kernels import factorise
 
-    for module in (_intake, ensemble):
+    for module in (factorise, ensemble):
         monkeypatch.setattr(
             module,
             "map_blocks",

@@ -10,46 +10,39 @@ Names are imported when first used, so that ``import consilience`` is quick.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from . import register
+
+if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from . import consensus as consensus
+    from . import errors as errors
+    from . import generate as generate
+    from . import io as io
+    from . import metrics as metrics
+    from . import multitask as multitask
+    from . import plot as plot
+    from .consensus import LWEA as LWEA
+    from .consensus import LWGP as LWGP
+    from .consensus import LWSC as LWSC
+    from .consensus import NRSEC as NRSEC
+    from .consensus import RSEC as RSEC
+    from .consensus import SCCABG as SCCABG
+    from .consensus import SPCE as SPCE
+    from .consensus import CoassociationKMeans as CoassociationKMeans
+    from .consensus import EvidenceAccumulation as EvidenceAccumulation
+    from .ensemble import Ensemble as Ensemble
+    from .features import Features as Features
+    from .mdec import MDEC as MDEC
+    from .multitask import ASI as ASI
+    from .multitask import LSSMTC as LSSMTC
+    from .multitask import SPMTC as SPMTC
+    from .pipeline import ConsensusClustering as ConsensusClustering
+    from .reporting import report as report
 
 __version__ = "0.1.0"
 
-#: Public name -> module that defines it.
-_HOMES = {
-    "Ensemble": "ensemble",
-    "Features": "features",
-    "ConsensusClustering": "pipeline",
-    "EvidenceAccumulation": "consensus",
-    "CoassociationKMeans": "consensus",
-    "SCCABG": "consensus",
-    "SPCE": "consensus",
-    "RSEC": "consensus",
-    "NRSEC": "consensus",
-    "LWEA": "consensus",
-    "LWGP": "consensus",
-    "LWSC": "consensus",
-    "MDEC": "mdec",
-    "SPMTC": "consensus.multitask",
-    "LSSMTC": "consensus.multitask",
-    "ASI": "consensus.multitask",
-    "report": "reporting",
-}
-_ROOMS = ("consensus", "errors", "generate", "io", "metrics", "plot")
+_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
 
-__all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    elif name in _ROOMS:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [*sorted(entry.name for entry in _NAMES), *register.ROOMS, "__version__"]
+__getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)

@@ -27,7 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .ensemble import Ensemble
-from .kernels.contingency import cross_table, measure_tables
+from .kernels.contingency import cross_table
+from .kernels.information import measure_tables
 from .kernels.memory import ensure_fits
 from .kernels.overlaps import gather, gather_own
 from .validation import unit_of
@@ -102,7 +103,7 @@ class Evidence:
     def agreement(self, measure: str = "nmi", **options: Any) -> np.ndarray:
         """(m,) of each clustering with the partition, over the objects it saw; NaN if there are none.
 
-        Measures and options are those of :func:`~consilience.kernels.contingency.measure_tables`.
+        Measures and options are those of :func:`~consilience.kernels.information.measure_tables`.
         """
         return measure_tables(self.table, self.ensemble.offsets, measure, **options)
 

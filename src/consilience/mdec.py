@@ -8,6 +8,7 @@ import numpy as np
 
 from .consensus import LWEA, LWGP, LWSC, method
 from .errors import InputError
+from .generate import generator
 from .naming import Named, find
 from .pipeline import ConsensusClustering
 from .validation import Integer, Real, Rule
@@ -16,7 +17,7 @@ __all__ = ["MDEC"]
 
 #: The paper's three ways to combine the members, and the methods they are.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
-#: Parameters that the generator takes, and checks.
+#: Parameters that the generator takes.
 _SUBSPACE = ("ratio", "kernel", "metric", "search")
 
 
@@ -87,6 +88,7 @@ class MDEC(ConsensusClustering):
         "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
         "n_clusterings": Integer(1),
         "theta": Real(0, open_low=True),
+        **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
     }
 
     def __init__(

@@ -165,10 +165,10 @@ def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = F
 
 
 def _is_plain_number(value: Any) -> bool:
-    """Whether compiled code takes it for a number: not a Fraction, and not a boolean."""
+    """Whether compiled code takes it for a number: no Fraction, no boolean, neither half nor extended precision."""
     import numpy as np
 
-    return isinstance(value, (Integral, float, np.floating)) and not isinstance(value, bool)
+    return isinstance(value, (Integral, float, np.float32)) and not isinstance(value, bool)
 
 
 def check(name: str, value: Any, rule: Rule) -> None:

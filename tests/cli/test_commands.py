@@ -280,7 +280,7 @@ def test_methods(run):
     groups = {"methods", "generators", "estimators", "multitask"}
     assert all(entry["description"] for group in groups for entry in said[group])
     assert [entry["name"] for entry in said["generators"]] == list(cs.generate.generators())
-    assert [entry["name"] for entry in said["estimators"]] == ["MDEC"]
+    assert [entry["name"] for entry in said["estimators"]] == ["ConsensusClustering", "MDEC"]
     assert [entry["name"] for entry in said["multitask"]] == ["spmtc", "lssmtc", "asi"]
     for group in groups:
         for entry in said[group]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from consilience.kernels import signatures
-from consilience.kernels.signatures import canonical_colors, unique_rows
+from consilience.kernels.signatures import canonical_colors, row_keys, uniforms_by_key, unique_rows
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
@@ -51,3 +52,20 @@ def test_colors_tell_objects_apart_by_their_company_only():
     colors, clusterings = canonical_colors(codes, np.array([0, 2, 5]), np.ones(3))
     assert colors[0] == colors[1] != colors[2]
     assert clusterings[0] != clusterings[1]
+
+
+def test_numbers_follow_the_row_not_its_place(seed):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((500, 6)) < 0.5, 0.0, rng.random((500, 6)))
+    order = rng.permutation(500)
+    keys = row_keys(X)
+    assert np.array_equal(row_keys(X[order]), keys[order])
+    assert np.array_equal(row_keys(sp.csr_array(X)), keys)
+    drawn = uniforms_by_key(keys, 3, np.random.default_rng(5))
+    assert np.array_equal(uniforms_by_key(keys[order], 3, np.random.default_rng(5)), drawn[order])
+    assert np.array_equal(uniforms_by_key(keys, 2, np.random.default_rng(5)), drawn[:, :2])
+    assert not np.array_equal(uniforms_by_key(keys, 3, np.random.default_rng(6)), drawn)
+    assert drawn.min() > 0
+    assert drawn.max() < 1
+    assert abs(drawn.mean() - 0.5) < 0.05
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.2

@@ -15,15 +15,10 @@ from sklearn.metrics.cluster import expected_mutual_information as sklearn_emi
 
 from consilience import metrics
 from consilience.errors import InputError
-from consilience.kernels import contingency
-from consilience.kernels.contingency import (
-    count_pairs,
-    cross_table,
-    expected_mutual_information,
-    factorise,
-    measure_tables,
-    pairwise_measure,
-)
+from consilience.kernels import contingency, information
+from consilience.kernels.contingency import count_pairs, cross_table
+from consilience.kernels.information import expected_mutual_information, measure_tables, pairwise_measure
+from consilience.labels import encode
 
 
 def as_dict(cells):
@@ -66,8 +61,8 @@ def by_hand(a, b, weights=None):
         (np.array([], float), [], []),
     ],
 )
-def test_factorise_by_hand(values, codes, categories):
-    found, names = factorise(values)
+def test_encode_by_hand(values, codes, categories):
+    found, names = encode(values, "labels")
     assert found.tolist() == codes
     assert found.dtype == np.int32
     if categories is not None:
@@ -76,9 +71,9 @@ def test_factorise_by_hand(values, codes, categories):
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60))
 @settings(deadline=None, max_examples=60)
-def test_factorise_integers_like_unique(values):
+def test_encode_integers_like_unique(values):
     values = np.array(values)
-    codes, categories = factorise(values)
+    codes, categories = encode(values, "labels")
     kept = values[values != -1]
     assert categories.tolist() == np.unique(kept).tolist()
     assert np.array_equal(categories[codes[codes >= 0]], kept)
@@ -86,12 +81,12 @@ def test_factorise_integers_like_unique(values):
 
 
 @pytest.mark.parametrize("kind", ["wide", "float", "text"])
-def test_factorise_many_distinct_values_grows_the_hash_table(kind, seed):
+def test_encode_many_distinct_values_grows_the_hash_table(kind, seed):
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**60, 40_000)
     values = {"wide": values, "float": values / 3.0, "text": values.astype(str)}[kind]
     values = np.concatenate([values, values[::-1]])
-    codes, categories = factorise(values)
+    codes, categories = encode(values, "labels")
     expected, inverse = np.unique(values, return_inverse=True)
     assert np.array_equal(categories, expected)
     assert np.array_equal(codes, inverse)
@@ -221,10 +216,10 @@ def test_expected_information_of_large_margins_is_near_its_limit():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("measure", contingency.PAIRWISE_MEASURES)
+@pytest.mark.parametrize("measure", information.PAIRWISE_MEASURES)
 def test_pairwise_measure_equals_scikit_learn_on_objects_seen_by_both(measure, sparse, seed, monkeypatch):
     if sparse:
-        monkeypatch.setattr(contingency, "_SMALL_TABLE", 0)
+        monkeypatch.setattr(information, "SMALL_TABLE", 0)
     rng = np.random.default_rng(seed)
     n, k = 40, np.array([1, 2, 3, 7, 12] if not sparse else [40, 38, 3, 2, 1])
     labels = (rng.random((n, 5)) * k).astype(np.int16)
@@ -258,7 +253,7 @@ def test_pairwise_weights_equal_repeated_rows(measure, seed):
 def test_pairwise_and_table_measures_are_those_of_the_metrics(scale, sparse, seed, monkeypatch):
     """One rule for a table, however it was counted; also where weights leave less than one pair."""
     if sparse:
-        monkeypatch.setattr(contingency, "_SMALL_TABLE", 0)
+        monkeypatch.setattr(information, "SMALL_TABLE", 0)
     rng = np.random.default_rng(seed)
     labels, weights = rng.integers(0, 4, (30, 2)).astype(np.int16), scale * rng.random(30)
     a, b = labels.T

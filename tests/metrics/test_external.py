@@ -353,10 +353,15 @@ def test_missing_as_a_cluster_has_no_name():
         ([0, 1], [0, 1, 1], {}, "labels has 2 objects but truth has 3; both must label the same objects"),
         ([], [], {}, "labels and truth are empty: there is nothing to compare"),
         ([[0, 1], [1, 0]], [0, 1], {}, r"labels has shape \(2, 2\); expected one label per object"),
-        ([[0, 1], [1]], [0, 1], {}, "labels holds lists of different lengths"),
-        (3, [0, 1], {}, "labels=3 is not a vector of labels"),
+        ([[0, 1], [1]], [0, 1], {}, "labels holds lists among its labels"),
+        (3, [0, 1], {}, "labels is 3, not a vector of labels"),
         ([1j, 0], [0, 1], {}, "labels has labels of type complex128, which cannot be categories"),
-        ([0, 1], np.array([{}, {}]), {}, "truth holds values that cannot be labels"),
+        (
+            [0, 1],
+            np.array([{}, {}]),
+            {},
+            "truth has a label of type dict at object 0; labels must be numbers or text",
+        ),
         (
             [0, -1],
             [0, 1],

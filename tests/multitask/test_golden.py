@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
-from consilience.consensus.multitask._subspaces import PROGRAM_EPSILON, NonNegative
-from consilience.consensus.multitask.spmtc import Model
+from consilience.multitask._model import Model
+from consilience.multitask._subspaces import PROGRAM_EPSILON, NonNegative
 
 
 @pytest.fixture(params=["lam50", "lam75"])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.optimize import nnls
 
-from consilience.consensus.multitask._base import best_parts, draw_parts, fill_empty
-from consilience.consensus.multitask._subspaces import (
+from consilience.multitask._centres import fill_empty
+from consilience.multitask._model import Model, losses, starting_parts, update_P
+from consilience.multitask._subspaces import (
     FORMS,
     NonNegative,
     Reconstruction,
@@ -18,7 +18,8 @@ from consilience.consensus.multitask._subspaces import (
     inverse_root,
     smallest_of_downdate,
 )
-from consilience.consensus.multitask.spmtc import Model, losses, update_P, update_v
+from consilience.multitask._tasks import gather
+from consilience.multitask.spmtc import update_v
 
 from .data import word_counts
 
@@ -196,15 +197,6 @@ def test_pace_lets_in_the_share_asked_for(seed, inclusion):
     assert (last == 1).all() == (inclusion == "full")
 
 
-def test_best_parts_is_non_negative_least_squares(seed):
-    rng = np.random.default_rng(seed)
-    C = rng.normal(size=(8, 3))
-    X = rng.normal(size=(20, 8))
-    P = best_parts(X @ C, C.T @ C)
-    for x, p in zip(X, P):
-        np.testing.assert_allclose(p, nnls(C, x)[0], atol=1e-8)
-
-
 def test_fill_empty_takes_the_nearest_and_empties_no_other():
     labels = np.array([0, 0, 0, 1])
     shares = np.array([[0.8, 0.1, 0.1], [0.6, 0.0, 0.4], [0.9, 0.0, 0.1], [0.0, 0.5, 0.5]])
@@ -215,10 +207,15 @@ def test_fill_empty_takes_the_nearest_and_empties_no_other():
 def test_start_follows_the_example_not_its_place(seed):
     X, _, _ = word_counts(seed)
     order = np.random.default_rng(seed).permutation(70)
-    P = draw_parts(X, 3, np.random.default_rng(5))
-    np.testing.assert_array_equal(draw_parts(X[order], 3, np.random.default_rng(5)), P[order])
-    np.testing.assert_array_equal(draw_parts(X.toarray(), 3, np.random.default_rng(5)), P)
-    assert not np.array_equal(draw_parts(X, 3, np.random.default_rng(6)), P)
+
+    def start(X, seed=5):
+        (P,) = starting_parts("random", gather(X, None), 3, np.random.default_rng(seed))
+        return P[np.argsort(gather(X, None).order)]
+
+    P = start(X)
+    np.testing.assert_array_equal(start(X[order]), P[order])
+    np.testing.assert_array_equal(start(X.toarray()), P)
+    assert not np.array_equal(start(X, 6), P)
     assert 0 < P.min() < 0.05 < 0.45 < P.mean() < 0.55 < 0.95 < P.max() < 1
     assert abs(np.corrcoef(P.T)[0, 1]) < 0.5
 

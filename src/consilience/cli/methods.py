@@ -22,9 +22,10 @@ def command(session: Session, as_json: bool) -> None:
       consilience methods
       consilience methods --json
     """
-    from ..consensus import methods, multitask
+    from .. import multitask
+    from ..consensus import methods
     from ..generate import generators
-    from ..mdec import MDEC
+    from ..register import FEATURES
 
     consensus = {name: _method(name, cls) for name, cls in methods().items()}
     makers = {
@@ -35,12 +36,12 @@ def command(session: Session, as_json: bool) -> None:
         }
         for name, maker in generators().items()
     }
-    estimators = {"MDEC": _method("MDEC", MDEC)}
+    estimators = {entry.name: _method(entry.name, entry.load()) for entry in FEATURES}
     several = {name: _method(name, cls) for name, cls in multitask.methods().items()}
     groups = (
         ("methods", "Consensus methods (--method)", consensus),
         ("generators", "Generators (--generator)", makers),
-        ("estimators", "Both in one, in Python; here: --generator metric-subspace --method lwea --param theta=1", estimators),
+        ("estimators", "Both in one, in Python (here: consilience cluster; MDEC is --generator metric-subspace --method lwea --param theta=1)", estimators),
         ("multitask", "Multi-task methods (consilience multitask --method)", several),
     )  # fmt: skip
     if as_json:

@@ -60,7 +60,7 @@ def command(
       consilience multitask documents.csv --task-column source -k 2 --param weighting=hard --confidence
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
-    from ..consensus import multitask
+    from .. import multitask
     from ..io import read_features
 
     check_output(output, features, as_json=as_json)

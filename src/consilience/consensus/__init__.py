@@ -5,45 +5,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .. import register
 from ..naming import command_name, look_up
 from ._base import BaseConsensus, Pacing, Solution
-from .bipartite import LWGP, SCCABG
-from .coassociation import LWEA, LWSC, SPCE, CoassociationKMeans, EvidenceAccumulation
-from .lowrank import NRSEC, RSEC
+
+if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from .bipartite.sccabg import SCCABG as SCCABG
+    from .bipartite.transfer_cut import LWGP as LWGP
+    from .coassociation.evidence import EvidenceAccumulation as EvidenceAccumulation
+    from .coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
+    from .coassociation.locally_weighted import LWEA as LWEA
+    from .coassociation.locally_weighted import LWSC as LWSC
+    from .coassociation.spce import SPCE as SPCE
+    from .lowrank.nrsec import NRSEC as NRSEC
+    from .lowrank.rsec import RSEC as RSEC
 
 __all__ = [
-    "LWEA",
-    "LWGP",
-    "LWSC",
-    "NRSEC",
-    "RSEC",
-    "SCCABG",
-    "SPCE",
+    *sorted(entry.name for entry in register.CONSENSUS),
     "BaseConsensus",
-    "CoassociationKMeans",
-    "EvidenceAccumulation",
     "Pacing",
     "Solution",
     "method",
     "methods",
 ]
-
-_METHODS: tuple[type[BaseConsensus], ...] = (
-    EvidenceAccumulation,
-    CoassociationKMeans,
-    LWEA,
-    LWSC,
-    LWGP,
-    SCCABG,
-    SPCE,
-    RSEC,
-    NRSEC,
-)
+__getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:
     """Every registered method by its command-line name, e.g. ``evidence-accumulation``."""
-    return {command_name(cls.__name__): cls for cls in _METHODS}
+    return {command_name(entry.name): entry.load() for entry in register.CONSENSUS}
 
 
 def method(name: str) -> type[BaseConsensus]:

@@ -10,52 +10,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..ensemble import Compressed, Ensemble
-from ..errors import InputError, warn
+from ..compressed import Compressed
+from ..ensemble import Ensemble, as_ensemble
+from ..errors import InputError
+from ..estimator import BaseMethod
+from ..estimator import Solution as BaseSolution
 from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
+from ..kernels.partition import compact
 from ..rng import make_rng
-from ..validation import LARGEST_SPREAD, Rule, check_parameters, listed, unit_of, unit_of_lightest
+from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
 
 
 @dataclass
-class Solution:
-    """What a method learned about the u distinct objects it was given.
+class Solution(BaseSolution):
+    """What a method learned about the u distinct objects it was given, and how (:class:`consilience.estimator.Solution`).
 
     labels : (u,) cluster of each, any integers.
-    history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
-    converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
     exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    alone : (u,) distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
     per_cluster_pair : (k, k) matrices between base clusters.
-    extra : stored as they are.
     """
 
     labels: np.ndarray
-    history: list = field(default_factory=list)
-    converged: bool = True
-    n_iter: int | None = None
-    shortfall: str = ""
     exact: bool = True
+    alone: np.ndarray | None = None
     per_sample: Mapping[str, Any] = field(default_factory=dict)
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
     per_pair: Mapping[str, Any] = field(default_factory=dict)
     per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,17 +68,13 @@ class Pacing:
     stage: str | None = None
 
 
-class BaseConsensus(ClusterMixin, BaseEstimator):
+class BaseConsensus(BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
     implements ``_fit(ensemble, rng) -> Solution``.
     """
 
-    #: Rules of the method's own parameters; the common ones are added.
-    constraints: ClassVar[dict[str, Rule]] = {}
-    #: Tiny settings that the common checks run with, beside the defaults.
-    _test_params: ClassVar[list[dict]] = [{}]
     #: What the history says about self-pacing; None if the method is not self-paced.
     pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
@@ -97,6 +89,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
 
     # The closed part ---------------------------------------------------------------------------------------
 
+    @final
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
         """Learn the consensus.
 
@@ -111,7 +104,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
-            ensemble = Ensemble(X, sample_weight=sample_weight)
+            ensemble = as_ensemble(X, sample_weight)
             compressed = self._admit(ensemble)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
@@ -125,6 +118,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
         raise NotImplementedError
 
+    @final
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
@@ -180,6 +174,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
             )
         return compressed.with_weights(weights / unit)
 
+    @final
     def _store(
         self, solution, ensemble, compressed, canonical, row_order, column_order, cluster_order
     ) -> None:
@@ -191,21 +186,22 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
             f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
         )
-        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
-        parameters = self.get_params(deep=False)
-        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
-            delattr(self, name)
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
         labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
-        self.labels_ = labels[back][compressed.inverse]
-        self.n_samples_, self.n_clusterings_ = ensemble.shape
-        self.signatures_ = compressed
-        self.history_ = solution.history
-        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
-        self.converged_ = bool(solution.converged)
-        learned: dict[str, Any] = dict(solution.extra)
+        user_labels = labels[back][compressed.inverse]
+        if solution.alone is not None:
+            alone = solution.alone[back][compressed.inverse]
+            user_labels[alone] = ensemble.n_samples + np.arange(alone.sum())
+            user_labels = compact(user_labels)
+        learned: dict[str, Any] = {
+            "labels": user_labels,
+            "n_samples": ensemble.n_samples,
+            "n_clusterings": ensemble.n_clusterings,
+            "signatures": compressed,
+            "sample_names": ensemble.sample_names,
+        }
         learned |= {name: value[back][compressed.inverse] for name, value in solution.per_sample.items()}
         learned |= {name: value[columns] for name, value in solution.per_clustering.items()}
         learned |= {name: value[clusters] for name, value in solution.per_cluster.items()}
@@ -214,16 +210,7 @@ class BaseConsensus(ClusterMixin, BaseEstimator):
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         if "confidence" not in learned:
             learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
-        for name, value in learned.items():
-            setattr(self, f"{name}_", value)
-        self.sample_names_ = ensemble.sample_names
-        if not self.converged_:
-            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
-            warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} iterations: {reason}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._keep(solution, learned)
 
     # What users do next ------------------------------------------------------------------------------------
 

@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import Features, as_features
-from ..kernels.directions import cut_directions
-from ..kernels.krylov import graph_eigenvectors
+from ..kernels.cut import cut_rows
+from ..kernels.eigen import graph_eigenvectors
+from ..kernels.graph import components
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
 from ..kernels.neighbours import (
@@ -281,7 +281,7 @@ def spectral_cut(
         labels = np.full(n, -1, np.int32)
         labels[linked] = part
         return labels, {**facts, "missing": int(n - linked.size)}
-    count, piece = connected_components(W, directed=False)
+    count, piece = components(W)
     if count >= k:
         return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
     root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
@@ -295,7 +295,7 @@ def spectral_cut(
     found = graph_eigenvectors(N, k - count, known=known)
     U = np.hstack([known, found.vectors])
     seeds = [[seed, start] for start in range(n_init)]
-    labels = cut_directions(U, k, weights=weight, seeds=seeds, n_jobs=1)
+    labels = cut_rows(U, k, unit=True, weights=weight, seeds=seeds, max_iter=100, n_jobs=1).labels
     return labels.astype(np.int32), {"pieces": int(count), "missing": 0, "converged": found.converged}
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..ensemble import Ensemble
 from ..features import as_features
 from ..naming import check_names, command_name, look_up
+from ..validation import Rule
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._members import k_range, root, root_upwards
-from ._metric_subspace import metric_subspace
+from ._metric_subspace import RULES, metric_subspace
 from ._spectral import spectral
 
 #: Parameters that have a place of their own in every request.
@@ -25,10 +26,12 @@ class Maker:
 
     make : the function, ``make(X, ..., random_state=, n_jobs=) -> Ensemble``.
     widest : for those that draw k from a range, (n_samples, n_clusters) -> largest k if none is given.
+    rules : of its settings, for estimators that take them as their own.
     """
 
     make: Callable[..., Ensemble]
     widest: Callable[[int, int], int] | None = None
+    rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -101,7 +104,7 @@ _MAKERS = (
     # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
     Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
     Maker(random_features),
-    Maker(metric_subspace, widest=lambda n, _: root_upwards(n)),
+    Maker(metric_subspace, widest=lambda n, _: root_upwards(n), rules=RULES),
     Maker(spectral),
     Maker(bagging),
 )

@@ -17,14 +17,14 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
-from ..kernels.eigen import eigenpairs
-from ..kernels.kmeans import many_kmeans
+from ..kernels.cut import cut_rows
+from ..kernels.eigen import eigenpairs, leading_eigenvectors
+from ..kernels.graph import components
 from ..kernels.memory import available_memory, ensure_fits, refusing
 from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
@@ -35,6 +35,7 @@ from ._members import assemble, choose_ks, member_seeds
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
 _REMEDY = "use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X"
 _DENSE_BELOW = 800  # objects; a full eigendecomposition is then quicker than an iterative one
+_PRODUCTS = 500  # with a block of vectors: what a full decomposition costs
 _LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not tell the pieces apart
 
 
@@ -115,8 +116,8 @@ def spectral(
             own = range(b, m, len(grid))
             sigma = grid[b] * mean_distance
             S, degree = affinity(squares, sigma)
-            piece, sizes = pieces(S)
-            linked = np.flatnonzero(sizes[piece] > 1)
+            piece = components(S > _LINK)[1]
+            linked = np.flatnonzero(np.bincount(piece)[piece] > 1)
             made = []
             if len(linked) >= max(ks[i] for i in own):
                 _, own_piece = np.unique(piece[linked], return_inverse=True)
@@ -130,7 +131,11 @@ def spectral(
                 for i in own:
                     labels = np.full(n, -1, dtype=np.int32)
                     labels[linked] = (
-                        _largest(own_piece, ks[i]) if count > ks[i] else _cut(vectors[:, : ks[i]], seeds[i])
+                        _largest(own_piece, ks[i])
+                        if count > ks[i]
+                        else cut_rows(
+                            vectors[:, : ks[i]], ks[i], unit=True, seeds=[seeds[i]], n_jobs=1
+                        ).labels
                     )
                     recipe = {
                         "algorithm": "spectral",
@@ -165,34 +170,12 @@ def affinity(squares: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]
     return S, degree
 
 
-def pieces(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Connected piece of every object, and the size of each piece. Reads few rows where the graph is dense."""
-    n = len(S)
-    piece = np.full(n, -1, dtype=np.int64)
-    count = 0
-    left = n
-    for first in range(n):
-        if piece[first] >= 0:
-            continue
-        piece[first] = count
-        left -= 1
-        waiting = [first]
-        while waiting and left:
-            rows, waiting = waiting[:64], waiting[64:]
-            fresh = np.flatnonzero((S[rows] > _LINK).any(axis=0) & (piece < 0))
-            piece[fresh] = count
-            left -= len(fresh)
-            waiting.extend(fresh.tolist())
-        count += 1
-    return piece, np.bincount(piece)
-
-
 def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int) -> np.ndarray:
     """The k leading eigenvectors of S: one for each piece of the graph, then by eigenvalue.
 
-    Those of the pieces are known, the roots of the degrees. They are moved from eigenvalue 1 to 0 and the others, which
-    are at least -1/min(degree) because a Gaussian kernel is positive, are lifted above them. An iterative solver then
-    sees the others at their own scale, however close to each other a wide kernel puts them.
+    Those of the pieces are known, the roots of the degrees. The others are at least -1/min(degree), because a Gaussian
+    kernel is positive, and are lifted by that. The solver then sees them at their own scale, however close to each other a
+    wide kernel puts them.
     """
     n, count = len(S), int(piece.max()) + 1
     known = np.zeros((n, count))
@@ -203,28 +186,15 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
         return known[:, :k]
     lift = 1.0 / max(1.0, float(degree.min()))
     if n > _DENSE_BELOW and wanted < n // 10:
-        start = np.random.default_rng(0).standard_normal(n)
-        shifted = LinearOperator(
-            (n, n), dtype=np.float64, matvec=lambda x: S @ x + lift * x - (1 + lift) * (known @ (known.T @ x))
+        found = leading_eigenvectors(
+            lambda X: S @ X + lift * X, n, wanted, known=known, tol=1e-8, max_products=_PRODUCTS
         )
-        try:
-            values, rest = eigsh(
-                shifted, wanted, which="LA", v0=start - known @ (known.T @ start), tol=1e-8, maxiter=100
-            )
-            return np.hstack([known, rest[:, np.argsort(-values)]])
-        except ArpackError:  # tight bunches of eigenvalues: the direct way does not mind
-            pass
+        if found.converged:  # else tight bunches of eigenvalues: the direct way does not mind
+            return np.hstack([known, found.vectors])
     _ensure_squares(n, 2)
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
     return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
-
-
-def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
-    """k-means on the directions of the rows."""
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    rows = vectors / np.where(length > 0, length, 1)[:, None]
-    return many_kmeans(rows, [vectors.shape[1]], seeds=[seed], n_jobs=1).labels[:, 0]
 
 
 def _largest(piece: np.ndarray, k: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -17,17 +17,22 @@ from ..errors import FileError, InputError
 from ..features import check_finite
 from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
+from ..labels import Coded, Columns, is_missing
 from ..naming import check_unique
 from ..validation import listed
 from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
+from ._cells import as_number, short
 from ._formats import format_of, is_special, is_stream, opened, shown
+from ._layout import check_width
 from ._parquet import read_parquet
 from ._sparse import sparse_from_pieces
 from ._table import Table
-from ._text import MISSING, Report, TextTable, as_number, check_width, short
+from ._text import TextTable
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
+
+Report = Callable[[str], None]
 
 #: Names under which archives keep label matrices, true classes and features, in order of preference.
 LABEL_KEYS = (
@@ -55,14 +60,13 @@ _SPARSE_PIECES = ("data", "indices", "indptr", "shape")
 class _Raw:
     """Labels as a format hands them over."""
 
-    columns: list[np.ndarray]
+    columns: list[Any]
     names: list[str] | None = None
     row_names: list[str] | None = None
     decisions: list[str] = field(default_factory=list)
     recipes: list[dict] | None = None
     weights: np.ndarray | None = None
     matrix: np.ndarray | None = None  # instead of columns, where the format has one
-    categories: list[np.ndarray] | None = None  # if columns are codes already
     is_table: bool = False  # text or Parquet, as results of consensus are written with their confidence
 
 
@@ -98,8 +102,9 @@ def read_labels(
     Returns
     -------
     Ensemble
-        Text cells that are empty, -1, NA, NaN, None or null are missing. Columns of whole numbers are integer labels,
-        of other numbers floats, and anything else is text; a number written with leading zeros is text.
+        What a label means, and which are missing, is said at :class:`~consilience.Ensemble`. Text files have no types:
+        there columns of whole numbers are integer labels, of other numbers floats, and anything else is text, blanks
+        around it included; a number written with leading zeros is text.
 
     Examples
     --------
@@ -116,11 +121,9 @@ def read_labels(
     _drop_counting(raw)
     check_unique(raw.names, "column name", "rename the columns", file=name)
     _select(raw, columns, name)
-    if raw.matrix is None and all(column.dtype.kind in "iu" for column in raw.columns) and raw.columns:
-        raw.matrix = np.column_stack(raw.columns)
     try:
         ensemble = Ensemble(
-            raw.columns if raw.matrix is None else raw.matrix,
+            Columns(raw.columns) if raw.matrix is None else raw.matrix,
             clustering_names=raw.names,
             sample_names=raw.row_names,
             sample_weight=raw.weights,
@@ -128,9 +131,6 @@ def read_labels(
         )
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
-    if raw.categories is not None:
-        # The codes follow the rules of Ensemble, so it has kept them; only what they stand for is put back.
-        ensemble = Ensemble._from_codes(ensemble.labels, raw.categories, raw.names, raw.row_names)
     if ensemble.n_samples == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
     _say(report, name, raw.decisions)
@@ -225,9 +225,8 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
     kind, handle, gzipped, size = _open(path, stack)
     if kind == "text":
         text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
-        columns, categories, row_names = text.categories()
-        names, decisions = text.layout.column_names, text.layout.decisions
-        return _Raw(columns, names, row_names, decisions, categories=categories, is_table=True)
+        coded, row_names = text.labels()
+        return _Raw(coded, text.layout.column_names, row_names, text.layout.decisions, is_table=True)
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
         if not columns:
@@ -310,15 +309,15 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
     listed_categories = [f"categories_{i}" in archive.entries for i in range(matrix.shape[1])]
     if any(listed_categories):
         raw.columns = [
-            _decode(archive, i, matrix[:, i]) if there else matrix[:, i]
+            _coded(archive, i, matrix[:, i]) if there else matrix[:, i]
             for i, there in enumerate(listed_categories)
         ]
         raw.matrix = None
     return raw
 
 
-def _decode(archive: Archive, position: int, codes: np.ndarray) -> np.ndarray:
-    """Labels from codes and the categories stored beside them."""
+def _coded(archive: Archive, position: int, codes: np.ndarray) -> Coded:
+    """Codes with the categories stored beside them."""
     categories = np.asarray(archive.load(f"categories_{position}")).ravel()
     if codes.dtype.kind not in "biu":
         raise FileError(
@@ -330,9 +329,7 @@ def _decode(archive: Archive, position: int, codes: np.ndarray) -> np.ndarray:
             f"{archive.name}: column {position} of 'labels' has codes from {codes.min()} to {codes.max()}, "
             f"but 'categories_{position}' has {len(categories)} values."
         )
-    table = np.empty(len(categories) + 1, object)
-    table[:-1] = categories.tolist()
-    return table[codes]  # code -1 picks the last place, None
+    return Coded(codes, categories)
 
 
 def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
@@ -354,7 +351,6 @@ def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
             raise FileError(f"{name} has no column {column!r}; it has {listed(map(repr, names), 8)}.")
     if raw.matrix is None:
         raw.columns = [raw.columns[i] for i in chosen]
-        raw.categories = raw.categories and [raw.categories[i] for i in chosen]
     else:
         raw.matrix = raw.matrix[:, chosen]
     raw.names = [names[i] for i in chosen]
@@ -481,7 +477,7 @@ def _tidy_column(cells: Any, n: int, column: str, name: str) -> np.ndarray:
     if len(texts) != n:
         raise FileError(f"{name}: {column!r} has {len(texts)} values for {n} rows.")
     for i, text in enumerate(texts):
-        if text in MISSING or text == "None":
+        if is_missing(text):
             raise FileError(f"{name}, column {column!r}, row {i + 1} is missing; fill it in or drop the row.")
     # Only in their usual spelling: 01 and 1 are two names.
     whole = all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) for text in texts)

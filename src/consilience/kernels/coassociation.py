@@ -14,8 +14,6 @@ import numpy as np
 
 from ._jit import kernel
 
-_MISSING = -1
-
 
 @kernel
 def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):

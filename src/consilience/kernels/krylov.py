@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from ._jit import fast_kernel, kernel
-from .eigen import eigenpairs
-from .vectors import dot
+from .dense_eigen import eigenpairs
+from .orthonormal import orthonormal
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
 #: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
@@ -172,7 +172,7 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
         H[new, : size + b] = h.T
         last, size = size, size + b
         scale = max(scale, float(np.abs(h).max()))
-        Q, R = _orthonormal(W, 1e-12 * max(scale, np.finfo(float).tiny))
+        Q, R = orthonormal(W, 1e-12 * max(scale, np.finfo(float).tiny))
         lost = np.diag(R) == 0
         if lost.any():  # an invariant subspace is complete: go on in a new direction
             Q = Q[~lost]
@@ -211,33 +211,9 @@ def _fresh(rng: np.random.Generator, width: int, rows: np.ndarray) -> np.ndarray
     W = rng.standard_normal((rows.shape[1], width))
     for _ in range(2):  # twice is enough (Kahan)
         _remove(W, rows)
-        Q, _ = _orthonormal(W, 0.0)
+        Q, _ = orthonormal(W, 0.0)
         W = np.ascontiguousarray(Q.T)
     return Q
-
-
-@kernel
-def _orthonormal(W, negligible):
-    """(Q (b, n) with orthonormal rows, R (b, b)) with W = Q' R, by Gram and Schmidt, twice.
-
-    A column of which no more than ``negligible`` is new beside the earlier ones has zeros in Q and in R's diagonal.
-    """
-    n, b = W.shape
-    Q = W.T.copy()
-    R = np.zeros((b, b))
-    for j in range(b):
-        for _ in range(2):
-            for i in range(j):
-                h = dot(Q[i], Q[j])
-                R[i, j] += h
-                for t in range(n):
-                    Q[j, t] -= h * Q[i, t]
-        length = np.sqrt(dot(Q[j], Q[j]))
-        lost = length <= negligible
-        R[j, j] = 0.0 if lost else length
-        for t in range(n):
-            Q[j, t] = 0.0 if lost else Q[j, t] / length
-    return Q, R
 
 
 def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, centre: float, half: float) -> np.ndarray:

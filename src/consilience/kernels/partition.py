@@ -69,6 +69,8 @@ def split_clusters(
     """
     labels = compact(labels)
     c = int(labels.max()) + 1
+    if c >= n_clusters:
+        return labels
     cuts = {j: _best_cut(np.flatnonzero(labels == j), embedding, weights) for j in range(c)}
     while c < n_clusters:
         j = max((j for j in cuts if cuts[j] is not None), key=lambda j: cuts[j][0])

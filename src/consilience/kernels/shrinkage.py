@@ -1,12 +1,10 @@
-"""Shrinkage: the proximal steps of sparse and low-rank models.
+"""Shrinkage of singular values: the proximal step of low-rank models.
 
-    entries           sign(Q) max(|Q| - t, 0)                      minimises  t |E|_1   + 1/2 |E - Q|^2     (1)
-    columns           Q_i max(1 - t / |Q_i|, 0)                    minimises  t |E|_2,1 + 1/2 |E - Q|^2     (2)
-    singular values   U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimises  t |J|_*   + 1/2 |J - X|^2     (3)
+    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimises  t |J|_* + 1/2 |J - X|^2                         (1)
 
-(3) needs only the singular values above t. For small matrices one dense decomposition is quickest; for large
+(Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values above t. For small matrices one dense decomposition is quickest; for large
 ones they are found by block iteration from the vectors of the last, similar matrix. What that answer is worth
-is known, not hoped: (3) is 1-Lipschitz in X, so the error is at most the residual |X V - U Sigma| of the kept
+is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most the residual |X V - U Sigma| of the kept
 vectors, which is computed, provided that what was left out is below t; and that is decided by a Cholesky
 factorisation of (t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`).
 """
@@ -16,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular, svd
+from scipy.linalg import svd
 
+from .orthonormal import orthonormal_factors
 from .parallel import row_product
 
 _DENSE_UP_TO = 200  # measured in benchmarks/bench_rsec.py: below, one dense decomposition beats the iteration
@@ -43,24 +42,6 @@ class LowRank(NamedTuple):
         return (self.left * self.values) @ self.right.T
 
 
-def shrink_entries(Q: np.ndarray, thresholds: float | np.ndarray) -> np.ndarray:
-    """Eq. (1); thresholds broadcast to the shape of Q."""
-    return np.sign(Q) * np.maximum(np.abs(Q) - thresholds, 0.0)
-
-
-def shrink_columns(Q: np.ndarray, thresholds: float | np.ndarray) -> np.ndarray:
-    """Eq. (2); one threshold, or one for each column. A zero column stays zero."""
-    norms = np.sqrt(np.einsum("ij,ij->j", Q, Q))
-    return Q * kept_share(norms, thresholds)
-
-
-def kept_share(norms: np.ndarray, thresholds: float | np.ndarray) -> np.ndarray:
-    """max(1 - t / norm, 0), and 0 where the norm is 0."""
-    share = np.zeros(np.broadcast(norms, thresholds).shape)
-    np.divide(norms - thresholds, norms, out=share, where=norms > thresholds)
-    return share
-
-
 def shrink_singular_values(
     X: np.ndarray,
     threshold: float,
@@ -71,7 +52,7 @@ def shrink_singular_values(
     max_iter: int = 30,
     n_jobs: int | None = None,
 ) -> LowRank:
-    """Eq. (3), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
+    """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
 
     X (a, b) float64. weights: rising, at most 1 (larger values shrink less), so that the answer keeps the order
     of the values and is the minimiser of the weighted norm. start (b, any): vectors of a similar problem. tol bounds
@@ -100,8 +81,8 @@ def shrink_singular_values(
                 if 4 * V.shape[1] > small:
                     return _dense(X, threshold, weights)
                 Y = np.hstack([Y, row_product(X, extra, n_jobs=n_jobs)])
-        Q = _orthonormal(Y)[0]
-        V, R = _orthonormal(row_product(X.T, Q, n_jobs=n_jobs))
+        Q = orthonormal_factors(Y)[0]
+        V, R = orthonormal_factors(row_product(X.T, Q, n_jobs=n_jobs))
         P, values, Wt = svd(R.T, full_matrices=False, check_finite=False)  # X ~ Q R' V' = (Q P) values (V W)'
         V = V @ Wt.T
         found = Q @ P, values, _count(values, threshold, weights)
@@ -128,29 +109,6 @@ def remainder_is_below(X: np.ndarray, right: np.ndarray, threshold: float) -> bo
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-def _orthonormal(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Y = Q R with orthonormal Q, by Cholesky of the Gram matrix of scaled columns, twice.
-
-    Columns that come from singular vectors are nearly orthogonal once scaled, so this is as accurate as Householder's way;
-    it is two products instead of one small step per column. Householder's way takes over where columns depend on each other.
-    """
-    Q, R = Y, np.eye(Y.shape[1])
-    try:
-        for _ in range(2):
-            norms = np.sqrt(np.einsum("ij,ij->j", Q, Q))
-            if not norms.all():
-                raise np.linalg.LinAlgError
-            Q = Q / norms
-            L = np.linalg.cholesky(Q.T @ Q)
-            if L.diagonal().min() < 1e-6:
-                raise np.linalg.LinAlgError
-            Q = Q @ solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
-            R = L.T @ (norms[:, None] * R)
-    except np.linalg.LinAlgError:
-        return qr(Y, mode="economic", check_finite=False)
-    return Q, R
 
 
 def _count(values: np.ndarray, threshold: float, weights: np.ndarray) -> int:

@@ -1,8 +1,9 @@
 """Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
 
-Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt into partitions by their top hash bits, and each partition is
-grouped with a small open-addressing table that stays in cache. Equal hashes are confirmed by comparing the
-rows, so the answer never depends on the hash. Groups are numbered by first appearance.
+Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt
+into partitions by their top hash bits, and each partition is grouped with a small open-addressing table that
+stays in cache. Equal hashes are confirmed by comparing the rows, so the answer never depends on the hash.
+Groups are numbered by first appearance.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _hash_rows(words, start, stop, out):
 
 @kernel
 def _count_partitions(hashes, start, stop, counts):
-    shift = np.uint64(64 - 8)
+    shift = np.uint64(64 - _PARTITION_BITS)
     for i in range(start, stop):
         counts[hashes[i] >> shift] += 1
 
@@ -51,7 +52,7 @@ def _count_partitions(hashes, start, stop, counts):
 @kernel
 def _deal(hashes, start, stop, positions, order):
     """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
-    shift = np.uint64(64 - 8)
+    shift = np.uint64(64 - _PARTITION_BITS)
     for i in range(start, stop):
         part = hashes[i] >> shift
         order[positions[part]] = i
@@ -254,3 +255,22 @@ def _hash_sparse(values, indices, indptr):
             h = _stir(_stir(h, np.uint64(indices[p])), values[p])
         out[i] = h
     return out
+
+
+def row_keys(X: Any) -> np.ndarray:
+    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is sparse."""
+    size = 4096
+    return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
+
+
+def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, count) numbers in (0, 1) drawn by key: equal keys draw equal numbers, whatever their places.
+
+    Each is a hash (splitmix64) of the seed, the key and the column.
+    """
+    seed = rng.integers(2**63, dtype=np.uint64)
+    steps = np.arange(1, count + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = (keys[:, None] ^ seed) + steps * np.uint64(0x9E3779B97F4A7C15)
+    z = mix_array(z.ravel()).reshape(z.shape)
+    return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

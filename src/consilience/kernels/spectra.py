@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .eigen import eigenpairs
+from .dense_eigen import eigenpairs
+from .orthonormal import orthonormal_basis
 
-_GUARD = (
-    4  # vectors carried beyond those asked for: the iteration converges at the rate of the gap behind them
-)
+# Vectors carried beyond those asked for: the iteration converges at the rate of the gap behind them.
+_GUARD = 4
 _DENSE_UP_TO = 300  # measured in benchmarks/bench_spce.py: below, one dense solve beats any iteration
 
 
@@ -88,7 +88,7 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter) -> Sp
     u, b = degrees.size, wanted + _GUARD
     scale = float(degrees.mean()) or 1.0
     inverse = 1.0 / np.maximum(degrees, 1e-3 * scale)
-    X = _orthonormal(_start_block(start, u, b, null))
+    X = orthonormal_basis(_start_block(start, u, b, null))
     AX = degrees[:, None] * X - product(X)
     values, Y = np.linalg.eigh(X.T @ AX)
     X, AX = X @ Y[:, :b], AX @ Y[:, :b]
@@ -102,7 +102,7 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter) -> Sp
             break
         active = residual > 0.1 * tol * scale
         # The shift keeps the preconditioner from dividing by degree - lambda = 0 and still favours light nodes.
-        T = _orthonormal(_complement(np.hstack([null, X]), inverse[:, None] * R[:, active]))
+        T = orthonormal_basis(_complement(np.hstack([null, X]), inverse[:, None] * R[:, active]))
         AT = degrees[:, None] * T - product(T)
         used += 1
         Z, AZ = np.hstack([X, T, P]), np.hstack([AX, AT, AP])
@@ -134,17 +134,6 @@ def _complement(basis: np.ndarray, X: np.ndarray) -> np.ndarray:
         X = X - basis @ (basis.T @ X)
         norms = np.sqrt(np.einsum("ij,ij->j", X, X))
         X = X[:, norms > floor] / norms[norms > floor]
-    return X
-
-
-def _orthonormal(X: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the columns, twice through the Gram matrix; dependent directions are dropped."""
-    for _ in range(2):
-        norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-        X = X[:, norms > 0] / norms[norms > 0]
-        values, Y = np.linalg.eigh(X.T @ X)
-        keep = values > 1e-12 * values[-1]
-        X = X @ (Y[:, keep] / np.sqrt(values[keep]))
     return X
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..kernels.contingency import (
+from ..kernels.information import (
     MEANS,
     adjusted_rand,
     confuse_pairs,
@@ -32,8 +32,9 @@ from ..kernels.contingency import (
     mutual_information,
     normalise_information,
 )
+from ..labels import encode
 from ..validation import Choice, check
-from ._table import Contingency, check_lengths, check_weights, contingency_table, encode, table_of_codes
+from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
 
 NORMALISATION = Choice("max", "geometric", "arithmetic")
 
@@ -95,10 +96,11 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     if k * c <= max(_WHOLE_MATCHING, 4 * len(table.counts)):  # small, or too full to fall into parts
         return _match_whole(table.rows, table.columns, table.counts, table.shape)
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+
+    from ..kernels.graph import components
 
     graph = coo_array((np.ones(len(table.rows)), (table.rows, k + table.columns)), shape=(k + c, k + c))
-    n_parts, part_of = connected_components(graph, directed=False)
+    n_parts, part_of = components(graph)
     part = part_of[table.rows]
     n_rows = np.bincount(part_of[:k], minlength=n_parts)
     n_columns = np.bincount(part_of[k:], minlength=n_parts)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._intake import decode, native
-from ..ensemble import MISSING_WORDS
 from ..errors import InputError
-from ..kernels.contingency import Cells, count_pairs, factorise
+from ..kernels.contingency import Cells, count_pairs
 from ..kernels.memory import ensure_fits
+from ..labels import as_vector, encode
 from ..validation import Choice, check, check_range, unit_of
 
 MISSING = Choice("error", "ignore", "cluster")
@@ -129,7 +128,7 @@ def contingency_table(
            [1, 1]])
     """
     check("missing", missing, MISSING)
-    a, b = _vector(labels, "labels"), _vector(truth, "truth")
+    a, b = as_vector(labels, "labels"), as_vector(truth, "truth")
     check_lengths(a, b, "truth")
     weights = check_weights(sample_weight, len(a))
     a, names_a = _codes(a, "labels")
@@ -158,14 +157,6 @@ def table_of_dense(counts: np.ndarray, row_labels: np.ndarray, column_labels: np
     cells = _subset(cells, np.ones(rows.size, bool))
     found = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
     return Contingency(cells.row_values, cells.column_values, cells.rows, cells.columns, found)
-
-
-def encode(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Codes 0..k-1 of the labels, -1 missing, and the sorted labels they stand for."""
-    array = _vector(values, name)
-    if array.dtype.kind == "b":
-        array = array.astype(np.int8)
-    return _factorise(array, name)
 
 
 def check_lengths(labels: np.ndarray, other: np.ndarray, name: str) -> None:
@@ -224,57 +215,11 @@ def _subset(cells: Cells, keep: np.ndarray) -> Cells:
     )
 
 
-def _vector(values: Any, name: str) -> np.ndarray:
-    """The labels as a one-dimensional array, of objects where numpy would change what was given."""
-    if isinstance(values, np.ma.MaskedArray):
-        array: np.ndarray = values
-    elif isinstance(values, (list, tuple)):
-        try:
-            array = np.asarray(values)
-        except ValueError:
-            raise InputError(
-                f"{name} holds lists of different lengths; expected one label per object."
-            ) from None
-        if (
-            array.ndim == 1
-            and array.dtype.kind in "US"
-            and not all(isinstance(v, (str, bytes)) for v in values)
-        ):
-            # numpy spells numbers out in a mixed list, and None becomes a class called 'None'.
-            array = np.empty(len(values), object)
-            array[:] = values
-    else:
-        array = np.asarray(values)
-    if array.ndim == 0:
-        raise InputError(f"{name}={values!r} is not a vector of labels; expected one label per object.")
-    if array.ndim != 1:
-        raise InputError(
-            f"{name} has shape {array.shape}; expected one label per object, shape (n_samples,). "
-            "For one column of a table pass it alone, such as table[:, 0]."
-        )
-    if array.dtype.kind == "S" and not isinstance(array, np.ma.MaskedArray):
-        array = decode(array)
-    return native(array)
-
-
-def _codes(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Integers to count, with -1 missing, and the labels they stand for (None: themselves)."""
-    if values.dtype.kind in "iu" and not isinstance(values, np.ma.MaskedArray):
-        return values, None
-    if values.dtype.kind == "b" and not isinstance(values, np.ma.MaskedArray):
-        return values.view(np.int8), np.array([False, True])
-    return _factorise(values, name)
-
-
-def _factorise(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    if values.dtype.kind not in "iubfUSTOmM":
-        raise InputError(f"{name} has labels of type {values.dtype}, which cannot be categories.")
-    try:
-        return factorise(values, missing_words=MISSING_WORDS)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(
-            f"{name} holds values that cannot be labels ({error}); use numbers or text."
-        ) from None
+def _codes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Integers to count, with -1 missing, and the labels they stand for (None: themselves, which saves a pass)."""
+    if labels.dtype.kind in "iu" and not isinstance(labels, np.ma.MaskedArray):
+        return labels, None
+    return encode(labels, name)
 
 
 def _named(values: np.ndarray, names: np.ndarray | None) -> np.ndarray:

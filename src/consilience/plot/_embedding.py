@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from ..errors import InputError
 from ..features import as_features
 from ..fitted import Fitted
-from ..kernels.eigen import eigenpairs
+from ..kernels.eigen import eigenpairs, leading_eigenvectors
 from ..validation import Integer, check
 from .style import axes, colour, plain
 
@@ -203,12 +203,9 @@ def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
         C = transposed(w[:, None] * centred(np.eye(k)))
         values, vectors = eigenpairs((C + C.T) / 2, min(k, 2), which="largest", overwrite=True)
     else:
-        operator = sp.linalg.LinearOperator(
-            (k, k), matvec=lambda v: transposed(w[:, None] * centred(v.reshape(-1, 1))).ravel(), dtype=float
-        )
-        values, vectors = sp.linalg.eigsh(operator, 2, which="LA", tol=1e-4, v0=np.cos(np.arange(k)))
-    order = np.argsort(values)[::-1]
-    values, vectors = np.maximum(values[order], 0.0), vectors[:, order]
+        found = leading_eigenvectors(lambda V: transposed(w[:, None] * centred(V)), k, 2, tol=1e-4)
+        values, vectors = found.values, found.vectors
+    values = np.maximum(values, 0.0)
     vectors = vectors * np.where(
         vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1, 1
     )

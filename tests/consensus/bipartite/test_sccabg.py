@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import consilience as cs
-from consilience.consensus.bipartite import sccabg
-from consilience.consensus.bipartite.sccabg import Block, Graph, State
+from consilience.consensus.bipartite import _graph as graphs
+from consilience.consensus.bipartite import _placement as placement
+from consilience.consensus.bipartite._graph import Block, Graph, State
 from consilience.errors import InputError
 from consilience.kernels import boxqp
 from consilience.kernels.boxqp import smooth_rows, weigh_rows
@@ -43,9 +44,9 @@ def graph_of(ensemble, **more):
 
 
 def state_of(graph, c=3, **more):
-    right, sigma, _ = sccabg.update_F(graph.total, graph.copies, c)
+    right, sigma, _ = graphs.update_F(graph.total, graph.copies, c)
     settings = {"lam": 0.5, "rho": 4.0, "weigh": False, "floor": 0.0, "tol": 1e-12}
-    return State(graph.C, graph.copies, None, graph.gamma1, right=right, sigma=sigma, **settings | more)
+    return State(right=right, sigma=sigma, **graph.shared() | settings | more)
 
 
 # Updates ----------------------------------------------------------------------------------------------------
@@ -62,14 +63,14 @@ def test_F_holds_the_leading_singular_vectors(seed):
     np.testing.assert_allclose(state.sigma, s[:c], atol=1e-9)
     columns = graph.column
     left, right = (
-        sccabg.embed(S, replace(state, right=state.right[columns], copies=np.ones(columns.size))),
+        graphs.embed(S, replace(state, right=state.right[columns], copies=np.ones(columns.size))),
         Vt[:c].T,
     )
     right = right / np.sqrt(w @ S)[:, None]
     left_plain = U[:, :c] / np.sqrt(w)[:, None] / np.sqrt(S.sum(1))[:, None]
     H = 0.5 * ((left_plain[:, None, :] - right) ** 2).sum(axis=2)  # does not depend on signs or rotations
     np.testing.assert_allclose(
-        sccabg.pull_apart(S[:, _first(columns)], state), H[:, _first(columns)], atol=1e-9
+        graphs.pull_apart(S[:, _first(columns)], state), H[:, _first(columns)], atol=1e-9
     )
     assert left.shape == (ensemble.n_samples, c)
 
@@ -85,13 +86,13 @@ def test_sums_equal_plain_formulas(seed):
     S, W, Y = rng.random((3, u, k))
     w, copies = ensemble.weights, np.array([1.0, 2.0, 1.0, 1.0, 3.0])
     G = np.einsum("i,ipq,ip,iq->pq", w, (S[:, :, None] - S[:, None, :]) ** 2, W, W)
-    total = sccabg.sums(S, W, Y, None, Y, w, copies)
+    total = graphs.sums(S, W, Y, None, Y, w, copies)
     np.testing.assert_allclose(total.G, G, atol=1e-9)
     np.testing.assert_allclose(total.D2, w @ S)
     np.testing.assert_allclose(total.P, S.T @ ((w / (S @ copies))[:, None] * S))
     np.testing.assert_allclose(total.loss, w @ ((W * (S - Y)) ** 2 @ copies))
-    trusted = sccabg.sums(S, None, Y, None, Y, w, copies)
-    np.testing.assert_allclose(trusted.G, sccabg.sums(S, np.ones_like(S), Y, None, Y, w, copies).G, atol=1e-9)
+    trusted = graphs.sums(S, None, Y, None, Y, w, copies)
+    np.testing.assert_allclose(trusted.G, graphs.sums(S, np.ones_like(S), Y, None, Y, w, copies).G, atol=1e-9)
 
 
 def test_a_row_split_over_blocks_gives_the_same_sums(seed):
@@ -103,8 +104,8 @@ def test_a_row_split_over_blocks_gives_the_same_sums(seed):
     parts = [
         Block(whole.codes[s], whole.weights[s], whole.S[s], whole.W[s]) for s in (slice(9), slice(9, None))
     ]
-    block, total = sccabg.advance(whole, state)
-    (first, a), (second, b) = (sccabg.advance(part, state) for part in parts)
+    block, total = graphs.advance(whole, state)
+    (first, a), (second, b) = (graphs.advance(part, state) for part in parts)
     np.testing.assert_allclose(np.vstack([first.S, second.S]), block.S, atol=1e-9)
     np.testing.assert_allclose((a + b).G, total.G, atol=1e-8)
     np.testing.assert_allclose((a + b).P, total.P, atol=1e-8)
@@ -119,7 +120,7 @@ def test_C_minimises_its_part_of_the_objective(seed):
     def value(C):
         return gamma1 * np.sum(C * G) + gamma2 * np.sum((C - K) ** 2)
 
-    C = sccabg.update_C(K, G, gamma1 / (2 * gamma2))
+    C = graphs.update_C(K, G, gamma1 / (2 * gamma2))
     for _ in range(200):
         other = np.maximum(C + 0.05 * rng.normal(size=C.shape), 0)
         assert value(C) <= value(other) + 1e-12
@@ -127,14 +128,14 @@ def test_C_minimises_its_part_of_the_objective(seed):
 
 def test_equal_base_clusters_share_a_column():
     labels = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [2, 2, 0]])
-    column, copies, K = sccabg.merge_copies(cs.Ensemble(labels).compress(), same_view=True)
+    column, copies, K = graphs.merge_copies(cs.Ensemble(labels).compress(), same_view=True)
     assert sorted(copies.tolist()) == [1.0, 1.0, 2.0, 2.0, 2.0]
     assert column[0] == column[3]
     assert K[column[0], column[0]] == 2
     gap = labels.copy()
     gap[4, 1] = -1  # clusters 0 and 1 keep equal columns of Y, but one clustering has not seen object 4
-    _, merged, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=False)
-    _, apart, _ = sccabg.merge_copies(cs.Ensemble(gap).compress(), same_view=True)
+    _, merged, _ = graphs.merge_copies(cs.Ensemble(gap).compress(), same_view=False)
+    _, apart, _ = graphs.merge_copies(cs.Ensemble(gap).compress(), same_view=True)
     assert merged.max() == 2
     assert apart.max() == 1
 
@@ -160,7 +161,7 @@ def test_missing_labels_start_at_what_the_others_lead_one_to_expect(seed):
 
 def test_components_are_counted_on_the_cluster_side():
     P = np.array([[1.0, 0.2, 0, 0], [0.2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
-    assert sccabg.count_components(P) == 2  # the last cluster has no edges at all
+    assert graphs.count_components(P) == 2  # the last cluster has no edges at all
 
 
 # The printed toys -------------------------------------------------------------------------------------------
@@ -340,10 +341,10 @@ def test_filled_labels_keep_their_names():
 
 def test_cut_off_objects_rejoin_by_their_signature():
     ensemble = cs.Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [5, 6, 7, 7, 7]]).compress()
-    labels = sccabg.rejoin(np.array([0, -1, 1, -1]), ensemble)  # distinct objects: 0, 1, {2, 3}, 4
+    labels = placement.rejoin(np.array([0, -1, 1, -1]), ensemble)  # distinct objects: 0, 1, {2, 3}, 4
     assert labels.tolist() == [0, 0, 1, 1]
     stranger = cs.Ensemble([[0, 0, 1, 2]]).compress()
-    assert sccabg.rejoin(np.array([0, 1, -1]), stranger).tolist() == [0, 1, 0]  # to the heaviest
+    assert placement.rejoin(np.array([0, 1, -1]), stranger).tolist() == [0, 1, 0]  # to the heaviest
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -392,8 +393,8 @@ def test_a_graph_in_more_pieces_is_merged_and_said():
 
 def creeping(labels, monkeypatch, **settings):
     """A fit whose row solvers stop after one sweep or step, and the warnings about that."""
-    monkeypatch.setattr(sccabg, "smooth_rows", partial(smooth_rows, max_sweeps=1))
-    monkeypatch.setattr(sccabg, "weigh_rows", partial(weigh_rows, max_steps=1))
+    monkeypatch.setattr(graphs, "smooth_rows", partial(smooth_rows, max_sweeps=1))
+    monkeypatch.setattr(graphs, "weigh_rows", partial(weigh_rows, max_steps=1))
     monkeypatch.setattr(boxqp, "_pivot_rows", lambda problem, r, rows: rows)  # it would finish all of them
     return fit_and_hear(labels, **settings)
 

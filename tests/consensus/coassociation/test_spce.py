@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import consilience as cs
 from consilience import Ensemble
+from consilience.consensus.coassociation import _rank as rank
 from consilience.consensus.coassociation import spce
 from consilience.errors import InputError, NotEnoughMemoryError
+from consilience.kernels import coassociation as spce_pairs
 
 from ...zoo import planted, same_partition
 
@@ -143,6 +145,31 @@ def test_the_store_follows_the_share_of_pairs_ever_together():
     assert spce.make_pairs(distinct(fine)).sparse
 
 
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_restarted_store_is_a_new_one(case, sparse, seed):
+    ensemble = ensemble_of(case, seed)
+    pairs, m = spce.make_pairs(ensemble, sparse=sparse), ensemble.n_clusterings
+    first = pairs.matrix().toarray()
+    pairs.unpaced()
+    pairs.step(np.full(m, 1.0 * m), np.zeros((ensemble.n_samples, 2)), np.zeros(ensemble.n_samples), 1.0, 2.0)
+    pairs.restart()
+    assert np.array_equal(pairs.matrix().toarray(), first)
+
+
+def test_all_thetas_share_one_store_and_one_count_of_its_pairs(monkeypatch):
+    labels = np.random.default_rng(0).integers(0, 25, (60, 5))
+    alone = {theta: cs.SPCE(3, theta=theta).fit(labels) for theta in spce.THETAS}
+    made, counted = [], []
+    make, count = spce.SparsePairs, spce_pairs.count_row_pattern
+    monkeypatch.setattr(spce, "SparsePairs", lambda *a, **k: made.append(1) or make(*a, **k))
+    monkeypatch.setattr(spce_pairs, "count_row_pattern", lambda *a: counted.append(1) or count(*a))
+    chosen = cs.SPCE(3, theta="auto").fit(labels)
+    assert (len(made), len(counted)) == (1, 1)
+    assert np.array_equal(chosen.labels_, alone[chosen.theta_].labels_)
+    assert np.array_equal(chosen.confidence_, alone[chosen.theta_].confidence_)
+
+
 def test_threads_do_not_change_the_answer():
     labels, _ = planted(3, n=400, m=9, c=4, noise=0.35)
     one, two = (cs.SPCE(4, theta=0.2, n_jobs=j).fit(labels) for j in (1, 2))
@@ -239,12 +266,12 @@ def test_objective_descends_for_fixed_W_and_rho(seed):
     m = ensemble.n_clusterings
     pairs = spce.make_pairs(ensemble)
     alpha, rho, gamma = np.full(m, 1 / m), 40.0, (0.1 * m) ** 2
-    F, _, _ = spce.update_F(pairs, 3, *pairs.components())
+    F, _, _ = rank.update_F(pairs, 3, pairs.components()[1])
     spce.update_W(pairs, alpha, 0.3 * m**2)
     values = []
     for _ in range(12):
         d, nonzero = spce.update_S(pairs, F, np.zeros(len(F)), alpha, rho, gamma)
-        F, trace, _ = spce.update_F(pairs, 3, *pairs.components())
+        F, trace, _ = rank.update_F(pairs, 3, pairs.components()[1])
         alpha = spce.update_alpha(d)
         terms = spce.objective(
             d, alpha, lam=1.0, easy=0.0, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
@@ -267,7 +294,7 @@ def test_inner_vectors_complete_the_spectrum_of_all_objects(seed):
     small, X = np.linalg.eigh(np.diag(S @ w) - S * np.outer(root, root))
     degrees, n, checked = S @ w, int(w.sum()), 0
     for count in range(1, n + 1):
-        found, spread, kept = spce.with_inner_vectors(small, degrees, w.astype(float), count)
+        found, spread, kept = rank.with_inner_vectors(small, degrees, w.astype(float), count)
         np.testing.assert_allclose(found, values[:count], atol=1e-9)
         if count < n and values[count] - values[count - 1] < 1e-6:
             continue  # a multiplet is cut: LAPACK's choice is arbitrary
@@ -385,20 +412,12 @@ def test_too_few_components_are_reported_and_split():
     alpha = np.full(2, 0.5)
     ensemble = distinct(labels)
     pairs = spce.make_pairs(ensemble)
-    F, _, _ = spce.update_F(pairs, 5, *pairs.components())
+    F, _, _ = rank.update_F(pairs, 5, pairs.components()[1])
     split = spce.repair(ensemble, pairs.components()[1], 5, alpha=alpha, F=F)
     assert np.unique(split).size == 5
     text = spce._shortfall(2, 5, 0.1, False)
     assert "2 components for n_clusters=5" in text
     assert "split" in text
-
-
-def test_average_coassociation_is_exactly_symmetric(seed):
-    rng = np.random.default_rng(seed)
-    ensemble = distinct(rng.integers(0, 4, (60, 5)), rng.uniform(0.1, 3, 60))
-    labels = rng.integers(0, 20, ensemble.n_samples)
-    average = spce.average_coassociation(ensemble, labels, rng.random(5))
-    assert np.array_equal(average, average.T)
 
 
 def test_a_grid_of_weighted_objects_is_merged():

@@ -13,7 +13,8 @@ from sklearn.datasets import load_iris
 import consilience as cs
 from consilience.consensus.lowrank import _lagrangian as lagrangian
 from consilience.consensus.lowrank import rsec as rsec_module
-from consilience.consensus.lowrank.rsec import co_association, linearise
+from consilience.consensus.lowrank._base import co_association
+from consilience.consensus.lowrank.nrsec import linearise
 from consilience.errors import InputError
 from consilience.kernels import representation, shrinkage
 from consilience.kernels.eigen import eigenpairs

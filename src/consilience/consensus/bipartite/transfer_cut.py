@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from ...evidence import trust_by_reliability
-from ...kernels.directions import cut_directions
-from ...kernels.krylov import Leading, leading_eigenvectors
+from ...kernels.cut import cut_rows
+from ...kernels.eigen import Leading, leading_eigenvectors
 from ...kernels.overlaps import cluster_reliability, gather, overlap_matrix, scatter
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
@@ -137,15 +137,17 @@ class LWGP(BaseConsensus):
         count = min(self.n_clusters, ensemble.n_total_clusters)
         found, V = cluster_vectors(ensemble, eci, count, self.n_jobs)
         U = object_vectors(ensemble, eci, V, self.n_jobs)
-        labels = cut_directions(
+        cut = cut_rows(
             U,
             self.n_clusters,
+            unit=True,
             weights=ensemble.weights,
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
+            max_iter=100,
             n_jobs=self.n_jobs,
         )
         return Solution(
-            labels,
+            cut.labels,
             n_iter=found.products,
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",

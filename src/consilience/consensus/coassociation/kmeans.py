@@ -12,10 +12,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky
-from sklearn.cluster import KMeans
 
+from ...kernels.cut import cut_rows
 from ...kernels.memory import ensure_fits
-from ...kernels.partition import split_clusters
 from ...validation import Integer
 from .._base import BaseConsensus, Solution
 
@@ -92,17 +91,17 @@ class CoassociationKMeans(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        points = embed(ensemble)
-        kmeans = KMeans(
+        cut = cut_rows(
+            embed(ensemble),
             self.n_clusters,
-            n_init=self.n_init,
+            weights=ensemble.weights,
+            seeds=rng.integers(2**31, size=self.n_init).tolist(),
             max_iter=self.max_iter,
-            random_state=int(rng.integers(2**31 - 1)),
-        ).fit(points, sample_weight=ensemble.weights)
-        labels = split_clusters(kmeans.labels_, self.n_clusters, embedding=points, weights=ensemble.weights)
+            n_jobs=self.n_jobs,
+        )
         return Solution(
-            labels,
-            n_iter=kmeans.n_iter_,
-            converged=kmeans.n_iter_ < self.max_iter or self.max_iter == 1,
-            extra={"inertia": float(kmeans.inertia_)},
+            cut.labels,
+            n_iter=cut.n_iter,
+            converged=cut.converged or self.max_iter == 1,
+            extra={"inertia": cut.inertia},
         )

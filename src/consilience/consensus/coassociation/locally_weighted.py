@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from ...evidence import trust_by_reliability
-from ...kernels.directions import cut_directions
-from ...kernels.krylov import leading_eigenvectors
+from ...kernels.cut import cut_rows
+from ...kernels.eigen import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.overlaps import cluster_reliability, gather, scatter
@@ -228,15 +228,17 @@ class LWSC(BaseConsensus):
                 self.n_clusters,
                 dense=lambda: explicit_operator(ensemble, eci, self.n_jobs),
             )
-        labels = cut_directions(
+        cut = cut_rows(
             found.vectors,
             self.n_clusters,
+            unit=True,
             weights=ensemble.weights,
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
+            max_iter=100,
             n_jobs=self.n_jobs,
         )
         return Solution(
-            labels,
+            cut.labels,
             n_iter=found.products,
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",

@@ -23,7 +23,7 @@ P. Zhou, L. Du, X. Liu, Y.-D. Shen, M. Fan and X. Li, "Self-paced clustering ens
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,19 +32,16 @@ from sklearn.utils.validation import check_is_fitted
 from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
-from ...kernels.paced_pairs import DensePairs, SparsePairs
+from ...kernels.paced_pairs import DensePairs, PairStore, SparsePairs
 from ...kernels.partition import compact, split_clusters
-from ...kernels.spectra import component_vectors, dense_eigenvectors, smallest_eigenvectors
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Pacing, Solution
+from ._rank import ByComponents, ByEigenvalues
 
 #: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating point.
 STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
 #: What theta="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is kept.
 THETAS = (0.1, 0.2, 0.4, 0.6, 0.7)
-# Residual of an eigenvector, by the mean degree. Labels were those of exact eigenvectors in 16 of 16 runs from 1e-7 to 1e-4,
-# and in 15 of 16 at 1e-3; products with S halve from 1e-6 to 1e-4.
-_EIGEN_TOL = 1e-4
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
 # there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
 _SPARSE_BELOW = 0.8
@@ -75,7 +72,7 @@ def update_W(pairs, alpha, lam) -> float:
 def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
     """Eqs. (3) and (4), in place; returns d of Eq. (6) and ||S||_0, which the same pass over the pairs adds up.
 
-    spread (u,) adds to |f_p - f_q|^2 what members of groups differ by, see :func:`with_inner_vectors`.
+    spread (u,) adds to |f_p - f_q|^2 what members of groups differ by, see :func:`._rank.with_inner_vectors`.
     """
     return pairs.step(1.0 / alpha, F, spread, rho, gamma)
 
@@ -87,45 +84,6 @@ def update_alpha(d) -> np.ndarray:
         return np.full(d.size, 1.0 / d.size)
     root = np.maximum(root, 1e-9 * root.max())
     return root / root.sum()
-
-
-def update_F(pairs, c, count, labels, *, start=None):
-    """Eq. (5) on distinct objects: F = N^-1/2 X, X the smallest eigenvectors of diag(S w) - N^1/2 S N^1/2.
-
-    count, labels: the components of S, which are its null space; only what is missing to c is solved for.
-    Returns F (u, c), the sum of its eigenvalues tr(F' L F), and vectors to start the next solution from.
-    """
-    root = np.sqrt(pairs.weights)[:, None]
-    degrees = pairs.degrees()
-    found = smallest_eigenvectors(
-        degrees,
-        lambda X: root * pairs.product(root * X),
-        c,
-        null=component_vectors(labels, pairs.weights),
-        start=start,
-        dense=lambda: pairs.scaled_laplacian(degrees),
-        tol=_EIGEN_TOL,
-    )
-    return found.vectors / root, float(found.values.sum()), found.block
-
-
-def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.ndarray, int]:
-    """The ``count`` smallest eigenvalues of the Laplacian of all n objects, from those of the u distinct ones.
-
-    A vector that lives inside a group of w equal objects (and adds up to 0 there) is an eigenvector too; its
-    eigenvalue is the group's degree, w - 1 times. Returns (eigenvalues, spread (u,), how many of the distinct
-    objects' vectors are among them). t such vectors put t / w of squared length on every member, hence
-    spread_p + spread_q on |f_p - f_q|^2 across groups. Where only some of the w - 1 tied vectors rank, a
-    program that works on all n objects picks some by rounding; here members share evenly.
-    """
-    inner = np.maximum(np.floor(weights + 1e-9).astype(np.int64) - 1, 0)
-    groups = np.repeat(np.arange(weights.size), np.minimum(inner, count))
-    owner = np.concatenate([np.full(values.size, -1), groups])
-    everything = np.concatenate([values, degrees[groups]])
-    order = np.lexsort((owner, everything))[:count]
-    chosen = owner[order]
-    spread = np.bincount(chosen[chosen >= 0], minlength=weights.size) / weights
-    return everything[order], spread, int((chosen < 0).sum())
 
 
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
@@ -167,7 +125,7 @@ def confidence(pairs, labels, alpha) -> np.ndarray:
     return (pairs.weights + own) / (cluster + other)
 
 
-def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False):
+def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False) -> PairStore:
     """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
 
     Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
@@ -192,82 +150,6 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
         return DensePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
     upper = sp.triu(ensemble.coassociation_sparse(n_jobs=n_jobs), 1, format="csr")
     return SparsePairs(codes, ensemble.weights, upper, any_missing=ensemble.has_missing, n_jobs=n_jobs)
-
-
-class Embedding(NamedTuple):
-    """F (u, c), and spread (u,): what is added to |f_p - f_q|^2 for both ends of a pair."""
-
-    F: np.ndarray
-    spread: np.ndarray
-
-
-class Look(NamedTuple):
-    """What the rank condition says about S: the sign of (components - c), and the embedding for the next S."""
-
-    verdict: int
-    embedding: Embedding | None  # None: keep the one before
-    measured: dict[str, float]  # for the history; "trace" is tr(F' L F)
-
-
-class ByComponents:
-    """Rank condition by graph search: exact. With more than c components no embedding is needed at all."""
-
-    def __init__(self, pairs, c):
-        self.pairs, self.c, self.start = pairs, c, None
-
-    def embed(self, count, labels) -> tuple[Embedding, float]:
-        F, trace, self.start = update_F(self.pairs, self.c, count, labels, start=self.start)
-        return Embedding(F, np.zeros(F.shape[0])), trace
-
-    def first(self) -> Embedding:
-        return self.embed(*self.pairs.components())[0]
-
-    def __call__(self) -> Look:
-        count, labels = self.pairs.components()
-        measured = {"components": count, "trace": 0.0}
-        if count > self.c:
-            return Look(1, None, measured)
-        embedding, measured["trace"] = self.embed(count, labels)
-        return Look(int(count < self.c) * -1, embedding, measured)
-
-
-class ByEigenvalues:
-    """Rank condition of the authors' program: sums of eigenvalues against 1e-9 and 1e-11.
-
-    Its eigenvalues are those of all n objects, see :func:`with_inner_vectors`.
-    """
-
-    def __init__(self, pairs, c):
-        self.pairs, self.c = pairs, c
-
-    def solve(self):
-        weights, u = self.pairs.weights, self.pairs.weights.size
-        root, degrees = np.sqrt(weights)[:, None], self.pairs.degrees()
-        found = dense_eigenvectors(self.pairs.scaled_laplacian(degrees), min(self.c + 1, u))
-        values, spread, kept = with_inner_vectors(found.values, degrees, weights, self.c)
-        one_more = with_inner_vectors(found.values, degrees, weights, self.c + 1)[0]
-        # One distinct object per cluster: there is no further eigenvalue, and nothing can be cut further.
-        beyond = float(one_more.sum()) if one_more.size > self.c else np.inf
-        return Embedding(found.vectors[:, :kept] / root, spread), float(values.sum()), beyond
-
-    def first(self) -> Embedding:
-        return self.solve()[0]
-
-    def __call__(self) -> Look:
-        count = self.pairs.components()[0]
-        # More than c components are more than c eigenvalues 0: both sums are known without solving.
-        embedding, smallest, beyond = (None, 0.0, 0.0) if count > self.c else self.solve()
-        measured = {
-            "components": count,
-            "trace": smallest,
-            "eigenvalues": smallest,
-            "eigenvalues_one_more": beyond,
-        }
-        if smallest > 1e-9:
-            return Look(-1, embedding, measured)
-        if beyond < 1e-11:
-            return Look(1, None, measured)
-        return Look(0, embedding, measured)
 
 
 def learn(pairs, m, theta, rank, *, weighting, tol):
@@ -452,22 +334,23 @@ class SPCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
+        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
+        solver = self.mode == "authors" or 5 * (self.n_clusters + 4) >= ensemble.n_samples
+        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         if self.theta != "auto":
-            return self._solve(ensemble, self.theta)
-        best = self._solve(ensemble, THETAS[0])
+            return self._solve(ensemble, pairs, self.theta)
+        best = self._solve(ensemble, pairs, THETAS[0])
         highest = agreement(ensemble, best.labels)
         for theta in THETAS[1:]:
-            solution = self._solve(ensemble, theta)
+            pairs.restart()
+            solution = self._solve(ensemble, pairs, theta)
             # A hair more is needed, so that rounding does not choose between thetas that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best
 
-    def _solve(self, ensemble, theta):
+    def _solve(self, ensemble, pairs, theta):
         c, faithful = self.n_clusters, self.mode == "authors"
-        # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
-        solver = faithful or 5 * (c + 4) >= ensemble.n_samples
-        pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         alpha, F, history = learn(
             pairs,
@@ -481,7 +364,7 @@ class SPCE(BaseConsensus):
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
         return Solution(
             labels,
-            history,
+            history=history,
             converged=found == c,
             shortfall=_shortfall(found, c, theta, faithful),
             exact=not faithful,

@@ -22,11 +22,10 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 
 from ...kernels import representation as passes
-from ...kernels.eigen import eigenpairs
+from ...kernels.eigen import eigenpairs, smallest_eigenvectors
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import LowRank, remainder_is_below, shrink_singular_values
-from ...kernels.spectra import smallest_eigenvectors
 
 LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
@@ -82,9 +81,8 @@ class Frame:
         if not free or scale == 0:
             return
         rest = B - self.product(self.U, self.product(self.U.T, B))
-        rest -= self.product(
-            self.U, self.product(self.U.T, rest)
-        )  # twice: the first may leave mostly rounding
+        # Twice: the first may leave mostly rounding.
+        rest -= self.product(self.U, self.product(self.U.T, rest))
         left, values, _ = svd(rest, full_matrices=False, check_finite=False)
         new = left[:, values > _NEGLIGIBLE * scale][:, :free]
         span = slice(self.size, self.size + new.shape[1])

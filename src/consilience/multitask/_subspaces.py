@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from ...errors import InputError
-from ...kernels.eigen import eigenpairs
-from ...kernels.memory import ensure_fits
+from ..errors import InputError
+from ..kernels.eigen import eigenpairs, leading_eigenvectors
+from ..kernels.memory import ensure_fits
 
 #: Directions whose share of the largest variance is below this belong to the null space of the data.
 NULL = 1e-10
@@ -147,23 +146,13 @@ def smallest_of_downdate(D: np.ndarray, B: np.ndarray, l: int) -> np.ndarray:
     core = np.eye(B.shape[1]) - B.T @ (inverse[:, None] * B)
     lifted = (inverse[:, None] * B) @ np.linalg.pinv((core + core.T) / 2, hermitian=True)
 
-    def solve(y: np.ndarray) -> np.ndarray:
-        y = y.ravel()
-        return inverse * y + lifted @ (B.T @ (inverse * y))
+    def solve(Y: np.ndarray) -> np.ndarray:
+        Y = inverse[:, None] * Y
+        return Y + lifted @ (B.T @ Y)
 
-    matrix = LinearOperator((r, r), matvec=lambda y: D * y.ravel() - B @ (B.T @ y.ravel()), dtype=float)
-    try:
-        values, vectors = eigsh(
-            matrix,
-            k=l,
-            sigma=-shift,
-            OPinv=LinearOperator((r, r), matvec=solve, dtype=float),
-            v0=np.full(r, r**-0.5),
-            tol=1e-10,
-        )
-    except ArpackError:
-        return eigenpairs(np.diag(D) - B @ B.T, l, overwrite=True)[1]
-    return vectors[:, np.argsort(values, kind="stable")]
+    # The smallest are the largest of the inverse, which sets them apart.
+    found = leading_eigenvectors(solve, r, l, tol=1e-10)
+    return found.vectors if found.converged else eigenpairs(np.diag(D) - B @ B.T, l, overwrite=True)[1]
 
 
 class Printed:

@@ -1,0 +1,131 @@
+"""What RSEC and NRSEC share around their Lagrangian: S, its eigenbasis, and how labels are read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...compressed import Compressed
+from ...kernels.cut import cut_rows
+from ...kernels.eigen import eigenpairs
+from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
+from .._base import BaseConsensus, Solution
+from ._lagrangian import Frame, eigenpairs_of_product, ensure_memory, leading_vectors
+
+_POSITIVE = Real(0, open_low=True)
+_THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
+
+
+def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = None) -> np.ndarray:
+    """S (u, u). Eq. (1) divided by m; with "signed" (the paper's rule for missing labels) +1 together, -1 apart, 0 unseen."""
+    if evidence == "auto":
+        evidence = "signed" if ensemble.has_missing else "together"
+    S = ensemble.coassociation(n_jobs=n_jobs)
+    if evidence == "signed":  # seen (2 together/seen - 1) / m
+        S *= 2.0
+        S -= 1.0
+        S *= ensemble.cooccurrence_counts()
+        S /= ensemble.n_clusterings
+    return S
+
+
+def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """diag(root) S diag(root), in place: for root = sqrt(weights) its norms and spectra are those of all n objects."""
+    S *= root[:, None]
+    S *= root
+    return S
+
+
+def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | None = None) -> np.ndarray:
+    """(u, count) leading eigenvectors of D^-1/2 W D^-1/2 for an affinity W (scaled)."""
+    degrees = (W @ root.astype(W.dtype)).astype(np.float64) / root
+    scale = np.zeros(root.size)
+    np.power(degrees, -0.5, out=scale, where=degrees > 0)
+    return leading_vectors(W, scale, count, n_jobs=n_jobs)[0]
+
+
+class BaseLowRank(BaseConsensus):
+    """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either."""
+
+    constraints: ClassVar[dict[str, Rule]] = {
+        "low_rank_weight": _POSITIVE,
+        "error_weight": _POSITIVE,
+        "from_": Choice("embedding", "representation"),
+        "affinity": Choice("absolute", "signed"),
+        "evidence": Choice("auto", "together", "signed"),
+        "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
+        "growth": Real(1, open_low=True),
+        "tol": _POSITIVE,
+        "unit_rows": Flag(),
+        "n_init": Integer(1),
+        "gamma": Real(1, open_low=True),
+        "warm_start": Choice("convex", "zero"),
+        "n_steps": Integer(1),
+    }
+    _any_unit = False
+    _BYTES: ClassVar[int]  # for each pair of distinct objects
+
+    def _fit(self, ensemble, rng):
+        c = self.n_clusters
+        ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)
+        root = np.sqrt(ensemble.weights)
+        frame, errors, state = self._learn(ensemble, root)
+        E = errors.error()
+        graph = frame.graph
+        Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
+        vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
+        cut = cut_rows(
+            vectors if self.unit_rows else vectors / root[:, None],
+            c,
+            unit=self.unit_rows,
+            weights=ensemble.weights,
+            seeds=rng.spawn(self.n_init),
+            n_jobs=self.n_jobs,
+        )
+        outlier_score = np.linalg.norm(E, axis=0) / np.linalg.norm(frame.U * frame.lam, axis=1)
+        last = state.history[-1]
+        return Solution(
+            cut.labels,
+            history=state.history,
+            converged=state.converged,
+            shortfall=(
+                f"max |S - S Z - E| = {last['residual']:.1e} and max |Z - J| = {last['gap']:.1e} exceed tol={self.tol:g}; "
+                f"raise max_iter={self.max_iter}"
+                if state.certified
+                else "singular values above the threshold may have been missed; lower tol or raise max_iter"
+            ),
+            per_sample={
+                "embedding": state.H / root[:, None],
+                "outlier_score": outlier_score,
+            },
+            per_pair={"representation": scaled(Z, 1.0 / root), "error": scaled(E, 1.0 / root)},
+            extra={"rank": state.J.rank, "singular_values": state.J.values},
+        )
+
+    def _options(self) -> dict:
+        return {
+            "low_rank_weight": self.low_rank_weight,
+            "penalty": self.penalty,
+            "growth": self.growth,
+            "affinity": self.affinity,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+
+    def _learn(self, ensemble: Compressed, root: np.ndarray):
+        raise NotImplementedError
+
+    def _frame(self, ensemble: Compressed, root: np.ndarray, S: np.ndarray | None = None) -> Frame:
+        """S in its eigenbasis; through the base clusters where they are fewer than the objects."""
+        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        plain = self.evidence == "together" or (self.evidence == "auto" and not ensemble.has_missing)
+        if plain and not ensemble.has_missing and k < _THIN * u:
+            F = sp.diags_array(root / np.sqrt(ensemble.n_clusterings)) @ ensemble.indicator()
+            pairs = eigenpairs_of_product(sp.csr_array(F))
+        else:
+            if S is None:
+                S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
+            pairs = eigenpairs(S, which="largest", overwrite=True)
+        return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)

@@ -1,0 +1,68 @@
+"""What every estimator with a closed ``fit`` shares: rules of parameters, and how what was learned is kept.
+
+``fit`` is closed: it checks parameters and data, calls the method's ``_fit``, and keeps what that returns, a
+:class:`Solution`, in the user's order. ``_fit`` is open: it holds the mathematics alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
+
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from .errors import warn
+from .validation import Rule
+
+
+@dataclass(kw_only=True)
+class Solution:
+    """What every method says about its way to the answer; each kind of input adds what was learned.
+
+    history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
+    converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
+    extra : stored as ``name_``, as they are.
+    """
+
+    history: list = field(default_factory=list)
+    converged: bool = True
+    n_iter: int | None = None
+    shortfall: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseMethod(ClusterMixin, BaseEstimator):
+    """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in ``_``."""
+
+    #: Rules of the method's own parameters; the common ones are added.
+    constraints: ClassVar[dict[str, Rule]] = {}
+    #: Tiny settings that the common checks run with, beside the defaults.
+    _test_params: ClassVar[list[dict]] = [{}]
+    #: What ``n_iter_`` counts, in words.
+    _steps: ClassVar[str] = "iterations"
+
+    history_: list
+    n_iter_: int
+    converged_: bool
+
+    @final
+    def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
+        """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        parameters = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
+            delattr(self, name)
+        for name, value in {**solution.extra, **learned}.items():
+            setattr(self, f"{name}_", value)
+        self.history_ = solution.history
+        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
+        self.converged_ = bool(solution.converged)
+        if not self.converged_:
+            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            warn(
+                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {reason}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )

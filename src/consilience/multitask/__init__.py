@@ -1,0 +1,35 @@
+"""Clustering several related tasks together: feature matrices in, one clustering of each out.
+
+``methods()`` lists what exists, by the name the command line uses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import register
+from ..naming import command_name, look_up
+from ._base import BaseMultitask
+
+if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from .asi import ASI as ASI
+    from .lssmtc import LSSMTC as LSSMTC
+    from .spmtc import SPMTC as SPMTC
+
+__all__ = [
+    *sorted(entry.name for entry in register.MULTITASK),
+    "BaseMultitask",
+    "method",
+    "methods",
+]
+__getattr__, __dir__ = register.lazily(globals(), register.MULTITASK)
+
+
+def methods() -> dict[str, type[BaseMultitask]]:
+    """Every multi-task method by its command-line name."""
+    return {command_name(entry.name): entry.load() for entry in register.MULTITASK}
+
+
+def method(name: str) -> type[BaseMultitask]:
+    """The multi-task method of that command-line or class name."""
+    return look_up(name, methods(), "method")

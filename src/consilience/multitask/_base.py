@@ -1,0 +1,156 @@
+"""What the multi-task methods share: the closed ``fit``, labels read off the centres, and ``predict``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import InputError, warn
+from ..estimator import BaseMethod, Solution
+from ..kernels.memory import refusing
+from ..kernels.parallel import one_blas_thread
+from ..rng import make_rng
+from ..validation import check_parameters
+from ._centres import Centres, fill_empty
+from ._tasks import Tasks, check_sizes, gather, rows_by_task
+
+
+@dataclass
+class TaskSolution(Solution):
+    """What a method learned, examples in the order of :class:`Tasks`, and how (:class:`consilience.estimator.Solution`).
+
+    centres : of each task; they place its examples, and those of ``predict``.
+    parts : (n, c) P.
+    pooled : whether clusters are of all examples, not of each task.
+    per_example : arrays whose last axis is the examples; stored as ``name_`` in the user's order.
+    per_centre : arrays whose first axis is the clusters, or lists of such; stored in the order of the labels.
+    """
+
+    centres: list[Centres]
+    parts: np.ndarray
+    pooled: bool = False
+    per_example: Mapping[str, np.ndarray] = field(default_factory=dict)
+    per_centre: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseMultitask(BaseMethod):
+    """Base of the methods that cluster several feature matrices together.
+
+    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
+    implements ``_fit(tasks, rng) -> TaskSolution``.
+    """
+
+    _steps = "rounds"
+
+    labels_: np.ndarray
+    confidence_: np.ndarray
+    tasks_: np.ndarray
+    n_features_in_: int
+    n_clusters: int
+
+    # The closed part ---------------------------------------------------------------------------------------
+
+    @final
+    def fit(self, X: Any, y: Any = None, *, task: Any = None):
+        """Cluster the examples of every task.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array, data frame or sparse matrix; or a list of them, one per task
+            All tasks have the same features.
+        y : ignored
+        task : array (n_samples,), optional
+            The task of each row of X, any values; not with a list. Without it, one matrix is one task.
+        """
+        self._check_counts()
+        parameters = check_parameters(self)
+        tasks = gather(X, task)
+        check_sizes(tasks, self.n_clusters)
+        rng = make_rng(parameters.get("random_state"))
+        n, d = tasks.X.shape
+        what = f"{type(self).__name__} on {n} examples with {d} features"
+        remedy = "use subspace='reconstruction', a sparse X, or fewer features"
+        with refusing(what, remedy), one_blas_thread():
+            solution = self._fit(tasks, rng)
+            self._store(solution, tasks)
+        return self
+
+    def _fit(self, tasks: Tasks, rng: np.random.Generator) -> TaskSolution:
+        raise NotImplementedError
+
+    @final
+    def fit_predict(self, X: Any, y: Any = None, *, task: Any = None) -> np.ndarray:
+        """Cluster the examples and return the cluster of each, in the order of the rows."""
+        return self.fit(X, y, task=task).labels_
+
+    def _check_counts(self) -> None:
+        if isinstance(self.n_clusters, (list, tuple, np.ndarray, dict)):
+            raise InputError(
+                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because they share their centres. "
+                "Give one whole number, or fit tasks with other numbers by themselves."
+            )
+
+    @final
+    def _store(self, solution: TaskSolution, tasks: Tasks) -> None:
+        c, back = self.n_clusters, np.argsort(tasks.order)
+        placed = [own.place(X) for own, X in zip(solution.centres, tasks.split(tasks.X))]
+        labels, shares = (np.concatenate(each) for each in zip(*placed))
+        apart = tasks.pooled() if solution.pooled else tasks
+        moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
+        if moved:
+            warn(
+                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each was given the example nearest to it, so "
+                f"that there are {c}. Choose fewer clusters, or another random_state.",
+                stacklevel=4,
+            )
+        by_size = np.argsort(-np.bincount(labels, minlength=c), kind="stable")
+        labels = np.argsort(by_size)[labels]
+        self._centres = [
+            own.reordered(by_size, largest=int(np.bincount(found).argmax()))
+            for own, found in zip(solution.centres, tasks.split(labels))
+        ]
+        labels, memberships = labels[back], shares[back][:, by_size]
+        learned = {
+            "labels": labels,
+            "task_labels": [labels[np.sort(rows)] for rows in tasks.rows],
+            "tasks": np.array(tasks.names),
+            "memberships": memberships,
+            "confidence": memberships[np.arange(labels.size), labels],
+            "parts": solution.parts[back][:, by_size],
+            "n_features_in": tasks.X.shape[1],
+        }
+        learned |= {name: value[..., back] for name, value in solution.per_example.items()}
+        learned |= {
+            name: [each[by_size] for each in value] if isinstance(value, list) else value[by_size]
+            for name, value in solution.per_centre.items()
+        }
+        self._keep(solution, learned)
+
+    # What users do next ------------------------------------------------------------------------------------
+
+    @one_blas_thread()
+    def predict(self, X: Any, task: Any = None) -> np.ndarray:
+        """The cluster of new examples of known tasks.
+
+        Parameters
+        ----------
+        X : (n, n_features) array or sparse matrix, or a list with one matrix for each task of ``fit``
+        task : array (n,), or one value for all rows
+            Needed if there was more than one task.
+        """
+        check_is_fitted(self, "labels_")
+        table, rows = rows_by_task(X, task, self.tasks_, self.n_features_in_)
+        labels = np.empty(table.shape[0], np.int64)
+        for own, places in zip(self._centres, rows):
+            if places.size:
+                labels[places] = own.place(table[places])[0]
+        return labels
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

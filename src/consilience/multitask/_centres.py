@@ -1,0 +1,61 @@
+"""Centres of a task, what they make of its examples, and clusters that are left empty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.nnls import nonnegative_parts
+
+
+@dataclass
+class Centres:
+    """What places an example of one task: minimise p B p - 2 a p over p >= 0, a = x' combined."""
+
+    combined: np.ndarray  #: (d, c) l1 M^t + (1 - l1) W M
+    B: np.ndarray  #: (c, c)
+    largest: int | None = None  #: cluster with most of the examples that were learned from
+
+    def parts(self, X: Any) -> np.ndarray:
+        """(n, c) the best P for these centres."""
+        return nonnegative_parts(np.asarray(X @ self.combined), self.B)
+
+    def memberships(self, P: np.ndarray) -> np.ndarray:
+        """(n, c) how much each centre contributes to each example; rows sum to 1, or are 0 where P is.
+
+        The columns of P can be scaled against those of the centres; the length of a contribution, p_j times the
+        length of centre j, cannot.
+        """
+        size = P * np.sqrt(np.maximum(np.diag(self.B), 0.0))
+        total = size.sum(axis=1, keepdims=True)
+        return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
+
+    def place(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and memberships of examples; those without features go to the largest cluster."""
+        shares = self.memberships(self.parts(X))
+        labels = shares.argmax(axis=1)
+        empty = ~shares.any(axis=1)
+        if empty.any():
+            here = np.bincount(labels[~empty], minlength=1).argmax()
+            labels[empty] = here if self.largest is None else self.largest
+        return labels, shares
+
+    def reordered(self, order: np.ndarray, *, largest: int) -> Centres:
+        """The clusters in another order, and which of them is the largest then."""
+        return Centres(self.combined[:, order], self.B[np.ix_(order, order)], largest)
+
+
+def fill_empty(labels: np.ndarray, shares: np.ndarray, c: int) -> int:
+    """Give each empty cluster the example nearest to it, in place; returns how many were empty."""
+    moved = 0
+    for j in range(c):
+        sizes = np.bincount(labels, minlength=c)
+        if sizes[j]:
+            continue
+        own = shares[np.arange(labels.size), labels]
+        regret = np.where(sizes[labels] > 1, own - shares[:, j], np.inf)
+        labels[regret.argmin()] = j
+        moved += 1
+    return moved

@@ -1,0 +1,270 @@
+"""The model of the multi-task methods: each task has its own centres, all share a subspace.
+
+    minimise  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
+    over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
+
+Examples are columns in print and rows here: x_i is row i of X^t (n_t, d). P^t (n_t, c) parts of the examples, M^t (d, c)
+centres of task t, W (d, l) shared subspace, M (l, c) shared centres, V = diag(v) weights of examples, l1 the trade-off,
+l2^t the age of task t. With u the weight of an example in (7) (v, or v^2 as printed):
+
+    v       hard_weights, soft_weights of the losses                                           (11), (13)
+    M       = W' X' U P (P' U P)^-1                                                            (16)
+    M^t     = X^t' U P^t (P^t' U P^t)^-1                                                       (18)
+    P_ij   <- P_ij sqrt( [A+ + P B-]_ij / [A- + P B+]_ij )                                     (22)
+              A = l1 X^t M^t + (1 - l1) X^t W M,    B = l1 M^t' M^t + (1 - l1) M' M            (21)
+    W       see _subspaces                                                                     (25)
+
+A needs X only through one product with the (d, c) matrix l1 M^t + (1 - l1) W M, and the sums over examples are
+one product more: two passes over the non-zeros of X are a round.
+
+References
+----------
+Y. Ren, X. Que, D. Yao and Z. Xu, "Self-paced multi-task clustering", Neurocomputing 350, 2019.
+Q. Gu and J. Zhou, "Learning the shared subspace for multi-task clustering and transductive transfer
+classification", ICDM 2009 (LSSMTC).
+T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteration", SIGIR 2004 (ASI).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ..errors import InputError
+from ..kernels.nnls import nonnegative_parts
+from ..kernels.signatures import row_keys, uniforms_by_key
+from ..validation import Choice, Integer, Kind, Nothing, Rule
+from ._base import TaskSolution
+from ._centres import Centres
+from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form, squares
+from ._tasks import Tasks
+
+# The updates -----------------------------------------------------------------------------------------------
+
+
+def losses(own: np.ndarray, A: np.ndarray, B: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """(n,) what each example costs in (7): l1 |x - M^t p|^2 + (1 - l1) |W'x - M p|^2, expanded.
+
+    ``own`` (n,) is l1 |x|^2 + (1 - l1) |W'x|^2, A and B are those of (21).
+    """
+    cost = own - 2 * np.einsum("ij,ij->i", A, P) + np.einsum("ij,ij->i", P @ B, P)
+    return np.maximum(cost, 0.0)  # rounding can take an example that is explained in full below zero
+
+
+def update_P(A: np.ndarray, B: np.ndarray, P: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
+    """Eq. (22). The weight of an example multiplies numerator and denominator alike and cancels, so that
+    examples that are out follow the centres, and their losses say when to let them in."""
+    numerator = np.maximum(A, 0) + P @ np.maximum(-B, 0)
+    denominator = np.maximum(-A, 0) + P @ np.maximum(B, 0) + epsilon
+    # Both are zero for an example without features: it has no part in any centre.
+    ratio = np.divide(numerator, denominator, out=np.zeros_like(P), where=denominator > 0)
+    return P * np.sqrt(ratio)
+
+
+def cluster_means(X: Any, own: Centres, P: np.ndarray) -> np.ndarray:
+    """(d, c) means of the examples by their largest membership; zero for an empty cluster."""
+    onto = (own.memberships(P).argmax(axis=1)[:, None] == np.arange(P.shape[1])).astype(float)
+    return np.asarray(X.T @ onto) / np.maximum(onto.sum(axis=0), 1)
+
+
+@dataclass
+class Model:
+    """The unknowns of (7), and the sums over examples that the next updates start from."""
+
+    Xs: list  #: T matrices (n_t, d)
+    Ps: list[np.ndarray]  #: T matrices (n_t, c)
+    form: Any  #: how W is found
+    trade_off: float
+    epsilon: float = 0.0
+    us: list[np.ndarray] = field(default_factory=list)  #: T weights (n_t,)
+    W: np.ndarray = field(default_factory=lambda: np.empty(0))
+    M: np.ndarray = field(default_factory=lambda: np.empty(0))
+    Ms: list[np.ndarray] = field(default_factory=list)
+    restarts: int = 0
+
+    def __post_init__(self) -> None:
+        self.own = [squares(X) for X in self.Xs]
+        self.weigh([np.ones(X.shape[0]) for X in self.Xs])
+        self.W = self.form.start(sum(self.sums), sum(self.grams))
+
+    def weigh(self, us: list[np.ndarray]) -> None:
+        """Set the weights of the examples."""
+        self.us = us
+        self.form.weigh(np.concatenate(us))
+        self._sum()
+
+    def _sum(self) -> None:
+        """X^t' U P^t and P^t' U P^t of every task; over all tasks they add up."""
+        weighted = [u[:, None] * P for u, P in zip(self.us, self.Ps)]
+        self.sums = [np.asarray(X.T @ p) for X, p in zip(self.Xs, weighted)]
+        self.grams = [P.T @ p for P, p in zip(self.Ps, weighted)]
+
+    def refresh_centres(self) -> None:
+        """Eqs. (16) and (18)."""
+        self.M = divide(self.W.T @ sum(self.sums), sum(self.grams))
+        self.Ms = [divide(total, gram) for total, gram in zip(self.sums, self.grams)]
+
+    def centres(self) -> list[Centres]:
+        """What (21) needs of the centres, for each task."""
+        l1 = self.trade_off
+        shared, inner = self.W @ self.M, self.M.T @ self.M
+        return [Centres(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner) for own in self.Ms]
+
+    def bases(self) -> list[np.ndarray]:
+        """l1 |x|^2 + (1 - l1) |W'x|^2 of every example."""
+        if self.trade_off == 1:
+            return self.own
+        shared = self.form.own(self.W)
+        ends = np.cumsum([0, *(own.size for own in self.own)])
+        return [
+            self.trade_off * own + (1 - self.trade_off) * shared[a:b]
+            for own, a, b in zip(self.own, ends[:-1], ends[1:])
+        ]
+
+    def losses(self) -> list[np.ndarray]:
+        """Losses of the examples of every task at the best centres for the P and W of now."""
+        self.refresh_centres()
+        return [
+            losses(base, np.asarray(X @ own.combined), own.B, P)
+            for base, X, own, P in zip(self.bases(), self.Xs, self.centres(), self.Ps)
+        ]
+
+    def round(self) -> float:
+        """M, M^t, P, W, once each; returns (7) without its last term, as it was after M and M^t."""
+        self.refresh_centres()
+        total = 0.0
+        for t, (own, base) in enumerate(zip(self.centres(), self.bases())):
+            P = self.Ps[t]
+            A = np.asarray(self.Xs[t] @ own.combined)
+            L = losses(base, A, own.B, P)
+            total += float(self.us[t] @ L)
+            P = update_P(A, own.B, P, self.epsilon)
+            self.Ps[t] = self._revived(P, own.B, L, self.us[t])
+        self._sum()
+        if self.trade_off < 1:
+            self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
+        return total
+
+    def align(self) -> None:
+        """Number the clusters of each task after those of the weightiest one, if that lowers (7).
+
+        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates do not lead out of that: the
+        tasks' own terms do not depend on the numbers and scales of the columns of P, only the shared one does.
+        The clusters as they stand are matched by their means, and P starts anew from these.
+        """
+        if len(self.Xs) == 1 or self.trade_off == 1 or self.epsilon:
+            return
+        value = sum(float(u @ L) for u, L in zip(self.us, self.losses()))
+        kept = self.Ps, self.W
+        means = [cluster_means(X, own, P) for X, own, P in zip(self.Xs, self.centres(), self.Ps)]
+        lengths = [np.maximum(np.linalg.norm(mean, axis=0), np.finfo(float).tiny) for mean in means]
+        first = int(np.argmax([own.sum() for own in self.own]))
+        for t, mean in enumerate(means):
+            likeness = (means[first] / lengths[first]).T @ (mean / lengths[t])
+            means[t] = mean[:, linear_sum_assignment(-likeness)[1]]
+        self.Ps = [nonnegative_parts(np.asarray(X @ mean), mean.T @ mean) for X, mean in zip(self.Xs, means)]
+        if self._value_anew() >= value:
+            self.Ps, self.W = kept
+            self._sum()
+
+    def _value_anew(self) -> float:
+        """(7) without its last term, at the best W and centres for the P of now."""
+        self._sum()
+        self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
+        return sum(float(u @ L) for u, L in zip(self.us, self.losses()))
+
+    def _revived(self, P: np.ndarray, B: np.ndarray, L: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """P with every emptied cluster restarted from the examples of the task that are explained worst.
+
+        A column of zeros stays zero under (22).
+        """
+        weight = (u @ P**2) * np.diag(B)
+        if self.epsilon or self.restarts >= 10 * P.shape[1] or not weight.any():
+            return P
+        for j in np.flatnonzero(weight <= 1e-10 * weight.max()):
+            worst = np.argsort(-(L * (u > 0)), kind="stable")[: max(1, len(L) // (4 * P.shape[1]))]
+            P = P.copy()
+            P[:, j] = 0.01 * P.mean()
+            P[worst] = 0.1 * P[worst]
+            P[worst, j] = P.max(axis=1).mean()
+            self.restarts += 1
+        return P
+
+
+def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """P at the start, for each task: random, or as the user gives it (rows in the user's order)."""
+    if isinstance(init, str):
+        # By what an example is: equal ones start equal, and the order of examples or tasks does not matter.
+        return tasks.split(uniforms_by_key(row_keys(tasks.X), c, rng))
+    if isinstance(init, (list, tuple)):
+        init = np.concatenate([np.asarray(part, dtype=float) for part in init])
+    P = np.array(init, dtype=float)
+    n = tasks.X.shape[0]
+    if P.shape != (n, c) or not np.isfinite(P).all() or (P < 0).any():
+        raise InputError(
+            f"init has shape {P.shape}, {'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give one row "
+            "of n_clusters non-negative numbers for each example, or 'random'."
+        )
+    return tasks.split(P[tasks.order])
+
+
+def run_stage(model: Model, history: list[dict], stage: int, share: float, max_iter: int, tol: float) -> bool:
+    """Rounds with fixed weights until (7) falls by no more than ``tol`` of itself; whether that happened."""
+    before = None
+    for _ in range(max_iter):
+        value = model.round()
+        history.append({"stage": stage, "share": share, "objective": value})
+        if before is not None and before - value <= tol * abs(before):
+            return True
+        before = value
+    return False
+
+
+def solution_of(model: Model, history: list[dict], converged: bool, tol: float) -> TaskSolution:
+    """What was learned, with the columns of P and of the centres brought to a common scale."""
+    model.refresh_centres()
+    centres = model.centres()
+    scale = np.sqrt(np.mean([np.diag(own.B) for own in centres], axis=0))
+    scale[scale == 0] = 1.0
+    last = [row["objective"] for row in history[-2:]]
+    drop = (last[0] - last[-1]) / abs(last[0]) if last[0] else 0.0
+    return TaskSolution(
+        [Centres(own.combined / scale, own.B / np.outer(scale, scale)) for own in centres],
+        parts=np.concatenate(model.Ps) * scale,
+        extra={"subspace": model.W, "n_restarts": model.restarts},
+        per_centre={"centers": (model.M / scale).T, "task_centers": [(own / scale).T for own in model.Ms]},
+        history=history,
+        converged=converged,
+        shortfall=f"the objective still fell by {drop:.2g} of itself in the last round, more than tol={tol:g}; raise max_iter",
+    )
+
+
+# What the estimators share ---------------------------------------------------------------------------------
+
+#: Rounds before the clusters of the tasks are matched and, in SPMTC, the first stage begins.
+WARM_UP = 20
+
+RULES: dict[str, Rule] = {
+    "n_components": Nothing() | Integer(1),
+    "subspace": Choice(*FORMS),
+    "init": Kind(
+        "'random' or an array (n_samples, n_clusters)",
+        lambda value: value == "random" if isinstance(value, str) else hasattr(value, "__len__"),
+    ),
+}
+
+
+def program_epsilon(subspace: str) -> float:
+    """The public program guards its denominators by a constant."""
+    return PROGRAM_EPSILON if subspace == "nonnegative" else 0.0
+
+
+def make_model(estimator: Any, tasks: Tasks, rng: np.random.Generator, trade_off: float) -> Model:
+    """The unknowns at the start."""
+    c = estimator.n_clusters
+    form = make_form(estimator.subspace, tasks.X, estimator.n_components, c)
+    parts = starting_parts(estimator.init, tasks, c, rng)
+    return Model(tasks.split(tasks.X), parts, form, trade_off, program_epsilon(estimator.subspace))

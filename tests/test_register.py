@@ -1,0 +1,119 @@
+"""A class that is registered is everywhere it should be: a contribution cannot be made by halves."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import consilience as cs
+from consilience import register
+from consilience.cli import cli
+from consilience.estimator import BaseMethod
+from consilience.pipeline import ConsensusClustering
+from consilience.validation import COMMON_RULES
+
+PACKAGE = Path(cs.__file__).parent
+ROOT = PACKAGE.parents[1]
+every_estimator = pytest.mark.parametrize("entry", register.ESTIMATORS, ids=lambda entry: entry.name)
+
+
+def parameters_of(cls: type) -> list[str]:
+    return list(inspect.signature(cls.__init__).parameters)[1:]
+
+
+@every_estimator
+def test_is_exported(entry):
+    cls = getattr(cs, entry.name)
+    assert inspect.isclass(cls)
+    assert cls is entry.load()
+    assert cls.__module__ == f"consilience.{entry.module}"  # not where it is only imported
+    assert entry.name in cs.__all__
+    assert entry.name in dir(cs)
+    room = entry.module.partition(".")[0]
+    if room in register.ROOMS:
+        assert getattr(getattr(cs, room), entry.name) is cls
+        assert entry.name in getattr(cs, room).__all__
+
+
+@every_estimator
+def test_every_parameter_has_a_rule(entry):
+    cls = entry.load()
+    names, rules = parameters_of(cls), {**COMMON_RULES, **cls.constraints}
+    assert [name for name in names if name not in rules] == []
+
+
+@every_estimator
+def test_every_parameter_is_documented(entry):
+    cls = entry.load()
+    documented = cls.__doc__.partition("Parameters\n")[2].partition("Attributes\n")[0]
+    lines = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", documented, re.M)
+    named = {name for line in lines for name in line.split(", ")}
+    assert [name for name in parameters_of(cls) if name not in named] == []
+
+
+@every_estimator
+def test_docstring_has_an_example(entry):
+    """``tests/test_docs.py`` runs it."""
+    assert f"cs.{entry.name}(" in entry.load().__doc__.partition(">>>")[2]
+
+
+@every_estimator
+def test_stands_in_the_table_of_the_readme(entry):
+    table = re.search(r"## Methods\n\n((?:\|.*\n)+)", (ROOT / "README.md").read_text()).group(1)
+    first_column = " ".join(row.split("|")[1] for row in table.splitlines())
+    assert f"`{entry.name}`" in first_column
+
+
+@every_estimator
+def test_has_a_page_whose_heading_names_it(entry):
+    headings = [page.read_text().partition("\n")[0] for page in (ROOT / "docs" / "methods").glob("*.md")]
+    assert sum(re.search(rf"\b{entry.name}\b", heading) is not None for heading in headings) == 1
+
+
+def test_is_listed_by_the_command():
+    said = json.loads(CliRunner().invoke(cli, ["methods", "--json"]).stdout)
+    groups = {"methods": register.CONSENSUS, "estimators": register.FEATURES, "multitask": register.MULTITASK}
+    for group, entries in groups.items():
+        assert [one["class"] for one in said[group]] == [entry.name for entry in entries]
+        for one, entry in zip(said[group], entries):
+            assert list(one["parameters"]) == parameters_of(entry.load())
+
+
+def test_every_public_estimator_is_registered():
+    registered = {entry.load() for entry in register.ESTIMATORS}
+    for _, name, _ in pkgutil.walk_packages([str(PACKAGE)], "consilience."):
+        if "__main__" in name:
+            continue
+        for value in vars(importlib.import_module(name)).values():
+            if inspect.isclass(value) and issubclass(value, (BaseMethod, ConsensusClustering)):
+                assert value in registered or value.__name__.startswith(("Base", "_")), value
+
+
+@pytest.mark.parametrize(
+    ("room", "names"),
+    [
+        ("", {name for name in cs.__all__ if name != "__version__"}),
+        ("consensus", {entry.name for entry in register.CONSENSUS}),
+        ("multitask", {entry.name for entry in register.MULTITASK}),
+    ],
+)
+def test_type_checkers_see_what_is_registered(room, names):
+    tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    aliases = [alias for node in block.body for alias in node.names]
+    assert {alias.name for alias in aliases} == names
+    assert all(alias.asname == alias.name for alias in aliases)  # which marks an export
+
+
+def test_names_that_are_not_there():
+    for package in (cs, cs.consensus, cs.multitask):
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'MCLA'"):
+            package.MCLA  # noqa: B018
