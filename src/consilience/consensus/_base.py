@@ -15,7 +15,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..ensemble import Compressed, Ensemble
+from ..compressed import Compressed
+from ..ensemble import Ensemble, as_ensemble
 from ..errors import InputError
 from ..estimator import BaseMethod
 from ..estimator import Solution as BaseSolution
@@ -106,7 +107,7 @@ class BaseConsensus(BaseMethod):
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
-            ensemble = Ensemble(X, sample_weight=sample_weight)
+            ensemble = as_ensemble(X, sample_weight)
             compressed = self._admit(ensemble)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
