@@ -21,11 +21,6 @@ L the normalised Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either
 Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows, which
 runs on threads here and would run on any number of workers: the updates (10) to (18) are in :mod:`._graph`, how
 labels are read off the graph in :mod:`._placement`, and the authors' way through it in :mod:`._authors`.
-
-References
-----------
-P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
-ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
 """
 
 from __future__ import annotations
@@ -186,7 +181,8 @@ class SCCABG(BaseConsensus):
 
     References
     ----------
-    P. Zhou et al., "Self-paced adaptive bipartite graph learning for consensus clustering", ACM TKDD 17(5), 2023.
+    P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
+    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
 
     Examples
     --------
@@ -260,10 +256,7 @@ class SCCABG(BaseConsensus):
         found = np.unique(labels[~isolated]).size
         if not authors:
             if not found:
-                raise InputError(
-                    f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. "
-                    "Lower gamma1 or leave it at its default."
-                )
+                raise InputError(_no_edge(gamma1, self.max_iter, len(history)))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, first_trust):
@@ -283,10 +276,7 @@ class SCCABG(BaseConsensus):
             per_cluster={"cluster_reliability": reliability},
             per_clustering=trust,
             per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
-            per_signature_edge={
-                "signature_graph": S[:, graph.column],
-                "signature_reliability": edges,
-            },
+            per_signature_edge={"signature_graph": S[:, graph.column], "signature_reliability": edges},
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_pieces": found},
         )
@@ -311,6 +301,29 @@ class SCCABG(BaseConsensus):
         """
         check_is_fitted(self, "labels_")
         return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
+
+
+def _no_edge(gamma1: float, max_iter: int | None, rounds: int) -> str:
+    """Why there is no graph, and what to do: a round that cuts too far is taken back, if there is one after it."""
+    usual = DEFAULTS["standard"][0]
+    if gamma1 > usual:
+        cause, way = (
+            f"gamma1={gamma1:g} leaves no edge in the learned graph",
+            f"Lower gamma1 (default {usual:g})",
+        )
+    elif max_iter is not None and rounds >= max_iter:
+        cause, way = (
+            f"max_iter={max_iter} ends where no edge is left in the learned graph",
+            "Raise max_iter (default 100)",
+        )
+    else:
+        cause, way = (
+            "The base clusterings share no structure that a graph can hold",
+            "Give more or coarser ones",
+        )
+    return (
+        f"{cause}: every object is cut off. {way}, or use LWGP or EvidenceAccumulation, which learn no graph."
+    )
 
 
 def _shortfall(found: int, c: int, authors: bool) -> str:
