@@ -127,11 +127,7 @@ def spectral(
                 for i in own:
                     labels = np.full(n, -1, dtype=np.int32)
                     labels[linked] = (
-                        _largest(own_piece, ks[i])
-                        if count > ks[i]
-                        else cut_rows(
-                            vectors[:, : ks[i]], ks[i], unit=True, seeds=[seeds[i]], n_jobs=1
-                        ).labels
+                        _largest(own_piece, ks[i]) if count > ks[i] else _cut(vectors[:, : ks[i]], seeds[i])
                     )
                     recipe = {
                         "algorithm": "spectral",
@@ -187,6 +183,11 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
     return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
+
+
+def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
+    """One k-means of the directions; rows that coincide are not told apart to make up the number."""
+    return cut_rows(vectors, vectors.shape[1], unit=True, exact=False, seeds=[seed], n_jobs=1).labels
 
 
 def _largest(piece: np.ndarray, k: int) -> np.ndarray:
