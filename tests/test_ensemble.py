@@ -273,15 +273,15 @@ def test_agreement():
     assert once.agreement()[1] == 1
 
 
-def test_diversity():
+def test_similarity():
     labels, _ = planted(missing=0.2)
     ens = cs.Ensemble(labels)
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     both = (labels[:, 1] >= 0) & (labels[:, 4] >= 0)
     expected = normalized_mutual_info_score(labels[both, 1], labels[both, 4])
-    assert ens.diversity()[1, 4] == pytest.approx(expected)
-    assert ens.diversity("ari")[4, 1] == pytest.approx(adjusted_rand_score(labels[both, 1], labels[both, 4]))
+    assert ens.similarity()[1, 4] == pytest.approx(expected)
+    assert ens.similarity("ari")[4, 1] == pytest.approx(adjusted_rand_score(labels[both, 1], labels[both, 4]))
 
 
 def test_subsets():
@@ -396,3 +396,54 @@ def test_frames_with_twin_columns_are_refused_in_our_words():
         InputError, match="Column names are not unique: 'a' appear more than once; rename them"
     ):
         cs.Ensemble(twins)
+
+
+@pytest.fixture
+def compressions(monkeypatch):
+    """Every call of the kernel that finds the distinct rows."""
+    from consilience import ensemble
+
+    calls = []
+    plain = ensemble.unique_rows
+
+    def counted(labels, **options):
+        calls.append(labels.shape)
+        return plain(labels, **options)
+
+    monkeypatch.setattr(ensemble, "unique_rows", counted)
+    return calls
+
+
+def test_six_methods_on_one_ensemble_compress_it_once(compressions):
+    ens = cs.Ensemble(planted()[0])
+    methods = [cs.EvidenceAccumulation, cs.CoassociationKMeans, cs.SPCE, cs.LWEA, cs.LWGP, cs.LWSC]
+    for method in methods:
+        method(3).fit(ens)
+    assert compressions == [(60, 8)]
+    ens.similarity(), ens.agreement()
+    assert len(compressions) == 1
+
+
+def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
+    labels, _ = planted(missing=0.1)
+    ens = cs.Ensemble(labels)
+    small = ens.compress()
+    assert ens.unseen.size == 0
+    renamed = cs.Ensemble(ens, clustering_names="abcdefgh", recipes=[{"k": 3}] * 8)
+    assert renamed.compress().clustering_names == list("abcdefgh")
+    assert renamed.compress().recipes == [{"k": 3}] * 8
+    assert "unseen" in vars(renamed)
+    weights = np.arange(1.0, 61.0)
+    weighted = cs.Ensemble(ens, sample_weight=weights).compress()
+    assert np.array_equal(weighted.labels, small.labels)
+    assert np.array_equal(weighted.weights, np.bincount(small.inverse, weights))
+    cs.EvidenceAccumulation(3).fit(ens, sample_weight=weights)
+    assert len(compressions) == 1
+    assert small.weights.sum() == 60
+
+
+def test_the_distinct_rows_are_an_ensemble_of_their_own():
+    """Objects of a compressed ensemble are its rows, not those it was made of."""
+    small = cs.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).compress()
+    assert cs.EvidenceAccumulation(2).fit(small).labels_.shape == (small.n_samples,) == (4,)
+    assert cs.Ensemble(small).compress().inverse.tolist() == [0, 1, 2, 3]

@@ -1,32 +1,30 @@
-"""The data model: a label matrix with missing values, and everything derived from it.
+"""The data model: a label matrix with missing values.
 
-Every rule about labels lives here and is checked here once; methods receive an :class:`Ensemble` and do not
-check again.
+Every rule about label matrices lives here and is checked here once (those of a single label are in
+:mod:`consilience.labels`); methods receive an :class:`Ensemble` and do not check again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from . import pairs
 from ._intake import take_in
 from .errors import InputError, OrientationWarning, warn
-from .kernels import coassociation as _pairs
-from .kernels.memory import ensure_fits, how_many_fit
-from .kernels.parallel import blocks, map_blocks, map_tasks
-from .kernels.signatures import canonical_colors, unique_rows
+from .kernels.parallel import map_blocks
+from .kernels.signatures import unique_rows
 from .labels import drop_unused
 from .naming import check_count, check_unique
-from .validation import check_range, check_weights, listed, unit_of
+from .validation import check_weights, listed
 
-__all__ = ["Compressed", "Ensemble"]
-
-_BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
+if TYPE_CHECKING:
+    from .compressed import Compressed
 
 
 class Ensemble:
@@ -136,9 +134,9 @@ class Ensemble:
     _sample_names: list[Any] | None
     _weights: np.ndarray | None
     _recipes: list[dict] | None
+    _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
-    #: Partners of each object, itself included, once they were counted.
-    _partners: np.ndarray | None = None
+    _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
 
     # Construction ------------------------------------------------------------------------------------------
 
@@ -149,18 +147,14 @@ class Ensemble:
         self._weights, self._recipes = weights, recipes
 
     def _share(self, other: Ensemble) -> None:
-        self._set(
-            other._labels,
-            other._categories,
-            other._names,
-            other._sample_names,
-            other._weights,
-            other._recipes,
-        )
+        """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
+        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes")
+        known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
+        vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
     @classmethod
     def _from_codes(cls, labels, categories, names=None, sample_names=None, weights=None, recipes=None):
-        """From codes that already follow the rules (or clusters emptied by a subset, which are renumbered)."""
+        """From codes that already follow the rules."""
         self = cls.__new__(cls)
         self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
         return self
@@ -409,10 +403,6 @@ class Ensemble:
             raise InputError("No clustering saw any object: nothing is left.")
         return self.take(np.setdiff1d(np.arange(self.n_samples), self.unseen))
 
-    def with_weights(self, sample_weight: Any) -> Ensemble:
-        """The same clusterings with other object weights."""
-        return Ensemble(self, sample_weight=sample_weight)
-
     # Derived matrices --------------------------------------------------------------------------------------
 
     def global_labels(self) -> np.ndarray:
@@ -441,208 +431,20 @@ class Ensemble:
             sizes.append(np.bincount(column[seen], weights=weights, minlength=k).astype(float))
         return np.concatenate(sizes)
 
-    def contingency(self, *, sparse: bool = False) -> Any:
-        """Y' diag(w) Y (k, k): the weight of objects in every two clusters. O(n m^2) time, k^2 memory if dense.
+    # Pairs of clusters, objects and clusterings ----------------------------------------------------------------
 
-        Missing labels count nowhere. ``sparse=True`` is an alias of :meth:`contingency_sparse`.
-        """
-        table = self.contingency_sparse()
-        if sparse:
-            return table
-        k = self.n_total_clusters
-        ensure_fits(8.0 * k * k, what=f"A dense {k} x {k} contingency", remedy="use contingency_sparse()")
-        return table.toarray()
-
-    def contingency_sparse(self) -> sp.csr_array:
-        """:meth:`contingency` as CSR: only clusters that share an object are stored."""
-        Y = self.indicator()
-        scaled = Y if self._weights is None else sp.diags_array(self.weights) @ Y
-        Y = sp.csc_array(Y)
-        parts: list[sp.csr_array] = []
-        stored = 0
-        for i, own in enumerate(
-            self.n_clusters
-        ):  # by clustering, because how much is stored is known only afterwards
-            most = min(int(own) * self.n_total_clusters, self.n_samples * self.n_clusterings)
-            ensure_fits(
-                12.0 * (stored + 2 * most),
-                what=f"A sparse contingency of {self.n_total_clusters} clusters",
-                remedy="select() fewer or coarser clusterings",
-            )
-            parts.append(sp.csr_array(Y[:, self.offsets[i] : self.offsets[i + 1]].T @ scaled))
-            stored += parts[-1].nnz
-        return sp.csr_array(sp.vstack(parts, format="csr"))
-
-    def coassociation(
-        self, *, clustering_weights: Any = None, cluster_weights: Any = None, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """A (n, n) dense: the share of clusterings that put two objects together, of those that saw both.
-
-        ``clustering_weights`` (m,) weigh the clusterings in numerator and denominator, ``cluster_weights``
-        (k,) the clusters in the numerator only. Never-seen pairs are 0. O(n^2 m) time, 8 n^2 bytes; refused
-        before allocating if that does not fit.
-        """
-        n = self.n_samples
-        ensure_fits(
-            8.0 * n * n,
-            what=f"A dense {n} x {n} co-association",
-            remedy="use compress() first, coassociation_sparse(), or coassociation_blocks()",
-        )
-        out = np.empty((n, n))
-        arguments = self._pair_arguments(clustering_weights, cluster_weights)
-        map_blocks(
-            lambda a, b: _pairs.dense_rows(*arguments, a, b, out[a:b]),
-            n,
-            size=self._block_rows(),
-            n_jobs=n_jobs,
-        )
-        return out
-
-    def coassociation_blocks(
-        self, *, clustering_weights: Any = None, cluster_weights: Any = None, rows: int | None = None
-    ) -> Iterator[tuple[int, int, np.ndarray]]:
-        """(start, stop, rows start..stop of A): the matrix without holding it. O(rows n) memory."""
-        n = self.n_samples
-        arguments = self._pair_arguments(clustering_weights, cluster_weights)
-        rows = rows or self._block_rows()
-        for start in range(0, n, rows):
-            stop = min(start + rows, n)
-            block = np.empty((stop - start, n))
-            _pairs.dense_rows(*arguments, start, stop, block)
-            yield start, stop, block
-
-    def coassociation_sparse(
-        self, *, clustering_weights: Any = None, cluster_weights: Any = None, n_jobs: int | None = None
-    ) -> sp.csr_array:
-        """A as CSR on its pattern: only pairs that were together at least once (the diagonal included).
-
-        O(sum of squared cluster sizes) time; 12 bytes a stored pair. Refused before allocating if that does not fit.
-        """
-        n = self.n_samples
-        codes, a, b, any_missing = self._pair_arguments(clustering_weights, cluster_weights)
-        first, members = self._members()
-        pairs, lengths = self._count_pattern(codes, first, members, enough=how_many_fit(12.0), n_jobs=n_jobs)
-        ensure_fits(
-            (12.0 if pairs < 2**31 else 20.0) * pairs,  # from there on positions are kept in 8 bytes
-            what=f"A sparse co-association of {n} objects with {pairs} pairs{'' if lengths is not None else ' or more'}",
-            remedy="use coassociation_blocks()"
-            if isinstance(self, Compressed)
-            else "use compress() first, or coassociation_blocks()",
-        )
-        assert lengths is not None, "counting ends early only with more pairs than fit"
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        indices = np.empty(pairs, np.int32)
-        data = np.empty(pairs)
-        map_blocks(
-            lambda s, t: _pairs.fill_rows(
-                codes, a, b, any_missing, members, first, s, t, indptr, indices, data
-            ),
-            n,
-            size=self._block_rows(),
-            n_jobs=n_jobs,
-        )
-        return sp.csr_array((data, indices, indptr), shape=(n, n))
-
-    def pattern_size(self, *, enough: float = np.inf, n_jobs: int | None = None) -> int:
-        """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once.
-
-        With more than ``enough`` of them counting ends early: the result is then above it, and a lower bound.
-        """
-        codes = self._pair_arguments(None, None)[0]
-        return self._count_pattern(codes, *self._members(), enough=enough, n_jobs=n_jobs)[0]
-
-    def _count_pattern(
-        self, codes, first, members, *, enough: float, n_jobs: int | None
-    ) -> tuple[int, np.ndarray | None]:
-        """(pairs, partners of each object), counted once; or (some number above ``enough``, None)."""
-        if self._partners is not None:
-            pairs = int(self._partners.sum())
-            return pairs, self._partners if pairs <= enough else None
-        # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
-        at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, self.offsets[:-1]).max()
-        if at_least > enough:
-            return int(at_least), None
-        n, size = self.n_samples, self._block_rows()
-        lengths = np.zeros(n, np.int64)
-        pairs = 0
-        for start, stop in blocks(n, 64 * size):
-            spans = [(start + a, start + b) for a, b in blocks(stop - start, size)]
-            map_tasks(
-                lambda span: _pairs.count_row_pattern(codes, members, first, *span, lengths),
-                spans,
-                n_jobs=n_jobs,
-            )
-            pairs += int(lengths[start:stop].sum())
-            if pairs > enough:
-                return pairs, None
-        self._partners = lengths
-        return pairs, lengths
-
-    def cooccurrence_counts(self, *, clustering_weights: Any = None) -> np.ndarray:
-        """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no evidence"."""
-        n = self.n_samples
-        ensure_fits(
-            8.0 * n * n,
-            what=f"A dense {n} x {n} count of co-observations",
-            remedy="use compress() first, or take() the objects of interest",
-        )
-        codes, a, _, _ = self._pair_arguments(clustering_weights, None)
-        out = np.empty((n, n))
-        map_blocks(lambda s, t: _pairs.seen_rows(codes, a, s, t, out[s:t]), n, size=self._block_rows())
-        return out
-
-    def bipartite(self, *, cluster_weights: Any = None) -> sp.csr_array:
-        """Adjacency (n + k, n + k) of the graph between objects and clusters, weighted by cluster if asked."""
-        Y = self.indicator()
-        if cluster_weights is not None:
-            Y = Y @ sp.diags_array(
-                _vector(cluster_weights, self.n_total_clusters, "cluster_weights", "clusters")
-            )
-        return sp.csr_array(sp.block_array([[None, Y], [Y.T, None]]))
-
-    def _pair_arguments(self, clustering_weights: Any, cluster_weights: Any) -> tuple:
-        a = _vector(clustering_weights, self.n_clusterings, "clustering_weights", "clusterings")
-        b = _vector(cluster_weights, self.n_total_clusters, "cluster_weights", "clusters")
-        return np.ascontiguousarray(self.global_labels().T), a, b, self.has_missing
-
-    def _members(self) -> tuple[np.ndarray, np.ndarray]:
-        """(first, members): objects of global cluster g are members[first[g]:first[g + 1]], in rising order."""
-        Y = self.indicator(np.int8).tocsc()
-        return Y.indptr.astype(np.int64), Y.indices
-
-    def _block_rows(self) -> int:
-        return max(1, min(self.n_samples, _BLOCK_BYTES // (8 * self.n_samples) or 1))
-
-    # Summaries ---------------------------------------------------------------------------------------------
-
-    def agreement(self) -> np.ndarray:
-        """(n,) in [0, 1]: do the clusterings describe the same company for an object?
-
-        The mean, over pairs of clusterings that saw it, of the Jaccard overlap of its two clusters; 1 if it
-        was always with the same objects. An object seen at most once has 1. O(n m^2) time, O(n) memory.
-        """
-        compressed = self.compress()
-        labels = np.ascontiguousarray(compressed.labels.T)
-        total, pairs = np.zeros(labels.shape[1]), np.zeros(labels.shape[1])
-        k = self.n_clusters
-        widest = np.sort(k)[-2:].astype(float).prod()
-        ensure_fits(
-            8.0 * widest,
-            what=f"A table of the {' x '.join(map(str, np.sort(k)[-2:]))} clusters of two clusterings",
-            remedy="select() coarser clusterings",
-        )
-        for i in range(self.n_clusterings):
-            for j in range(i):
-                _pairs.mean_overlap(labels[i], labels[j], compressed.weights, k[i], k[j], total, pairs)
-        return compressed.expand(np.where(pairs > 0, total / np.maximum(pairs, 1), 1.0))
-
-    def diversity(self, measure: str = "nmi") -> np.ndarray:
-        """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
-        from .kernels.information import pairwise_measure
-
-        compressed = self.compress()
-        weights = compressed.weights / unit_of(compressed.weights)
-        return pairwise_measure(compressed.labels, self.n_clusters, measure, weights=weights)
+    #: What to do where pairs of objects do not fit into memory.
+    remedy_for_pairs: ClassVar[str] = "use compress() first, or coassociation_blocks()"
+    contingency = pairs.contingency
+    contingency_sparse = pairs.contingency_sparse
+    coassociation = pairs.coassociation
+    coassociation_blocks = pairs.coassociation_blocks
+    coassociation_sparse = pairs.coassociation_sparse
+    pattern_size = pairs.pattern_size
+    cooccurrence_counts = pairs.cooccurrence_counts
+    bipartite = pairs.bipartite
+    agreement = pairs.agreement
+    similarity = pairs.similarity
 
     # Compression -------------------------------------------------------------------------------------------
 
@@ -652,95 +454,29 @@ class Ensemble:
         Objects with equal rows are indistinguishable to every consensus function, so methods work on these.
         ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
         """
+        from .compressed import Compressed
+
         if self._compressed is None:
-            rows, inverse = unique_rows(self._labels, n_jobs=n_jobs)
+            if self._distinct is None:
+                self._distinct = unique_rows(self._labels, n_jobs=n_jobs)
+            rows, inverse = self._distinct
             weights = np.bincount(inverse, weights=self._weights, minlength=rows.size).astype(float)
             self._compressed = Compressed._of(self, rows, inverse, weights)
         return self._compressed
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()
-        state.pop("_compressed", None)
-        state.pop("_partners", None)
+        for name in ("_compressed", "_distinct", "_partners"):
+            state.pop(name, None)
         return state
 
 
-class Compressed(Ensemble):
-    """The distinct rows of an ensemble, with weights: what the methods work on.
-
-    Attributes
-    ----------
-    weights : array (u,)
-        Total weight of the objects with this row.
-    inverse : array (n,)
-        Row of every original object: ``compressed.labels[compressed.inverse]`` are the original labels.
-    rows : array (u,)
-        The first original object with each row.
-    """
-
-    inverse: np.ndarray
-    rows: np.ndarray
-
-    @classmethod
-    def _of(cls, parent: Ensemble, rows: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> Compressed:
-        self = cls._from_codes(
-            parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
-        )
-        inverse.setflags(write=False)
-        self.rows, self.inverse = rows, inverse
-        return self
-
-    def compress(self, *, n_jobs: int | None = None) -> Compressed:
-        """Itself: rows are distinct already."""
-        return self
-
-    def with_weights(self, weights: np.ndarray) -> Compressed:
-        """The same rows with other weights."""
-        other = Compressed._from_codes(
-            self._labels, self._categories, self._names, None, weights, self._recipes
-        )
-        other.rows, other.inverse = self.rows, self.inverse
-        return other
-
-    def expand(self, values: Any) -> Any:
-        """Values per distinct row (array or sparse rows) copied to the original objects."""
-        return values[self.inverse]
-
-    def canonical(self) -> tuple[Compressed, np.ndarray, np.ndarray, np.ndarray]:
-        """The same ensemble in an order of rows, columns and cluster numbers that depends on its content only.
-
-        Returns (ensemble, row_order, column_order, cluster_order): row ``i`` of the result is row
-        ``row_order[i]`` of this one, and so on; cluster_order is about global cluster numbers. Whoever works
-        on the result gets the same answer however objects, clusterings or labels were ordered or named,
-        except among objects that are mirror images of each other.
-        """
-        colors, clustering_colors = canonical_colors(self.global_labels(), self.offsets, self.weights)
-        row_order = np.argsort(colors, kind="stable")
-        column_order = np.argsort(clustering_colors, kind="stable")
-        labels = self._labels[row_order][:, column_order]
-        cluster_order = []
-        for position, i in enumerate(column_order):
-            column = labels[:, position]
-            present, first = np.unique(column, return_index=True)
-            old = present[np.argsort(first)]  # by first appearance in the new order of rows
-            old = old[old >= 0]
-            numbers = np.empty(len(self._categories[i]) + 1, labels.dtype)
-            numbers[old] = np.arange(old.size)
-            numbers[-1] = -1
-            labels[:, position] = numbers[column]
-            cluster_order.append(self.offsets[i] + old)
-        ordered = Compressed._from_codes(
-            labels,
-            [np.arange(len(self._categories[i])) for i in column_order],
-            None,
-            None,
-            self.weights[row_order],
-            None,
-        )
-        inverse_order = np.empty(row_order.size, np.int64)
-        inverse_order[row_order] = np.arange(row_order.size)
-        ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
-        return ordered, row_order, column_order, np.concatenate(cluster_order)
+def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
+    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new one."""
+    # The objects of a Compressed are its rows, so that it becomes an ensemble of its own.
+    if type(labels) is Ensemble and sample_weight is None:
+        return labels
+    return Ensemble(labels, sample_weight=sample_weight)
 
 
 # Small rules -----------------------------------------------------------------------------------------------
@@ -758,30 +494,6 @@ def _recipes(recipes: Any, m: int) -> list[dict]:
     if len(recipes) != m:
         raise InputError(f"recipes has {len(recipes)} entries for {m} clusterings.")
     return [dict(recipe) for recipe in recipes]
-
-
-def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:
-    if values is None:
-        return np.ones(expected)
-    try:
-        vector = np.asarray(values, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{argument} must be numbers, one for each of the {expected} {things}.") from None
-    if vector.shape != (expected,):
-        raise InputError(f"{argument} has shape {vector.shape} for {expected} {things}; give one value each.")
-    bad = ~(np.isfinite(vector) & (vector >= 0))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise InputError(
-            f"{argument}[{first}]={vector[first]:g} is not a weight: give finite numbers of at least 0."
-        )
-    if argument == "clustering_weights":
-        if not vector.any():
-            raise InputError(
-                "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at least one that is not."
-            )
-        check_range(vector, argument)
-    return vector
 
 
 def _has_text(values: Any) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .ensemble import Compressed, Ensemble
+from .compressed import Compressed
+from .ensemble import as_ensemble
 from .errors import InputError
 from .evidence import Evidence
 
@@ -52,8 +53,7 @@ class Fitted:
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
         """From base clusterings and any partition of the same objects."""
-        if not isinstance(ensemble, Ensemble):
-            ensemble = Ensemble(ensemble)
+        ensemble = as_ensemble(ensemble)
         values = np.asarray(labels)
         if values.shape != (ensemble.n_samples,):
             raise InputError(

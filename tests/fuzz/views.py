@@ -146,7 +146,7 @@ def diversity(case: Case) -> None:
     if case.data["weights"] is not None:
         return
     labels = case.data["labels"]
-    nmi, ari = ensemble(case).diversity("nmi"), ensemble(case).diversity("ari")
+    nmi, ari = ensemble(case).similarity("nmi"), ensemble(case).similarity("ari")
     for i in range(labels.shape[1]):
         for j in range(i):
             both = (labels[:, i] >= 0) & (labels[:, j] >= 0)

@@ -23,7 +23,7 @@ in_tmp = settings(max_examples=25, deadline=None, suppress_health_check=[HealthC
 names = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=8)
 # A text label that spells a number or a missing word would be read as one; and MATLAB trims blanks at the end.
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Po", "Zs")), min_size=1, max_size=5).filter(
-    lambda word: word.strip() and word.strip() not in MISSING_WORDS and cs.io._text.as_number(word) is None
+    lambda word: word.strip() and word.strip() not in MISSING_WORDS and cs.io._cells.as_number(word) is None
 )
 
 
@@ -270,7 +270,7 @@ def test_writers_name_what_they_cannot_write(tmp_path):
             cs.io.write_ensemble(path, cs.Ensemble([[0, 1]], clustering_names=[half]))
     with pytest.raises(file, match="Cannot write .a.*b.csv.: embedded null byte"):
         cs.io.write_labels("a\0b.csv", [0, 1])
-    headings = {heading: [0, 1] for heading in cs.io._text.INDEX_HEADINGS}
+    headings = {heading: [0, 1] for heading in cs.io._layout.INDEX_HEADINGS}
     for ending in (".csv", ".parquet"):
         with pytest.raises(
             file, match="every heading for the row names .* is the name of a column or row; rename one"

@@ -11,7 +11,7 @@ from ..errors import FileError, need
 from ..kernels.memory import ensure_fits
 from ..naming import check_unique
 from ._formats import guarded, reason
-from ._text import INDEX_HEADINGS
+from ._layout import INDEX_HEADINGS
 
 _OURS = b"consilience.row_names"
 

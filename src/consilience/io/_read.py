@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,14 +21,18 @@ from ..labels import Coded, Columns, is_missing
 from ..naming import check_unique
 from ..validation import listed
 from ._archives import Archive, Entry, NpyFile, NpzFile, open_archive
+from ._cells import as_number, short
 from ._formats import format_of, is_special, is_stream, opened, shown
+from ._layout import check_width
 from ._parquet import read_parquet
 from ._sparse import sparse_from_pieces
 from ._table import Table
-from ._text import Report, TextTable, as_number, check_width, short
+from ._text import TextTable
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
+
+Report = Callable[[str], None]
 
 #: Names under which archives keep label matrices, true classes and features, in order of preference.
 LABEL_KEYS = (
@@ -98,8 +102,9 @@ def read_labels(
     Returns
     -------
     Ensemble
-        Text cells that are empty, -1, NA, NaN, None or null are missing. Columns of whole numbers are integer labels,
-        of other numbers floats, and anything else is text; a number written with leading zeros is text.
+        What a label means, and which are missing, is said at :class:`~consilience.Ensemble`. Text files have no types:
+        there columns of whole numbers are integer labels, of other numbers floats, and anything else is text, blanks
+        around it included; a number written with leading zeros is text.
 
     Examples
     --------

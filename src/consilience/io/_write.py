@@ -8,7 +8,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -21,9 +21,10 @@ from ..naming import check_unique
 from ..progress import progress
 from ..validation import listed
 from ._atomic import atomic_write, named
+from ._cells import read_back, short
 from ._formats import format_of, is_stream, require_packages, shown
+from ._layout import INDEX_HEADINGS
 from ._parquet import write_parquet
-from ._text import INDEX_HEADINGS, check_encodable, quote, read_back
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Target = str | os.PathLike[str] | BinaryIO
 
 _ROWS = 1 << 12  # of text written at a time
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN = re.compile(r"[^\s,;|\"](?:[^\t\r\n\v\f,;|\"]*[^\s,;|\"])?")
 
 Cells = Callable[[int, int], list[str]]  # the text of rows a to b of one column
 
@@ -62,10 +65,10 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
     n = lengths.pop()
     names = _row_names(row_names, n, shown(path))
     kind, gzipped = _format(path)
-    check_encodable(data, shown(path))
+    _check_encodable(data, shown(path))
     for values in data.values():
         if values.dtype.kind not in "biuf":
-            check_encodable(map(str, values.tolist()), shown(path))
+            _check_encodable(map(str, values.tolist()), shown(path))
     heading = _index_heading(list(data), names, shown(path)) if kind in ("text", "parquet") else ""
     with _opened(path, gzipped) as handle:
         if kind == "text":
@@ -166,7 +169,7 @@ def write_features(
     if headings is not None and len(headings) != p:
         raise InputError(f"column_names has {len(headings)} names for {p} columns.")
     check_unique(headings, "column name", "rename the columns", file=name)
-    check_encodable(headings or (), name)
+    _check_encodable(headings or (), name)
     if sparse and kind not in ("npz", "mat"):
         raise FileError(
             f"{name}: a sparse matrix cannot be written in this format; write .npz or .mat, or pass values.toarray()."
@@ -212,7 +215,7 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     kind, gzipped = _format(path)
     clusterings = ensemble.clustering_names
     check_unique(clusterings, "clustering name", "rename the clusterings", file=name)
-    check_encodable(clusterings, name)
+    _check_encodable(clusterings, name)
     names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
     labels, categories = ensemble.labels, [_natural(values) for values in ensemble.categories]
     for clustering, values in zip(clusterings, categories):
@@ -268,7 +271,7 @@ def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: b
     values = categories.tolist()
     spellings = list(map(str, values))
     if not numbers:
-        check_encodable(spellings, name)
+        _check_encodable(spellings, name)
         what = f"label in clustering {clustering!r} spelled"
         check_unique(spellings, what, "give each cluster a text of its own", file=name)
     if not text or (categories.dtype.kind in "iu" and not (values and max(values) >= 2**63)):
@@ -304,12 +307,12 @@ def _cells(values: np.ndarray) -> Cells:
         return lambda a, b: ["" if v != v else repr(v) for v in values[a:b].astype(float).tolist()]
     if kind in "biu":
         return lambda a, b: list(map(str, values[a:b].tolist()))
-    return lambda a, b: ["" if v is None or v != v else quote(str(v)) for v in values[a:b].tolist()]
+    return lambda a, b: ["" if v is None or v != v else _quote(str(v)) for v in values[a:b].tolist()]
 
 
 def _cells_of_codes(codes: np.ndarray, categories: np.ndarray) -> Cells:
     table = np.empty(len(categories) + 1, object)
-    table[:-1] = [quote(str(value)) for value in categories.tolist()]
+    table[:-1] = [_quote(str(value)) for value in categories.tolist()]
     table[-1] = ""  # code -1 picks the last place
     return lambda a, b: table[codes[a:b]].tolist()
 
@@ -342,8 +345,29 @@ def _plain(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values
     texts = ["" if v is None else str(v) for v in values.tolist()]
-    check_encodable(texts, name)
+    _check_encodable(texts, name)
     return np.array(texts, dtype=str) if texts else np.array([], "U1")
+
+
+def _quote(cell: str) -> str:
+    """A cell as it is written: in quotes where it could be misread."""
+    if cell and cell.isalnum():
+        return cell
+    if _PLAIN.fullmatch(cell):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
+
+
+def _check_encodable(texts: Iterable[str], file: str) -> None:
+    """Refuse characters that cannot be written: NUL, which no format keeps, and half a surrogate pair, which no encoding has."""
+    for text in texts:
+        if "\0" in text:
+            raise FileError(f"{file}: {short(text)} holds a NUL character, which no format keeps; rename it.")
+        if not text.isascii() and _SURROGATE.search(text):
+            raise FileError(
+                f"{file}: {short(text)} holds half a surrogate pair, which is no character of its own (text decoded with "
+                "'surrogateescape' has them); decode it with the right encoding, or rename it."
+            )
 
 
 def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | None:
@@ -353,7 +377,7 @@ def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | No
     if len(texts) != n:
         raise InputError(f"row_names has {len(texts)} names for {n} rows.")
     check_unique(texts, "row name", "make the names unique", file=file)
-    check_encodable(texts, file)
+    _check_encodable(texts, file)
     return texts
 
 
@@ -421,11 +445,11 @@ def _opened(path: Target, gzipped: bool) -> Iterator[Any]:
 def _write_text(
     handle: Any, separator: str, headings: list[str], names: list[str] | None, columns: list[Cells], n: int
 ) -> None:
-    handle.write((separator.join(map(quote, headings)) + "\n").encode())
+    handle.write((separator.join(map(_quote, headings)) + "\n").encode())
     with progress(total=n, what="writing", unit="rows") as bar:
         for start in range(0, n, _ROWS):
             stop = min(start + _ROWS, n)
-            first = map(str, range(start, stop)) if names is None else map(quote, names[start:stop])
+            first = map(str, range(start, stop)) if names is None else map(_quote, names[start:stop])
             rows = zip(first, *(cells(start, stop) for cells in columns))
             handle.write(("\n".join(map(separator.join, rows)) + "\n").encode())
             bar.update(stop - start)

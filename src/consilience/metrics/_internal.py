@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ensemble import Ensemble
+from ..ensemble import Ensemble, as_ensemble
 from ..errors import InputError
 from ..evidence import Evidence
 from ..labels import encode
@@ -135,7 +135,7 @@ def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[st
     array([1.  , 0.75])
     """
     check("missing", missing, Choice("error", "ignore"))
-    ensemble = _ensemble(ensemble)
+    ensemble = as_ensemble(ensemble)
     codes, classes = _codes(truth, ensemble, "truth")
     if missing == "error" and (n_missing := int((codes < 0).sum())):
         refuse_missing({"truth": n_missing}, len(codes), remedies=("ignore",))
@@ -169,7 +169,7 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
     >>> {row: measures["acc"] for row, measures in table.items()}
     {'base mean': 0.875, 'base best': 1.0, 'consensus': 1.0}
     """
-    ensemble = _ensemble(ensemble)
+    ensemble = as_ensemble(ensemble)
     base = base_scores(ensemble, truth, missing=missing)
     return {
         "base mean": {name: _over_known(np.mean, values) for name, values in base.items()},
@@ -179,10 +179,6 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
 
 
 # Parts -----------------------------------------------------------------------------------------------------
-
-
-def _ensemble(ensemble: Any) -> Ensemble:
-    return ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
 
 
 def _over_known(function: Callable, values: np.ndarray) -> float:
@@ -202,7 +198,7 @@ def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.n
 
 
 def _evidence(labels: Any, ensemble: Any) -> Evidence:
-    ensemble = _ensemble(ensemble)
+    ensemble = as_ensemble(ensemble)
     codes, clusters = _codes(labels, ensemble, "labels")
     return Evidence(ensemble, codes, len(clusters))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ensemble import Ensemble
+from ..ensemble import as_ensemble
 from ..errors import InputError
 from ..fitted import Fitted
 from ..metrics import ari, scores
@@ -49,7 +49,7 @@ class ComparisonDisplay:
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: dict[str, Any], *, truth: Any = None) -> ComparisonDisplay:
         """From base clusterings and results by name, such as those of other programs."""
-        ensemble = ensemble if isinstance(ensemble, Ensemble) else Ensemble(ensemble)
+        ensemble = as_ensemble(ensemble)
         return cls.from_fitted(
             {name: Fitted.from_ensemble(ensemble, result) for name, result in labels.items()}, truth
         )

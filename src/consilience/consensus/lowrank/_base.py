@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...ensemble import Compressed
+from ...compressed import Compressed
 from ...kernels.cut import cut_rows
 from ...kernels.eigen import eigenpairs
 from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
