@@ -35,19 +35,7 @@ if TYPE_CHECKING:
 Report = Callable[[str], None]
 
 #: Names under which archives keep label matrices, true classes and features, in order of preference.
-LABEL_KEYS = (
-    "labels",
-    "L",
-    "E",
-    "members",
-    "baseCls",
-    "base",
-    "ensemble",
-    "clusterings",
-    "label",
-    "y",
-    "gnd",
-)
+LABEL_KEYS = tuple("labels L E members baseCls base ensemble clusterings label y gnd".split())
 TRUTH_KEYS = ("y", "Y", "truth", "gnd", "gt", "target", "classes", "class", "label", "labels")
 FEATURE_KEYS = ("X", "x", "fea", "features", "data", "values")
 ROW_KEYS = ("sample_names", "row_names", "names")
