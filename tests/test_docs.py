@@ -104,6 +104,21 @@ def test_contributing_names_every_room():
             assert f"`{path.name}{'/' if path.is_dir() else ''}`" in rooms, path.name
 
 
+@pytest.mark.parametrize(
+    "page", sorted((PACKAGE.parents[1] / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem
+)
+def test_pages_name_code_that_exists(page):
+    """Tables lead from equations to functions, by their path in the package."""
+    rooms = "|".join(
+        path.name for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("_")
+    )
+    for name in re.findall(rf"`((?:{rooms})\.[\w.]+)", page.read_text()):
+        try:
+            pkgutil.resolve_name(f"consilience.{name}")
+        except (ImportError, AttributeError) as error:
+            raise AssertionError(f"{page.name}: there is no {name}") from error
+
+
 README = (PACKAGE.parents[1] / "README.md").read_text() if (PACKAGE.parents[1] / "README.md").exists() else ""
 
 

@@ -142,3 +142,17 @@ def test_features_of_any_other_scale(scale):
 def test_whole_number_beyond_all_floats_in_features():
     with pytest.raises(InputError, match="in row 0, column 0 that is beyond all floating-point numbers"):
         generate.random_k([[10**400, 1], [2, 3]], 2)
+
+
+def test_masked_cells_among_features_are_missing():
+    X = [[1.0, np.ma.masked], [2.0, 3.0], [4.0, 5.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=r"1 missing value \(NaN\)"):
+            cs.generate.kmeans(X, 2, k=2)
+
+
+@pytest.mark.parametrize("init", [b"\xff", [["a"], ["b"]], {}])
+def test_starts_that_are_not_numbers(init):
+    with pytest.raises(InputError, match="init"):
+        cs.SPMTC(2, init=init).fit(np.eye(4))

@@ -117,14 +117,3 @@ def test_names_that_are_not_there():
     for package in (cs, cs.consensus, cs.multitask):
         with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'MCLA'"):
             package.MCLA  # noqa: B018
-
-
-@pytest.mark.parametrize("entry", [*register.CONSENSUS, *register.MULTITASK], ids=lambda entry: entry.name)
-def test_fit_is_closed(entry):
-    """mypy sees ``@final``; this sees classes it does not check."""
-    lineage = inspect.getmro(entry.load())
-    owners = {name: next(cls for cls in lineage if name in vars(cls)) for name in ("fit", "_store", "_keep")}
-    opened = {
-        (owner.__name__, name) for name, owner in owners.items() if not owner.__name__.startswith("Base")
-    }
-    assert opened == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -215,7 +216,9 @@ def _from_array(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     try:
-        values = np.asarray(X)
+        with warnings.catch_warnings():  # a masked number in a list becomes NaN, which is refused below
+            warnings.filterwarnings("ignore", "Warning: converting a masked element", UserWarning)
+            values = np.asarray(X)
     except ValueError as error:
         raise InputError(
             f"X is not a table: its rows have different lengths ({error}). Give every object the same features."
@@ -253,7 +256,7 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
     """Cells of an object or text array as float64; None is NaN, text is named."""
     out = np.empty(cells.shape)
     for (i, j), cell in np.ndenumerate(cells):
-        if cell is None or type(cell).__name__ == "NAType":
+        if cell is None or cell is np.ma.masked or type(cell).__name__ == "NAType":
             out[i, j] = np.nan
             continue
         if isinstance(cell, str):

@@ -32,7 +32,7 @@ from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import Features, as_features
 from ..kernels.cut import cut_rows
-from ..kernels.eigen import graph_eigenvectors
+from ..kernels.eigen import component_vectors, graph_eigenvectors
 from ..kernels.graph import components
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
@@ -278,14 +278,13 @@ def spectral_cut(
     count, piece = components(W)
     if count >= k:
         return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
-    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    root = np.sqrt(degree)
     N = sp.csr_array(
         (W.data / (np.repeat(root, np.diff(W.indptr)) * root[W.indices]), W.indices, W.indptr), W.shape
     )
     # Eigenvalue 1 once for each piece, with known vectors; the solver looks for the others.
-    known = np.zeros((n, count))
-    known[np.arange(n), piece] = root
-    known /= np.sqrt((known**2).sum(axis=0))
+    known = component_vectors(piece, degree)
     found = graph_eigenvectors(N, k - count, known=known)
     U = np.hstack([known, found.vectors])
     seeds = [[seed, start] for start in range(n_init)]

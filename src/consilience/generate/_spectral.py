@@ -23,7 +23,7 @@ from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
 from ..kernels.cut import cut_rows
-from ..kernels.eigen import eigenpairs, leading_eigenvectors
+from ..kernels.eigen import component_vectors, eigenpairs, leading_eigenvectors
 from ..kernels.graph import components
 from ..kernels.memory import available_memory, ensure_fits
 from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
@@ -173,11 +173,8 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     kernel is positive, and are lifted by that. The solver then sees them at their own scale, however close to each other a
     wide kernel puts them.
     """
-    n, count = len(S), int(piece.max()) + 1
-    known = np.zeros((n, count))
-    known[np.arange(n), piece] = np.sqrt(degree)
-    known /= np.sqrt(np.einsum("ij,ij->j", known, known))
-    wanted = min(k, n) - count
+    n, known = len(S), component_vectors(piece, degree)
+    wanted = min(k, n) - known.shape[1]
     if wanted <= 0:
         return known[:, :k]
     lift = 1.0 / max(1.0, float(degree.min()))

@@ -5,17 +5,9 @@
 that of a sparse graph. The last three go dense by themselves where that is quicker.
 """
 
-from .dense_eigen import eigenpairs
-from .krylov import Leading, graph_eigenvectors, leading_eigenvectors
-from .spectra import Spectrum, component_vectors, dense_eigenvectors, smallest_eigenvectors
-
-__all__ = [
-    "Leading",
-    "Spectrum",
-    "component_vectors",
-    "dense_eigenvectors",
-    "eigenpairs",
-    "graph_eigenvectors",
-    "leading_eigenvectors",
-    "smallest_eigenvectors",
-]
+from .dense_eigen import eigenpairs as eigenpairs
+from .krylov import Leading as Leading
+from .krylov import graph_eigenvectors as graph_eigenvectors
+from .krylov import leading_eigenvectors as leading_eigenvectors
+from .spectra import component_vectors as component_vectors
+from .spectra import smallest_eigenvectors as smallest_eigenvectors

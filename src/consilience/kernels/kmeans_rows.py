@@ -163,12 +163,7 @@ class DenseRows:
         remainder = remainder * (1 + g)
         stack.remainder, stack.slack, stack.margin = remainder, g * norm, g * norm**2 / 2
         stack.screen = np.hstack(
-            [
-                -turned,
-                -remainder[:, None],
-                -stack.slack[:, None],
-                (norm**2 / 2 - stack.margin)[:, None],
-            ]
+            [-turned, -remainder[:, None], -stack.slack[:, None], (norm**2 / 2 - stack.margin)[:, None]]
         ).astype(np.float32)
         return stack
 

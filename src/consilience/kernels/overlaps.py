@@ -37,12 +37,7 @@ def mean_entropies(
 
 
 def cluster_reliability(
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    theta: float,
-    *,
-    n_jobs: int | None = None,
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, theta: float, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """(k,) ensemble-driven cluster index exp(-H / theta) in (0, 1], H of Eq. (1)."""
     # A floor that no ordinary theta reaches: weights of exactly 0 would leave objects without any evidence.

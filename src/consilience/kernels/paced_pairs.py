@@ -45,6 +45,8 @@ class PairStore(Protocol):
 
     sparse: bool
     weights: np.ndarray  # (u,)
+    V: np.ndarray
+    n_jobs: int | None
 
     def restart(self) -> None:
         """S as it was in the beginning: co-association."""
@@ -54,12 +56,14 @@ class PairStore(Protocol):
 
     def unpaced(self) -> None:
         """W = 1 for every pair."""
+        self.V.fill(1.0)
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
         """Eqs. (4) to (6): a new S; returns d (m,) and the weight of its non-zero pairs, diagonal included."""
 
     def degrees(self) -> np.ndarray:
         """(u,) S w."""
+        return self.product(self.weights[:, None]).ravel()
 
     def product(self, X: np.ndarray) -> np.ndarray:
         """S X, on threads: callers hold BLAS to one thread for their thin matrices."""
@@ -76,8 +80,11 @@ class PairStore(Protocol):
     def matrix(self) -> sp.csr_array:
         """S (u, u) as CSR, both triangles and the diagonal."""
 
+    def _map(self, function):
+        return map_blocks(function, self.weights.size, size=_ROWS, n_jobs=self.n_jobs)
 
-class DensePairs:
+
+class DensePairs(PairStore):
     """All pairs, in the upper triangles of S and V: 8 u^2 bytes are touched (the lower halves stay untouched)."""
 
     sparse = False
@@ -94,17 +101,11 @@ class DensePairs:
     def restart(self) -> None:
         self._map(lambda a, b: _dense_start(self.codes, self.any_missing, a, b, self.S))
 
-    def _map(self, function):
-        return map_blocks(function, self.weights.size, size=_ROWS, n_jobs=self.n_jobs)
-
     def pace(self, x: np.ndarray, lam: float) -> float:
         easy = self._map(
             lambda a, b: _dense_pace(self.codes, x, self.any_missing, lam, self.weights, self.S, a, b, self.V)
         )
         return 2.0 * float(np.sum(easy))
-
-    def unpaced(self) -> None:
-        self.V.fill(1.0)
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
         Ft = np.ascontiguousarray(F.T)
@@ -117,9 +118,6 @@ class DensePairs:
             return d, nonzero[0]
 
         return _add_up(self._map(rows), self.weights)
-
-    def degrees(self) -> np.ndarray:
-        return self.product(self.weights[:, None]).ravel()
 
     def product(self, X: np.ndarray) -> np.ndarray:
         X = np.asfortranarray(X)
@@ -158,7 +156,7 @@ class DensePairs:
         return sp.csr_array((data, indices, indptr), shape=(u, u))
 
 
-class SparsePairs:
+class SparsePairs(PairStore):
     """The pairs that were together at least once, as the upper triangle of a CSR pattern: 20 + m / 8 bytes a pair."""
 
     sparse = True
@@ -195,30 +193,14 @@ class SparsePairs:
         )
         self._compact = None
 
-    def _map(self, function):
-        return map_blocks(function, self.weights.size, size=_ROWS, n_jobs=self.n_jobs)
-
     def pace(self, x: np.ndarray, lam: float) -> float:
         easy = self._map(
             lambda a, b: _sparse_pace(
-                self.met,
-                self.seen,
-                x,
-                self.any_missing,
-                lam,
-                self.weights,
-                self.indptr,
-                self.indices,
-                self.S,
-                a,
-                b,
+                self.met, self.seen, x, self.any_missing, lam, self.weights, self.indptr, self.indices, self.S, a, b,
                 self.V,
             )
-        )
+        )  # fmt: skip
         return 2.0 * float(np.sum(easy))
-
-    def unpaced(self) -> None:
-        self.V.fill(1.0)
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
         F = np.ascontiguousarray(F)
@@ -233,9 +215,6 @@ class SparsePairs:
 
         self._compact = None
         return _add_up(self._map(rows), self.weights)
-
-    def degrees(self) -> np.ndarray:
-        return self.product(self.weights[:, None]).ravel()
 
     def product(self, X: np.ndarray) -> np.ndarray:
         S = self.matrix()

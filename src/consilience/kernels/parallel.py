@@ -57,9 +57,8 @@ def cores() -> int:
 
 @lru_cache(maxsize=1)
 def _default_jobs() -> int:
-    wanted = (
-        os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    )  # a list is one number for each level
+    # A list is one number for each level.
+    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(cores(), int(wanted))) if wanted.isdecimal() else cores()
 
 

@@ -33,13 +33,13 @@ class Spectrum(NamedTuple):
     converged: bool
 
 
-def component_vectors(labels: np.ndarray, weights: np.ndarray, count: int | None = None) -> np.ndarray:
-    """(u, count) orthonormal null vectors of N^1/2 (D - S) N^1/2: sqrt(weights) on each component, scaled."""
+def component_vectors(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(u, components) orthonormal null vectors of N^1/2 (D - S) N^1/2: sqrt(weights) on each component, scaled."""
     k = int(labels.max()) + 1
     totals = np.bincount(labels, weights=weights, minlength=k)
     vectors = np.zeros((labels.size, k))
     vectors[np.arange(labels.size), labels] = np.sqrt(weights / totals[labels])
-    return vectors if count is None else vectors[:, :count]
+    return vectors
 
 
 def smallest_eigenvectors(

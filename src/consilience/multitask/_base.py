@@ -82,6 +82,7 @@ class BaseMultitask(BaseMethod):
     def _fit(self, tasks: Tasks, rng: np.random.Generator) -> TaskSolution:
         raise NotImplementedError
 
+    @final
     def fit_predict(self, X: Any, y: Any = None, *, task: Any = None) -> np.ndarray:
         """Cluster the examples and return the cluster of each, in the order of the rows."""
         return self.fit(X, y, task=task).labels_

@@ -199,10 +199,16 @@ def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) ->
     if isinstance(init, str):
         # By what an example is: equal ones start equal, and the order of examples or tasks does not matter.
         return tasks.split(uniforms_by_key(row_keys(tasks.X), c, rng))
-    if isinstance(init, (list, tuple)):
-        init = np.concatenate([np.asarray(part, dtype=float) for part in init])
-    P = np.array(init, dtype=float)
     n = tasks.X.shape[0]
+    try:
+        if isinstance(init, (list, tuple)):
+            init = np.concatenate([np.asarray(part, dtype=float) for part in init])
+        P = np.array(init, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"init is a {type(init).__name__} that holds other things than rows of numbers: give {n} rows of "
+            f"{c} non-negative numbers, or 'random'."
+        ) from None
     if P.shape != (n, c) or not np.isfinite(P).all() or (P < 0).any():
         raise InputError(
             f"init has shape {P.shape}, {'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give one row "

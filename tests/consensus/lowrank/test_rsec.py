@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 import consilience as cs
 from consilience.consensus.lowrank import _lagrangian as lagrangian
-from consilience.consensus.lowrank import rsec as rsec_module
+from consilience.consensus.lowrank import _base as lowrank_base
 from consilience.consensus.lowrank._base import co_association
 from consilience.consensus.lowrank.nrsec import linearise
 from consilience.errors import InputError
@@ -221,8 +221,8 @@ def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
     """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its range."""
     labels, _ = planted(2, n=150, m=5, noise=0.2)
     thin = getattr(cs, method)(3, random_state=0).fit(labels)
-    assert thin.signatures_.n_total_clusters < rsec_module._THIN * thin.signatures_.n_samples
-    monkeypatch.setattr(rsec_module, "_THIN", 0.0)
+    assert thin.signatures_.n_total_clusters < lowrank_base._THIN * thin.signatures_.n_samples
+    monkeypatch.setattr(lowrank_base, "_THIN", 0.0)
     whole = getattr(cs, method)(3, random_state=0).fit(labels)
     assert same_partition(thin.labels_, whole.labels_)
     assert np.abs(thin.representation_ - whole.representation_).max() < 1e-5

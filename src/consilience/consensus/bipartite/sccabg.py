@@ -21,11 +21,6 @@ L the normalised Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either
 Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows, which
 runs on threads here and would run on any number of workers: the updates (10) to (18) are in :mod:`._graph`, how
 labels are read off the graph in :mod:`._placement`, and the authors' way through it in :mod:`._authors`.
-
-References
-----------
-P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
-ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
 """
 
 from __future__ import annotations
@@ -186,7 +181,8 @@ class SCCABG(BaseConsensus):
 
     References
     ----------
-    P. Zhou et al., "Self-paced adaptive bipartite graph learning for consensus clustering", ACM TKDD 17(5), 2023.
+    P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
+    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
 
     Examples
     --------
@@ -283,10 +279,7 @@ class SCCABG(BaseConsensus):
             per_cluster={"cluster_reliability": reliability},
             per_clustering=trust,
             per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
-            per_signature_edge={
-                "signature_graph": S[:, graph.column],
-                "signature_reliability": edges,
-            },
+            per_signature_edge={"signature_graph": S[:, graph.column], "signature_reliability": edges},
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_components": found},
         )

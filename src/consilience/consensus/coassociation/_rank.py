@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels.eigen import component_vectors, dense_eigenvectors, smallest_eigenvectors
+from ...kernels.eigen import component_vectors, eigenpairs, smallest_eigenvectors
 
 # Residual of an eigenvector, by the mean degree. Labels were those of exact eigenvectors in 16 of 16 runs from 1e-7 to 1e-4,
 # and in 15 of 16 at 1e-3; products with S halve from 1e-6 to 1e-4.
@@ -105,12 +105,12 @@ class ByEigenvalues:
     def solve(self):
         weights, u = self.pairs.weights, self.pairs.weights.size
         root, degrees = np.sqrt(weights)[:, None], self.pairs.degrees()
-        found = dense_eigenvectors(self.pairs.scaled_laplacian(degrees), min(self.c + 1, u))
-        values, spread, kept = with_inner_vectors(found.values, degrees, weights, self.c)
-        one_more = with_inner_vectors(found.values, degrees, weights, self.c + 1)[0]
+        found, vectors = eigenpairs(self.pairs.scaled_laplacian(degrees), min(self.c + 1, u), overwrite=True)
+        values, spread, kept = with_inner_vectors(found, degrees, weights, self.c)
+        one_more = with_inner_vectors(found, degrees, weights, self.c + 1)[0]
         # One distinct object per cluster: there is no further eigenvalue, and nothing can be cut further.
         beyond = float(one_more.sum()) if one_more.size > self.c else np.inf
-        return Embedding(found.vectors[:, :kept] / root, spread), float(values.sum()), beyond
+        return Embedding(vectors[:, :kept] / root, spread), float(values.sum()), beyond
 
     def first(self) -> Embedding:
         return self.solve()[0]
@@ -119,12 +119,8 @@ class ByEigenvalues:
         count = self.pairs.components()[0]
         # More than c components are more than c eigenvalues 0: both sums are known without solving.
         embedding, smallest, beyond = (None, 0.0, 0.0) if count > self.c else self.solve()
-        measured = {
-            "components": count,
-            "trace": smallest,
-            "eigenvalues": smallest,
-            "eigenvalues_one_more": beyond,
-        }
+        measured = {"components": count, "trace": smallest}
+        measured |= {"eigenvalues": smallest, "eigenvalues_one_more": beyond}
         if smallest > 1e-9:
             return Look(-1, embedding, measured)
         if beyond < 1e-11:

@@ -67,11 +67,7 @@ class EvidenceAccumulation(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
-        ensure_fits(
-            8.0 * u * u,
-            what=f"Evidence accumulation on {u} distinct objects",
-            remedy=WITHOUT_PAIRS,
-        )
+        ensure_fits(8.0 * u * u, what=f"Evidence accumulation on {u} distinct objects", remedy=WITHOUT_PAIRS)
         A = ensemble.coassociation(n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)
         left, right, heights = merge_tree_inplace(distance, ensemble.weights, self.linkage)

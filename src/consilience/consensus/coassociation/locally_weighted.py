@@ -94,11 +94,7 @@ class LWEA(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
-        ensure_fits(
-            8.0 * u * u,
-            what=f"LWEA on {u} distinct objects",
-            remedy=WITHOUT_PAIRS,
-        )
+        ensure_fits(8.0 * u * u, what=f"LWEA on {u} distinct objects", remedy=WITHOUT_PAIRS)
         eci = reliability(ensemble, self.theta, self.n_jobs)
         A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)
@@ -215,9 +211,7 @@ class LWSC(BaseConsensus):
         eci = reliability(ensemble, self.theta, self.n_jobs)
         if ensemble.has_missing:
             ensure_fits(
-                8.0 * u * u,
-                what=f"LWSC with missing labels on {u} distinct objects",
-                remedy=WITHOUT_PAIRS,
+                8.0 * u * u, what=f"LWSC with missing labels on {u} distinct objects", remedy=WITHOUT_PAIRS
             )
             S = explicit_operator(ensemble, eci, self.n_jobs)
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)

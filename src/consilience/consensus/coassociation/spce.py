@@ -15,10 +15,6 @@ S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus m
 is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering), F
 (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
-
-References
-----------
-P. Zhou, L. Du, X. Liu, Y.-D. Shen, M. Fan and X. Li, "Self-paced clustering ensemble", IEEE TNNLS 32(4), 2021.
 """
 
 from __future__ import annotations
@@ -141,9 +137,7 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
         sparse = pairs < _SPARSE_BELOW * u * u
     store = each * pairs if sparse else _DENSE_BYTES * u * u
     ensure_fits(
-        store + _SOLVER_BYTES * solver * u * u,
-        what=f"SPCE on {u} distinct objects",
-        remedy=WITHOUT_PAIRS,
+        store + _SOLVER_BYTES * solver * u * u, what=f"SPCE on {u} distinct objects", remedy=WITHOUT_PAIRS
     )
     codes = np.ascontiguousarray(ensemble.global_labels().T)
     if not sparse:
@@ -174,27 +168,12 @@ def learn(pairs, m, theta, rank, *, weighting, tol):
             d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
             look = rank()
             alpha = update_alpha(d)
+            trace = look.measured["trace"]
             terms = objective(
-                d,
-                alpha,
-                lam=lam,
-                easy=easy,
-                gamma=gamma,
-                nonzero=nonzero,
-                rho=rho,
-                trace=look.measured["trace"],
+                d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
             )
-            history.append(
-                {
-                    "r": r,
-                    "step": step,
-                    "rho": rho,
-                    "lambda": lam,
-                    "nonzero": nonzero,
-                    **look.measured,
-                    **terms,
-                }
-            )
+            entry = {"r": r, "step": step, "rho": rho, "lambda": lam, "nonzero": nonzero}
+            history.append(entry | look.measured | terms)
             # With too many components F is set back to the one before: the next S is computed from that.
             embedding = look.embedding or embedding
             if look.verdict == 0 and step > 1:
@@ -308,9 +287,7 @@ class SPCE(BaseConsensus):
     _any_unit = False
     # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
     pacing = Pacing(
-        "pairs of objects",
-        lambda terms, total: -terms["pace"] / terms["lambda"] / total**2,
-        stage="lambda",
+        "pairs of objects", lambda terms, total: -terms["pace"] / terms["lambda"] / total**2, stage="lambda"
     )
 
     signature_consensus_: sp.csr_array
@@ -352,13 +329,9 @@ class SPCE(BaseConsensus):
     def _solve(self, ensemble, pairs, theta):
         c, faithful = self.n_clusters, self.mode == "authors"
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
+        tol = None if faithful else self.tol
         alpha, F, history = learn(
-            pairs,
-            ensemble.n_clusterings,
-            theta,
-            rank,
-            weighting=self.weighting,
-            tol=None if faithful else self.tol,
+            pairs, ensemble.n_clusterings, theta, rank, weighting=self.weighting, tol=tol
         )
         found, components = pairs.components()
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)

@@ -96,10 +96,7 @@ class BaseLowRank(BaseConsensus):
                 if state.certified
                 else "singular values above the threshold may have been missed; lower tol or raise max_iter"
             ),
-            per_sample={
-                "embedding": state.H / root[:, None],
-                "outlier_score": outlier_score,
-            },
+            per_sample={"embedding": state.H / root[:, None], "outlier_score": outlier_score},
             per_pair={"representation": scaled(Z, 1.0 / root), "error": scaled(E, 1.0 / root)},
             extra={"rank": state.J.rank, "singular_values": state.J.values},
         )

@@ -353,8 +353,4 @@ def leading_vectors(
 
 def ensure_memory(u: int, bytes_each: int, name: str) -> None:
     """Refuse before allocating what a run needs for each pair of distinct objects."""
-    ensure_fits(
-        float(bytes_each) * u * u,
-        what=f"{name} on {u} distinct objects",
-        remedy=WITHOUT_PAIRS,
-    )
+    ensure_fits(float(bytes_each) * u * u, what=f"{name} on {u} distinct objects", remedy=WITHOUT_PAIRS)

@@ -16,10 +16,6 @@ Y1, Y2 and a growing penalty mu:
     Lambda_i = (1 - sigma_i(J_old)/gamma)_+,  W_ij = (1 - |E_old_ij|/gamma)_+                              (Algorithm 2)
 
 How the steps are computed on distinct objects, in the eigenbasis of S: :mod:`._lagrangian`.
-
-References
-----------
-Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering via rank minimization", ACM TKDD 13(1), 2019.
 """
 
 from __future__ import annotations
