@@ -8,10 +8,14 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
 
 import consilience as cs
+from consilience import generate, pairs
 from consilience.consensus import methods
 from consilience.errors import NotEnoughMemoryError
+from consilience.kernels.kmeans import many_kmeans
 from consilience.kernels.memory import WITHOUT_PAIRS
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are read from /proc")
@@ -119,6 +123,132 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
         ensemble.agreement()
     with pytest.raises(NotEnoughMemoryError, match="leave out the clusterings with the most clusters"):
         cs.LWGP(2).fit(ensemble)
+
+
+GENERATORS = {
+    "kmeans": (lambda X: generate.kmeans(X, 2, k=3), "_kmeans.many_kmeans", "k-means on 40"),
+    "random_k": (lambda X: generate.random_k(X, 2), "_kmeans.many_kmeans", "k-means on 40"),
+    "random_features": (
+        lambda X: generate.random_features(X, 2, k=3),
+        "_kmeans.many_kmeans",
+        r"random features on 40.*; lower n_jobs",
+    ),
+    "bagging": (lambda X: generate.bagging(X, 2, k=3), "_kmeans.many_kmeans", "bagging on 40.*; lower n_jobs"),
+    "spectral": (
+        lambda X: generate.spectral(X, 3),
+        "_spectral.euclidean_distances",
+        "Spectral clustering of 40 .*use generate.kmeans",
+    ),
+    "metric_subspace": (
+        lambda X: generate.metric_subspace(X, 2),
+        "_metric_subspace.affinity",
+        "metric subspace on 40 .*; lower n_jobs",
+    ),
+    "assembly": (
+        lambda X: generate.kmeans(X, 2, k=3),
+        "_members.Ensemble",
+        "An ensemble of 40 objects in 2 clusterings .*ask for fewer clusterings",
+    ),
+    "ConsensusClustering": (
+        lambda X: cs.ConsensusClustering(2).fit(X),
+        "_kmeans.check_all",
+        r"ConsensusClustering on X of shape \(40, 3\) ran out .*LWGP",
+    ),
+    "MDEC": (lambda X: cs.MDEC(2).fit(X), "_metric_subspace.check_all", r"MDEC on X of shape \(40, 3\) ran out .*LWGP"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_generator_says_what_to_do_when_memory_runs_out(name, monkeypatch):
+    def broken(*_, **__):
+        raise MemoryError("Unable to allocate 198. GiB")
+
+    make, inside, message = GENERATORS[name]
+    monkeypatch.setattr(f"consilience.generate.{inside}", broken)
+    with pytest.raises(NotEnoughMemoryError, match=message) as caught:
+        make(np.random.default_rng(0).standard_normal((40, 3)))
+    assert "198. GiB" in str(caught.value)
+    assert str(caught.value).count(";") == 1
+
+
+def test_a_clusterer_that_runs_out_of_memory():
+    class Hungry(KMeans):
+        def fit_predict(self, *_, **__):
+            raise MemoryError("Unable to allocate 198. GiB")
+
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"estimators on 40.*Hungry: .*198.*a lower ratio or n_jobs=1"
+    ):
+        generate.estimators(np.random.default_rng(0).standard_normal((40, 3)), [Hungry(3)])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        # Scores of all rows and centres at once, in data that fits a cache.
+        (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), 2, k=4000), "up to 4000 clusters .*fewer clus"),
+        # Centres of sparse rows are dense.
+        (lambda: generate.random_k(sp.random_array((300, 400_000), density=1e-4, rng=0), 3), "400000 features .*fewer features"),
+        (lambda: generate.bagging(sp.random_array((300, 400_000), density=1e-4, rng=0), 3, k=9), "400000 features .*fewer feat"),
+        (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), 2000, k=3), "2000 runs .*fewer clus"),
+        (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), 2, 2000, 2000), "2000 clusters .*lower k_max"),
+        (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), 3), "3000 x 3000 .*use generate.kmeans"),
+        (lambda: cs.ConsensusClustering(3, generator="spectral").fit(np.random.default_rng(0).random((3000, 2))), "3000 x 3000"),
+        (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(sp.random_array((300, 40_000), density=1e-3, rng=0)), "dense 300 x 20000 .*use metric="),
+    ],
+)  # fmt: skip
+def test_generators_refuse_beforehand(make, message, monkeypatch):
+    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 40 * 10**6)
+    with pytest.raises(NotEnoughMemoryError, match=message) as caught:
+        make()
+    assert "ran out" not in str(caught.value)
+
+
+def test_centres_are_kept_for_those_who_ask():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    for data in (X, np.tile(X, (200, 1)), sp.csr_array(X)):
+        kept = many_kmeans(data, [2, 3], seeds=[0, 1])
+        bare = many_kmeans(data, [2, 3], seeds=[0, 1], keep_centers=False)
+        np.testing.assert_array_equal(kept.labels, bare.labels)
+        np.testing.assert_array_equal(kept.inertia, bare.inertia)
+        assert [c.shape for c in kept.centers] == [(2, 3), (3, 3)]
+        assert bare.centers == []
+
+
+@pytest.mark.parametrize("clusters", [30, 300])
+def test_spce_refuses_without_pairing_objects(clusters, monkeypatch):
+    cs.SPCE(3, theta=0.2).fit(random_labels(100, 4, 8))  # compiles
+    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 16 * 10**9)
+    counted = []
+    monkeypatch.setattr(
+        "consilience.kernels.coassociation.count_row_pattern", lambda *a: counted.append(a[3:5])
+    )
+    ensemble = cs.Ensemble(random_labels(200_000, clusters, 8))
+    with pytest.raises(NotEnoughMemoryError, match="SPCE on 200000 distinct objects needs"):
+        cs.SPCE(3).fit(ensemble)
+    assert not counted  # told by tables of clusterings; no object was paired with any other
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 5, 300)
+    labels = np.stack(
+        [np.where(rng.random(300) < seed / 5, rng.integers(0, k, 300), truth) for k in (2, 9, 30, 30, 60, 5)],
+        axis=1,
+    )
+    labels[rng.random(labels.shape) < missing] = -1
+    ensemble = cs.Ensemble(labels).drop_unseen()
+    first, _ = pairs._members(ensemble)
+    codes = pairs._pair_arguments(ensemble, None, None)[0]
+    whole = ensemble.pattern_size()
+    alone = max(
+        np.bincount(column[column >= 0]).astype(float) @ np.bincount(column[column >= 0])
+        for column in ensemble.labels.T
+    )
+    for enough in (0.5 * whole, 0.9 * whole, whole - 1.0, 2.0 * whole):
+        assert alone <= pairs._least_pattern(ensemble, codes, first, enough) <= whole
 
 
 @linux

@@ -8,10 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import consilience as cs
 from consilience import generate, metrics
 from consilience.errors import InputError
+from consilience.kernels.kmeans import nearest_centers
 
 L = [[0, 0, 1, 1, 2], [0, 0, 1, 2, 2]]
 X = np.random.default_rng(0).standard_normal((40, 3))
@@ -156,3 +158,82 @@ def test_masked_cells_among_features_are_missing():
 def test_starts_that_are_not_numbers(init):
     with pytest.raises(InputError, match="init"):
         cs.SPMTC(2, init=init).fit(np.eye(4))
+
+
+def own_inertia(X, labels, weights) -> float:
+    """Eq. (1) of k-means about the means of the clusters, in two passes."""
+    total = 0.0
+    for j in np.unique(labels):
+        rows, w = X[labels == j], weights[labels == j]
+        centre = np.average(rows, axis=0, weights=w)
+        centre += np.average(rows - centre, axis=0, weights=w)
+        total += float(w @ ((rows - centre) ** 2).sum(axis=1))
+    return total
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("outlier", [1e12, 1e30, 1e80])
+@pytest.mark.parametrize("shape", [(60, 2), (9000, 3), (2700, 100)])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_far_value_takes_no_digits_from_the_others(kind, shape, outlier, copies):
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal(shape)
+    table[:copies] = 0
+    table[:copies, 0] = outlier
+    weights = rng.uniform(0.5, 3, shape[0])
+    found = generate.kmeans(kind(table), 2, k=4, tol=0, sample_weight=weights, random_state=0)
+    assert found.n_clusters.tolist() == [4, 4]
+    for labels, recipe in zip(found.labels.T, found.recipes):
+        assert recipe["inertia"] == pytest.approx(own_inertia(table, labels, weights), rel=1e-6)
+        near = table[copies:]
+        centres = np.stack([near[labels[copies:] == j].mean(axis=0) for j in np.unique(labels[copies:])])
+        assert len(centres) == 3
+        # Weighted means move a little; where rows are clearly nearest to one centre they are there.
+        distances = ((near[:, None] - centres) ** 2).sum(axis=2)
+        _, own = np.unique(labels[copies:], return_inverse=True)
+        clear = np.ptp(np.sort(distances, axis=1)[:, :2], axis=1) > 1.0
+        assert (distances.argmin(axis=1) == own)[clear].all()
+
+
+@pytest.mark.parametrize("outlier", [1e18, 1e30, 1e60, 1e89])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shape", [(40, 3), (400, 60)])
+def test_unseen_objects_go_to_the_nearest_centre_beside_far_ones(kind, outlier, shape):
+    rng = np.random.default_rng(1)
+    table = rng.standard_normal(shape)
+    table[7] = outlier
+    settings = {"k": 4, "ratio": 0.6, "tol": 0, "random_state": 3}
+    seen = generate.bagging(kind(table), 8, **settings).labels
+    found = generate.bagging(kind(table), 8, unseen="nearest", **settings).labels
+    for i in range(8):
+        known = seen[:, i] >= 0
+        np.testing.assert_array_equal(found[known, i], seen[known, i])
+        centres = np.stack([table[seen[:, i] == j].mean(axis=0) for j in range(4)])
+        # The far object is as far from all ordinary centres in double precision: any will do, if it was not seen.
+        rest = np.flatnonzero(~known & (np.arange(shape[0]) != 7))
+        nearest = ((table[rest, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        np.testing.assert_array_equal(found[rest, i], nearest)
+
+
+def test_nearest_centres_of_which_some_or_all_are_far():
+    near = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    centres = [
+        np.array([[1e30, 0], [0.9, 0.1], [0.1, 0.2]]),
+        np.array([[1e30, 0], [-1e25, 0], [1e85, 1e85]]),
+        np.array([[0.9e18, 0.0], [1e30, 0.0], [1.2e18, 0.0]]),
+        np.array([[-3e19, 0.0]]),
+    ]
+    expected = [[2, 1, 2], [1, 1, 1], [0, 0, 0], [0, 0, 0]]
+    for rows in (near, sp.csr_array(near)):
+        np.testing.assert_array_equal(nearest_centers(rows, centres).T, expected)
+
+
+def test_degrees_of_a_kernel_that_are_no_numbers_when_inverted():
+    """A degree of 1e-310 is one; its inverse is infinite, and was the shift of the eigenvalues."""
+    from consilience.generate._spectral import leading_vectors
+
+    S = np.array([[0.0, 1.0, 1e-9, 0], [1.0, 0, 0, 1e-9], [1e-9, 0, 0, 1], [0, 1e-9, 1, 0]])
+    for degree in (np.array([1e-310, 1e-310, 1.0, 1.0]), np.array([5e-324, 1.0, 1.0, 1.0])):
+        vectors = leading_vectors(S, degree, np.zeros(4, np.int64), 2)
+        assert np.isfinite(vectors).all()
+        np.testing.assert_allclose((vectors**2).sum(axis=0), 1.0)

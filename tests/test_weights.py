@@ -6,12 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import consilience as cs
-from consilience import metrics
+from consilience import generate, metrics
 from consilience.consensus import methods
 from consilience.errors import InputError
-from consilience.validation import unit_of
+from consilience.validation import unit_of, unit_of_lightest
 
 SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
 ANY_UNIT = sorted(name for name, method in methods().items() if method._any_unit)
@@ -64,7 +65,7 @@ def test_methods_with_a_unit_say_so_where_it_cannot_be_meant(name, scale):
         return
     with pytest.raises(InputError, match=r"sample_weight goes up to .* takes a weight of 1 for one object"):
         fitted(name, labels, scale * weights)
-    assert "weight of 1 is one object" in (methods()[name].__doc__ or "") or name == "nrsec"
+    assert "weight of 1 is one object" in (methods()[name].__doc__ or "")
 
 
 @pytest.mark.parametrize("name", sorted(methods()))
@@ -182,3 +183,49 @@ def test_the_scale_of_weights_does_not_decide_ties(name, scale):
     np.testing.assert_array_equal(
         fitted(name, labels, scale * weights).labels_, fitted(name, labels, weights).labels_
     )
+
+
+MAKERS = {
+    "kmeans": lambda X, w: generate.kmeans(X, 3, k=4, sample_weight=w, random_state=0),
+    "random starts": lambda X, w: generate.kmeans(X, 3, k=4, init="random", sample_weight=w, random_state=0),
+    "random_k": lambda X, w: generate.random_k(X, 3, sample_weight=w, random_state=0),
+    "random_features": lambda X, w: generate.random_features(
+        X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0
+    ),
+    "bagging": lambda X, w: generate.bagging(
+        X, 3, k=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
+    ),
+    "metric_subspace": lambda X, w: generate.metric_subspace(
+        X, 3, n_init=2, sample_weight=w, random_state=0
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-39, 1e-6, 1e12, 1e300, 2.0**-900])
+@pytest.mark.parametrize("kind", ["small", "large", "sparse"])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_the_scale_of_weights_does_not_matter_to_generators(maker, kind, scale):
+    rng = np.random.default_rng(0)
+    n = 9000 if kind == "large" and maker != "metric_subspace" else 80
+    X = rng.standard_normal((n, 4)) + 3 * rng.integers(0, 3, (n, 1))
+    X = sp.csr_array(np.where(np.abs(X) < 1, 0, X)) if kind == "sparse" else X
+    weights = np.rint(rng.uniform(1, 9, n)) / 8
+    plain, found = MAKERS[maker](X, weights), MAKERS[maker](X, weights * scale)
+    np.testing.assert_array_equal(found.labels, plain.labels)
+    for recipe, other in zip(plain.recipes, found.recipes):
+        if "inertia" in recipe:
+            assert other["inertia"] == pytest.approx(recipe["inertia"] * scale, rel=1e-9)
+
+
+def test_inertia_beyond_all_numbers_is_infinite():
+    X = np.random.default_rng(0).standard_normal((30, 2)) * 1e80
+    found = generate.kmeans(X, 2, k=3, sample_weight=np.full(30, 1e300), random_state=0)
+    assert [recipe["inertia"] for recipe in found.recipes] == [np.inf] * 2
+    assert found == generate.kmeans(X, 2, k=3, sample_weight=np.full(30, 1e300), random_state=0)
+    np.testing.assert_array_equal(found.labels, generate.kmeans(X, 2, k=3, random_state=0).labels)
+
+
+def test_unit_of_the_lightest():
+    assert unit_of_lightest(np.array([3.0, 7e10])) == 2.0
+    assert unit_of_lightest(np.array([1e-300, 1e-299])) <= 1e-300
+    assert unit_of_lightest(np.array([1e-12, 1e12])) == 1.0  # too far apart to be told by one unit

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from .errors import InputError
 from .kernels import coassociation as by_rows
+from .kernels.contingency import count_pairs
 from .kernels.information import pairwise_measure
 from .kernels.memory import ensure_fits, how_many_fit
 from .kernels.parallel import blocks, map_blocks, map_tasks
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .ensemble import Ensemble
 
 _BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
+_BOUND_BY = 8  # clusterings; bounding the pattern by them takes a table of every two
 
 
 def contingency(ensemble: Ensemble) -> np.ndarray:
@@ -151,9 +153,7 @@ def _count_pattern(
     if ensemble._partners is not None:
         pairs = int(ensemble._partners.sum())
         return pairs, ensemble._partners if pairs <= enough else None
-    # All pairs inside the clusters of one clustering are in the pattern, which costs nothing to count.
-    at_least = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1]).max()
-    if at_least > enough:
+    if np.isfinite(enough) and (at_least := _least_pattern(ensemble, codes, first, enough)) > enough:
         return int(at_least), None
     n, size = ensemble.n_samples, _block_rows(ensemble)
     lengths = np.zeros(n, np.int64)
@@ -170,6 +170,35 @@ def _count_pattern(
             return pairs, None
     ensemble._partners = lengths
     return pairs, lengths
+
+
+def _least_pattern(ensemble: Ensemble, codes, first, enough: float) -> float:
+    """A lower bound on the pairs ever together, from tables of two clusterings; no better than needs be.
+
+        |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs inside clusters of clustering i
+
+    for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their squared sizes,
+    |P_i n P_j| that of the cells of their table.
+    """
+    alone = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1])
+    order = np.argsort(-alone, kind="stable")
+    least = float(alone[order[0]])
+    for t in range(1, min(order.size, _BOUND_BY + 1)):
+        if least > enough or least + alone[order[t:]].sum() <= enough:
+            break
+        new = codes[order[t]]
+        shared = sum(_pairs_in_both(new, codes[i]) for i in order[:t])
+        if shared >= alone[order[t]]:  # says nothing new about others that are as coarse
+            break
+        least += float(alone[order[t]] - shared)
+    return least
+
+
+def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
+    """Pairs (both orders and an object with itself) that two clusterings both put together; -1 is missing."""
+    cells = count_pairs(a, b)
+    seen = (cells.row_values[cells.rows] >= 0) & (cells.column_values[cells.columns] >= 0)
+    return float((cells.counts[seen].astype(float) ** 2).sum())
 
 
 def cooccurrence_counts(ensemble: Ensemble, *, clustering_weights: Any = None) -> np.ndarray:

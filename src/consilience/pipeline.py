@@ -14,6 +14,7 @@ from .consensus import BaseConsensus, method, methods
 from .ensemble import Ensemble
 from .errors import InputError
 from .features import Features, as_features
+from .kernels.memory import refusing
 from .kernels.parallel import one_blas_thread
 from .naming import Named, check_names
 from .rng import draw_seeds
@@ -117,6 +118,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """
         check_parameters(self)
         consensus = self._consensus()
+        with refusing(
+            f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
+            "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
+            "whose memory grows with n alone (random-k and LWGP)",
+        ):
+            return self._learn(X, sample_weight, consensus)
+
+    def _learn(self, X: Any, sample_weight: Any, consensus: BaseConsensus) -> ConsensusClustering:
+        """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
         everything.check_k(self.n_clusters, "n_clusters")

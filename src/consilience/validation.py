@@ -262,6 +262,8 @@ def _check_indices(X: Any, name: str) -> None:
 
 #: Weights beyond, or adding up to more, leave the range of floating-point numbers where they are added up.
 _LARGEST_WEIGHT = 1e305
+#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
+LARGEST_SPREAD = 1e15
 #: Exponents of two between which weights may be squared and multiplied as they are.
 _ORDINARY = 60
 
@@ -289,6 +291,18 @@ def unit_of(weights: np.ndarray) -> float:
 
     exponent = math.frexp(float(weights.max(initial=0.0)))[1]
     return 2.0 ** (exponent - min(max(exponent, -_ORDINARY), _ORDINARY))
+
+
+def unit_of_lightest(weights: np.ndarray) -> float:
+    """The power of two by which positive weights are divided to bring the lightest between 1 and 2.
+
+    Ties, running sums and random draws then fall alike for every scale of the weights. Where they spread so wide that the
+    lightest is nothing beside the heaviest, the unit is that of :func:`unit_of`.
+    """
+    import math
+
+    low, high = float(weights.min()), float(weights.max())
+    return 2.0 ** (math.frexp(low)[1] - 1) if 0 < high <= LARGEST_SPREAD * low else unit_of(weights)
 
 
 def listed(items: Iterable[Any], most: int = 5) -> str:

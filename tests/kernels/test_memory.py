@@ -65,6 +65,61 @@ def test_cached_files_do_not_count_as_used(tmp_path):
     assert memory._groups_free(tmp_path) == 800
 
 
+def test_files_read_often_and_caches_of_the_kernel_do_not_count_as_used(tmp_path):
+    """A data set that was read twice is among the active files: all of them are given back before anything is refused."""
+    stat = "anon 100\nfile 750\nshmem 50\ninactive_file 200\nactive_file 500\nslab_reclaimable 30\nslab 40\n"
+    write(tmp_path / "proc/self", cgroup="0::/\n")
+    write(tmp_path / "sys/fs/cgroup", memory__max="1000", memory__current="900", memory__stat=stat)
+    assert memory._groups_free(tmp_path) == 1000 - (900 - 200 - 500 - 30)
+
+
+def test_version_1_counts_the_files_of_the_groups_inside(tmp_path):
+    stat = "inactive_file 1\nactive_file 2\ntotal_inactive_file 300\ntotal_active_file 400\n"
+    write(tmp_path / "proc/self", cgroup="4:memory:/\n")
+    files = {"memory__limit_in_bytes": "1000", "memory__usage_in_bytes": "900", "memory__stat": stat}
+    write(tmp_path / "sys/fs/cgroup/memory", **files)
+    assert memory._groups_free(tmp_path) == 800
+
+
+def test_more_given_back_than_used_leaves_the_limit(tmp_path):
+    write(tmp_path / "proc/self", cgroup="0::/\n")
+    stat = "inactive_file 700\nactive_file 700\n"
+    write(tmp_path / "sys/fs/cgroup", memory__max="1000", memory__current="900", memory__stat=stat)
+    assert memory._groups_free(tmp_path) == 1000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+@pytest.mark.parametrize(
+    ("limits", "free"),
+    [
+        ({}, None),  # address space that is only reserved costs nothing without a limit on it
+        ({"RLIMIT_AS": 10**12}, 10**12 - 9 * 10**11),  # with one, the system counts what is reserved too
+        ({"RLIMIT_AS": 10**12, "RLIMIT_DATA": 3 * 10**9}, 2 * 10**9),
+        ({"RLIMIT_DATA": 10**8}, -9 * 10**8),
+    ],
+)
+def test_reserved_address_space_counts_only_under_a_limit_on_it(limits, free, monkeypatch):
+    import resource
+
+    given = {getattr(resource, name): value for name, value in limits.items()}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (given.get(which, resource.RLIM_INFINITY),) * 2)
+    used = {"VmSize:": 9 * 10**11 // 1024, "VmData:": 10**9 // 1024}
+    monkeypatch.setattr(memory, "_fields", lambda _: used)
+    found = memory._process_free()
+    assert found == (None if free is None else pytest.approx(free, abs=2048))
+
+
+def test_a_limit_without_a_word_on_what_is_used_refuses_late(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(
+        resource,
+        "getrlimit",
+        lambda which: (10**9 if which == resource.RLIMIT_AS else resource.RLIM_INFINITY,) * 2,
+    )
+    monkeypatch.setattr(memory, "_fields", lambda _: {})
+    assert memory._process_free() == 10**9
+
+
 def test_an_exceeded_limit_leaves_nothing(monkeypatch):
     monkeypatch.setattr(memory, "_groups_free", lambda: -5)
     assert memory.available_memory() == 0

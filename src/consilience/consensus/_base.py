@@ -25,10 +25,7 @@ from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
 from ..rng import make_rng
-from ..validation import check_parameters, listed, unit_of
-
-#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
-LARGEST_SPREAD = 1e15
+from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
 
 
 @dataclass
@@ -166,8 +163,7 @@ class BaseConsensus(BaseMethod):
             )
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
-        # With the lightest between 1 and 2, ties and starts of k-means fall alike for every scale.
-        unit = 2.0 ** np.floor(np.log2(low)) if any_unit else unit_of(weights)
+        unit = unit_of_lightest(weights) if any_unit else unit_of(weights)
         if unit == 1.0:
             return compressed
         if not any_unit:

@@ -16,6 +16,7 @@ from ..naming import numbered
 from ..progress import progress
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
+from ._runner import within_memory
 
 
 def estimators(
@@ -79,7 +80,15 @@ def estimators(
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     whole = drawn == n and not bootstrap
-    with progress(total=m, what="clusterers", unit="run") as bar, one_blas_thread():
+    with (
+        within_memory(
+            "estimators",
+            features,
+            "use clusterers that hold no pairs of objects, a lower ratio or n_jobs=1, ",
+        ),
+        progress(total=m, what="clusterers", unit="run") as bar,
+        one_blas_thread(),
+    ):
 
         def run(i: int) -> tuple[np.ndarray, dict]:
             name, model = models[i % len(models)]
@@ -149,6 +158,8 @@ def _seeded(model: Any, seed: int) -> Any:
 def _labels_of(model: Any, name: str, X: Any, n: int) -> np.ndarray:
     try:
         found = np.asarray(model.fit_predict(X))
+    except MemoryError as error:
+        raise MemoryError(f"{name}: {error}") from error
     except Exception as error:
         raise InputError(f"{name} failed on X of shape {X.shape}: {type(error).__name__}: {error}") from error
     if found.shape != (n,):

@@ -24,7 +24,7 @@ from ._members import (
     root,
     stream,
 )
-from ._runner import each_member
+from ._runner import each_member, within_memory
 
 _RULES = {
     "init": Choice("k-means++", "random"),
@@ -177,7 +177,8 @@ def random_features(
     _check_runs(init, max_iter, tol, n_jobs)
     d = features.n_features
     kept = max(1, round(ratio * d))
-    by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
+    with within_memory("random features", features):
+        by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
 
     def run(i: int) -> tuple[np.ndarray, dict]:
         columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
@@ -194,7 +195,7 @@ def random_features(
         recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
         return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
 
-    columns, recipes = each_member(run, len(seeds), "random features", n_jobs)
+    columns, recipes = each_member(run, len(seeds), features, "random features", n_jobs)
     return assemble(features, columns, recipes)
 
 
@@ -287,7 +288,7 @@ def bagging(
             labels[rest] = filled[nearest]
         return labels, recipe
 
-    columns, recipes = each_member(run, len(seeds), "bagging", n_jobs)
+    columns, recipes = each_member(run, len(seeds), features, "bagging", n_jobs)
     return assemble(features, columns, recipes)
 
 
@@ -302,7 +303,7 @@ def _runs(
 ) -> Ensemble:
     """Members that differ in start and k only: one call of the kernel."""
     _check_runs(init, max_iter, tol, n_jobs)
-    with progress(total=len(ks), what="k-means", unit="run") as bar:
+    with within_memory("k-means", features), progress(total=len(ks), what="k-means", unit="run") as bar:
         found = many_kmeans(
             features.X,
             ks,
@@ -313,6 +314,7 @@ def _runs(
             sample_weight=features.sample_weight,
             n_jobs=n_jobs,
             on_done=bar.update,
+            keep_centers=False,
         )
     recipes = [
         _recipe("kmeans", k, seed, init, max_iter, tol, found, r)

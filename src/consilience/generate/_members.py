@@ -11,6 +11,7 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import Features
+from ..kernels.memory import refusing
 from ..rng import entropy
 from ..validation import Integer, Nothing, RandomState, check, listed
 
@@ -102,13 +103,17 @@ def assemble(
 ) -> Ensemble:
     """The ensemble; says so if members came out with fewer clusters than asked for."""
     # A list of vectors, not a matrix: few objects with many members would look transposed.
-    ensemble = Ensemble(
-        list(columns),
-        clustering_names=names,
-        sample_names=features.sample_names,
-        sample_weight=features.sample_weight,
-        recipes=recipes,
-    )
+    with refusing(
+        f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
+        "ask for fewer clusterings",
+    ):
+        ensemble = Ensemble(
+            list(columns),
+            clustering_names=names,
+            sample_names=features.sample_names,
+            sample_weight=features.sample_weight,
+            recipes=recipes,
+        )
     short = [
         i
         for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters))

@@ -56,7 +56,7 @@ from ._members import (
     root_upwards,
     stream,
 )
-from ._runner import each_member
+from ._runner import each_member, within_memory
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -163,7 +163,13 @@ def metric_subspace(
     n, d = features.n_samples, features.n_features
     ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
     kept = max(1, round(ratio * d))
-    source = _Source(features, kept, metric)
+    ensure_fits(
+        16.0 * n * max(ks),  # eigenvectors, and their directions
+        what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
+        remedy="lower k_max",
+    )
+    with within_memory("metric subspace", features):
+        source = _Source(features, kept, metric)
 
     def run(i: int) -> tuple[np.ndarray, dict]:
         columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
@@ -189,7 +195,7 @@ def metric_subspace(
         }
         return labels, recipe
 
-    labels, recipes = each_member(run, len(seeds), "metric subspace", n_jobs)
+    labels, recipes = each_member(run, len(seeds), features, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes)
 
@@ -297,7 +303,7 @@ def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray
     if count == k:
         return piece.astype(np.int32)
     ensure_fits(
-        8.0 * count * count,
+        32.0 * count * count,  # means, products, distances and what lies between them
         what=f"Joining {count} pieces of a member's graph",
         remedy="use metric='diversified', whose graphs have few pieces, or drop rows without any feature",
     )

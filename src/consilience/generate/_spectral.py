@@ -25,7 +25,7 @@ from ..features import as_features
 from ..kernels.cut import cut_rows
 from ..kernels.eigen import component_vectors, eigenpairs, leading_eigenvectors
 from ..kernels.graph import components
-from ..kernels.memory import available_memory, ensure_fits
+from ..kernels.memory import available_memory, ensure_fits, refusing
 from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
@@ -33,6 +33,7 @@ from ._members import assemble, choose_ks, member_seeds
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
+_REMEDY = "use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X"
 _DENSE_BELOW = 800  # objects; a full eigendecomposition is then quicker than an iterative one
 _PRODUCTS = 500  # with a block of vectors: what a full decomposition costs
 _LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not tell the pieces apart
@@ -99,12 +100,12 @@ def spectral(
     seeds = member_seeds(random_state, m)
     ks = choose_ks(k, features, seeds)
     n = features.n_samples
-    ensure_fits(
-        16.0 * n * n,
-        what=f"Spectral clustering of {n} objects (two dense {n} x {n} arrays)",
-        remedy="use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X",
-    )
-    with one_blas_thread(), progress(total=len(grid), what="spectral", unit="width") as bar:
+    _ensure_squares(n, 2)
+    with (
+        refusing(f"Spectral clustering of {n} objects", _REMEDY),
+        one_blas_thread(),
+        progress(total=len(grid), what="spectral", unit="width") as bar,
+    ):
         squares = euclidean_distances(features.X.astype(np.float64), squared=True)
         np.fill_diagonal(squares, 0)
         mean_distance = _sum_of_roots(squares) / (n * (n - 1))
@@ -119,11 +120,14 @@ def spectral(
             linked = np.flatnonzero(np.bincount(piece)[piece] > 1)
             made = []
             if len(linked) >= max(ks[i] for i in own):
-                if len(linked) < n:
-                    S = S[np.ix_(linked, linked)]
                 _, own_piece = np.unique(piece[linked], return_inverse=True)
                 count = int(own_piece.max()) + 1
-                vectors = leading_vectors(S, degree[linked], own_piece, max(ks[i] for i in own))
+                widest = max(ks[i] for i in own)
+                if count <= widest:
+                    if len(linked) < n:
+                        _ensure_squares(len(linked), 1)
+                        S = S[np.ix_(linked, linked)]
+                    vectors = leading_vectors(S, degree[linked], own_piece, widest)
                 for i in own:
                     labels = np.full(n, -1, dtype=np.int32)
                     labels[linked] = (
@@ -184,6 +188,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
         )
         if found.converged:  # else tight bunches of eigenvalues: the direct way does not mind
             return np.hstack([known, found.vectors])
+    _ensure_squares(n, 2)
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
     return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
@@ -221,6 +226,15 @@ def _check_count(n_clusterings: Any, grid: list[float]) -> int:
             f"ask for {len(grid)} or more, or give fewer bandwidths."
         )
     return int(n_clusterings)
+
+
+def _ensure_squares(n: int, count: int) -> None:
+    """Refuse that many dense arrays between all objects if they will not fit."""
+    ensure_fits(
+        8.0 * count * n * n,
+        what=f"Spectral clustering of {n} objects ({count} more dense {n} x {n} array{'s' if count > 1 else ''})",
+        remedy=_REMEDY,
+    )
 
 
 def _arrays_that_fit(n: int) -> int:

@@ -20,16 +20,18 @@ variance of the columns; an empty cluster restarts at the row farthest from its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..validation import unit_of_lightest
 from ._jit import kernel
 from .floats import as_floats
 from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
-from .parallel import map_blocks, map_tasks, one_blas_thread
+from .memory import ensure_fits
+from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 
 Rows = DenseRows | SparseRows
 
@@ -47,7 +49,7 @@ class ManyKMeans:
     inertia: np.ndarray  #: (m,) Eq. (1)
     n_iter: np.ndarray  #: (m,)
     converged: np.ndarray  #: (m,) False where max_iter came first
-    centers: list[np.ndarray]  #: m arrays (k_r, d) float64
+    centers: list[np.ndarray]  #: m arrays (k_r, d) float64; none if they were not to be kept
 
 
 def many_kmeans(
@@ -62,6 +64,7 @@ def many_kmeans(
     sample_weight: np.ndarray | None = None,
     n_jobs: int | None = None,
     on_done: Callable[[int], Any] | None = None,
+    keep_centers: bool = True,
 ) -> ManyKMeans:
     """Run k-means ``len(ks)`` times on the rows of X.
 
@@ -79,8 +82,10 @@ def many_kmeans(
         How to choose k rows to start from.
     max_iter, tol : the stopping rule (see the module).
     sample_weight : (n,) positive numbers
+        Of any unit: the runs depend on their ratios alone.
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
+    keep_centers : False leaves ``centers`` empty: they can outweigh X, if runs are many or X is sparse
 
     Notes
     -----
@@ -92,8 +97,14 @@ def many_kmeans(
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     _check_runs(X, ks, weight, inits)
+    _ensure_runs(X, ks, keep_centers, n_jobs)
+    unit = unit_of_lightest(weight)
+    weight = weight / unit
     if is_small(X):
-        return _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
+        runs = _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
+        return replace(
+            runs, inertia=_in_unit(runs.inertia, unit), centers=runs.centers if keep_centers else []
+        )
     labels = np.empty((n, len(ks)), dtype=np.int32)
     inertia, n_iter = np.empty(len(ks)), np.empty(len(ks), dtype=np.int64)
     converged = np.empty(len(ks), dtype=bool)
@@ -113,8 +124,32 @@ def many_kmeans(
             labels[:, batch] = found.T
             for r, own, c in zip(batch, found, ends):
                 inertia[r] = np.dot(rows.own_squares(c, own), weight)
-                centers.append(rows.uncentre(c))
-    return ManyKMeans(labels, inertia, n_iter, converged, centers)
+                if keep_centers:
+                    centers.append(rows.uncentre(c))
+    return ManyKMeans(labels, _in_unit(inertia, unit), n_iter, converged, centers)
+
+
+def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None) -> None:
+    """Refuse runs whose centres, scores or labels will not fit; counted is what is there at the same time for certain."""
+    (n, d), m, most = X.shape, len(ks), int(ks.max(initial=1))
+    centers = 8.0 * d * (int(ks.sum()) if keep_centers else 0)
+    if is_small(X):
+        working = 8.0 * n * most * min(resolve_jobs(n_jobs), m)  # scores of all rows and centres of a run
+    else:
+        batch = max(int(ks[runs].sum()) for runs in _batches(ks, d))
+        # Centres, their sums, those of the step before and the float32 screen; labels; distances of starts.
+        working = 28.0 * d * batch + 8.0 * n * m + 4.0 * BLOCK * most
+    ensure_fits(
+        centers + working,
+        what=f"k-means with {m} runs of up to {most} clusters on {n} objects with {d} features",
+        remedy="ask for fewer clusters or clusterings, or use fewer features (generate.random_features)",
+    )
+
+
+def _in_unit(inertia: np.ndarray, unit: float) -> np.ndarray:
+    """Inertia in the unit that weights were given in; infinite where that is beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return inertia * unit
 
 
 def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> ManyKMeans:
@@ -122,7 +157,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
     def run(r: int) -> Run:
         if inits is not None:
-            start = np.asarray(inits[r], dtype=np.float64) - rows.mean
+            start = np.asarray(inits[r], dtype=np.float64) - rows.middle
         else:
             rng = np.random.default_rng(seeds[r])
             start = rows.X[
@@ -140,7 +175,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
         np.array([run.inertia for run in runs]),
         np.array([run.n_iter for run in runs], dtype=np.int64),
         np.array([run.converged for run in runs]),
-        [run.centers + rows.mean for run in runs],
+        [run.centers + rows.middle for run in runs],
     )
 
 
@@ -301,7 +336,12 @@ def lloyd(
         old, new = labels[active], assign(rows, stack)
         labels[active] = new
         moving = np.flatnonzero(~last_look[active])
-        rows.move(offsets[active[moving]], old[moving], new[moving], sums)
+        before_move = old[moving]
+        if rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up anew
+            before_move = np.full_like(before_move, -1)
+            for a in moving:
+                sums[own[a]] = 0
+        rows.move(offsets[active[moving]], before_move, new[moving], sums)
         for a in moving:
             r = active[a]
             o = own[a]
@@ -367,11 +407,11 @@ def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) 
     """Centres of one run from its cluster sums, with empty clusters moved to the farthest rows."""
     k = len(before)
     mass = np.bincount(labels, weights=rows.weight, minlength=k)
-    empty = np.flatnonzero(mass == 0)
+    empty, moved = np.flatnonzero(mass == 0), False
     if len(empty):
         sums = sums.copy()
         distance = rows.own_squares(before, labels)
-        if distance.max() > 0:
+        if moved := bool(distance.max() > 0):
             farthest = np.argpartition(distance, -len(empty))[: -len(empty) - 1 : -1]
             far_rows = rows.rows(farthest)
             for j, i, x in zip(empty, farthest, far_rows):
@@ -385,5 +425,7 @@ def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) 
     filled = mass > 0
     centers = np.empty_like(before)
     centers[filled] = sums[filled] / mass[filled, None]
+    if rows.far and not moved:
+        rows.add_residuals(labels, mass, centers)
     centers[~filled] = centers[heaviest]
     return centers

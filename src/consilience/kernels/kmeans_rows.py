@@ -1,6 +1,6 @@
 """What k-means asks of its data, answered for dense arrays and for CSR matrices.
 
-Writing x for a row with the column means taken off (dense) or as it is (sparse), and c for a centre, all
+Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a centre, all
 questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest centre.
 
 Scores are first bounded from below in float32, for every row and centre at once by one matrix product, and
@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._jit import fast_kernel, kernel
+from .kmeans_middle import FAR, add_residuals, mean_variance, middle_of, some_rows, typical_size
 from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .vectors import dot
 
@@ -39,6 +40,10 @@ ENOUGH_VARIANCE = 0.95
 LEAST_VARIANCE = 0.5
 SAMPLE = 4096
 UNIT = 2.0**-24  # rounding unit of float32
+#: Lengths, in units of the longest row, from which on the squares of centres may not fit into float32.
+BEYOND = 1e18
+#: An error of a bound that leaves every centre in doubt, and is a number in float32 still, also doubled.
+LOOSE = 1e38
 
 
 class Stack:
@@ -54,6 +59,26 @@ class Stack:
         self.slack: np.ndarray  # (K,) g |c|
         self.margin: np.ndarray  # (K,) g |c|^2 / 2
 
+    def bound(
+        self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float
+    ) -> list[np.ndarray]:
+        """The centres' side of L in Eq. (2), by columns: [-R'c, -|r(c)|, -g |c|, (1 - g) |c|^2 / 2].
+
+        The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
+        centre, and so loose that, wherever it is the smallest, float64 decides.
+        """
+        beyond = norm > BEYOND
+        if beyond.any():
+            turned = np.where(beyond[:, None], 0.0, turned)
+            remainder, norm = np.where(beyond, 0.0, remainder), np.where(beyond, 0.0, norm)
+        self.remainder, self.slack, self.margin = remainder, g * norm, g * norm**2 / 2
+        least = norm**2 / 2 - self.margin
+        self.margin[beyond], least[beyond] = (
+            LOOSE,
+            BEYOND**2 / 4,
+        )  # |c|^2 / 2 - x'c with |x| <= 1 is above that
+        return [-turned, -remainder[:, None], -self.slack[:, None], least[:, None]]
+
 
 class DenseRows:
     """Rows of a C-contiguous float32 or float64 array. Keeps one float32 array of n x (q + 3) beside it."""
@@ -63,21 +88,22 @@ class DenseRows:
         self.weight = sample_weight
         self.n_jobs = n_jobs
         self.n_samples, self.n_features = X.shape
-        self.mean, self.mean_variance = self._moments()
+        self.middle, self.mean_variance, self.far = self._moments()
         self.directions = self._leading_directions()
         self._turn()
         self._buffers = threading.local()
 
-    def _moments(self) -> tuple[np.ndarray, float]:
+    def _moments(self) -> tuple[np.ndarray, float, bool]:
         n = self.n_samples
         sums = map_blocks(
             lambda a, b: self.X[a:b].sum(axis=0, dtype=np.float64), n, size=BLOCK, n_jobs=self.n_jobs
         )
         mean = np.sum(sums, axis=0) / n
+        middle = middle_of(self.X, mean)
         squares = map_blocks(
-            lambda a, b: _centred_squares(self.X, mean, a, b).sum(), n, size=BLOCK, n_jobs=self.n_jobs
+            lambda a, b: _centred_squares(self.X, middle, a, b).sum(), n, size=BLOCK, n_jobs=self.n_jobs
         )
-        return mean, float(np.sum(squares) / n / self.n_features)
+        return middle, mean_variance(np.sum(squares) / n, mean - middle), bool((middle != mean).any())
 
     def _leading_directions(self) -> np.ndarray | None:
         """R (d, q), or None where turning does not pay: any R is right, a good one is fast."""
@@ -85,8 +111,7 @@ class DenseRows:
         width = min(MOST_DIRECTIONS, d // 2, n)
         if d < 48 or self.mean_variance == 0:
             return None
-        chosen = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-        S = self.X[chosen].astype(np.float64) - self.mean
+        S = some_rows(self.X, SAMPLE).astype(np.float64) - self.middle
         peak = np.abs(S).max()
         if peak == 0:
             return None
@@ -111,7 +136,7 @@ class DenseRows:
         q = self.n_features if R is None else R.shape[1]
         norms = np.concatenate(
             map_blocks(
-                lambda a, b: np.sqrt(_centred_squares(self.X, self.mean, a, b)),
+                lambda a, b: np.sqrt(_centred_squares(self.X, self.middle, a, b)),
                 n,
                 size=BLOCK,
                 n_jobs=self.n_jobs,
@@ -123,7 +148,7 @@ class DenseRows:
         screen = np.empty((n, q + 3), dtype=np.float32)
 
         def turn(a: int, b: int) -> None:
-            x = (self.X[a:b].astype(np.float64) - self.mean) / self.scale
+            x = (self.X[a:b].astype(np.float64) - self.middle) / self.scale
             if R is None:
                 screen[a:b, :q] = x
                 screen[a:b, q] = 0
@@ -141,13 +166,13 @@ class DenseRows:
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Centred float64 rows."""
-        return self.X[index].astype(np.float64) - self.mean
+        return self.X[index].astype(np.float64) - self.middle
 
     def uncentre(self, centers: np.ndarray) -> np.ndarray:
-        return centers + self.mean
+        return centers + self.middle
 
     def centre(self, centers: np.ndarray) -> np.ndarray:
-        return centers - self.mean
+        return centers - self.middle
 
     def stack(self, centers: np.ndarray, sizes: np.ndarray) -> Stack:
         stack = Stack(centers, sizes)
@@ -159,12 +184,8 @@ class DenseRows:
             turned = scaled @ self.directions
             rest = scaled - turned @ self.directions.T
             remainder = np.sqrt(np.einsum("ij,ij->i", rest, rest)) * (1 + 8 * UNIT) + UNIT * UNIT
-        g = self.rounding
-        remainder = remainder * (1 + g)
-        stack.remainder, stack.slack, stack.margin = remainder, g * norm, g * norm**2 / 2
-        stack.screen = np.hstack(
-            [-turned, -remainder[:, None], -stack.slack[:, None], (norm**2 / 2 - stack.margin)[:, None]]
-        ).astype(np.float32)
+        columns = stack.bound(turned, remainder * (1 + self.rounding), norm, self.rounding)
+        stack.screen = np.hstack(columns, dtype=np.float32, casting="same_kind")
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
@@ -178,7 +199,7 @@ class DenseRows:
 
     def settle(self, stack: Stack, part: slice, offsets: np.ndarray, *doubt: Any) -> None:
         """Decide the rows in doubt by exact scores."""
-        _settle_dense(self.X, self.mean, stack.centers[part], stack.half_squares[part], offsets, *doubt)
+        _settle_dense(self.X, self.middle, stack.centers[part], stack.half_squares[part], offsets, *doubt)
 
     def move(self, stack_offsets: np.ndarray, old: np.ndarray, new: np.ndarray, sums: np.ndarray) -> None:
         """Bring cluster sums from labels ``old`` to labels ``new``, both (runs, n); old = -1: not in yet.
@@ -196,7 +217,7 @@ class DenseRows:
             r, c = task
             _move_dense(
                 self.X,
-                self.mean,
+                self.middle,
                 self.weight,
                 old,
                 new,
@@ -212,12 +233,16 @@ class DenseRows:
         """|x - c(x)|^2 for every row, in float64."""
         out = np.empty(self.n_samples)
         map_blocks(
-            lambda a, b: _own_squares_dense(self.X, self.mean, centers, labels, out, a, b),
+            lambda a, b: _own_squares_dense(self.X, self.middle, centers, labels, out, a, b),
             self.n_samples,
             size=BLOCK,
             n_jobs=self.n_jobs,
         )
         return out
+
+    def add_residuals(self, labels: np.ndarray, mass: np.ndarray, centers: np.ndarray) -> None:
+        """Bring centres to the means of their rows to the last digit, where far rows count."""
+        add_residuals(self.X, self.middle, self.weight, labels, mass, centers)
 
     def seeds(self, index: np.ndarray) -> Any:
         """Rows in the form :meth:`seed_squares` takes them."""
@@ -250,6 +275,7 @@ class SparseRows:
         )
         self.squares = squares
         self.norms = np.sqrt(squares)
+        self.far = bool(np.abs(self.data).max(initial=0.0) > FAR * typical_size(self.data))
         self.scale = float(self.norms.max()) or 1.0
         mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / self.n_samples
         # Two passes over the stored values; the zeros add their share in closed form.
@@ -274,9 +300,8 @@ class SparseRows:
         stack = Stack(centers, sizes)
         scaled = centers / self.scale
         norm = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        g = self.rounding
-        stack.remainder, stack.slack, stack.margin = np.zeros(len(norm)), g * norm, g * norm**2 / 2
-        columns = np.vstack([-scaled.T, -stack.slack[None], (norm**2 / 2 - stack.margin)[None]])
+        turned, _, *others = stack.bound(scaled, np.zeros(len(norm)), norm, self.rounding)
+        columns = np.vstack([turned.T, *(column.T for column in others)])
         stack.screen = np.ascontiguousarray(columns, dtype=np.float32)  # (d + 2, K)
         return stack
 
@@ -323,17 +348,20 @@ class SparseRows:
         )
 
     def own_squares(self, centers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        squares = np.einsum("ij,ij->i", centers, centers)
+        squares, stored = np.einsum("ij,ij->i", centers, centers), np.count_nonzero(centers, axis=1)
         out = np.empty(self.n_samples)
         map_blocks(
             lambda a, b: _own_squares_sparse(
-                self.data, self.indices, self.indptr, centers, squares, labels, out, a, b
+                self.data, self.indices, self.indptr, centers, squares, stored, labels, out, a, b
             ),
             self.n_samples,
             size=BLOCK,
             n_jobs=self.n_jobs,
         )
         return out
+
+    def add_residuals(self, labels: np.ndarray, mass: np.ndarray, centers: np.ndarray) -> None:
+        _add_residuals_sparse(self.data, self.indices, self.indptr, self.weight, labels, mass, centers)
 
     def seeds(self, index: np.ndarray) -> Any:
         return np.ascontiguousarray(self.X[index].toarray().T, dtype=np.float64), self.squares[index]
@@ -576,15 +604,39 @@ def _move_sparse(data, indices, indptr, weight, old, new, offsets, sums, runs):
 
 
 @kernel
-def _own_squares_sparse(data, indices, indptr, centers, squares, labels, out, start, stop):
-    # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c.
+def _add_residuals_sparse(data, indices, indptr, weight, labels, mass, centers):
+    sums, stored = np.zeros(centers.shape), np.zeros(centers.shape, np.int32)
+    size, left = np.zeros(mass.size, np.int32), np.zeros(centers.shape)
+    for i in range(labels.size):
+        j = labels[i]
+        size[j] += 1
+        for p in range(indptr[i], indptr[i + 1]):
+            c = indices[p]
+            sums[j, c] += weight[i] * (data[p] - centers[j, c])
+            left[j, c] += weight[i]
+            stored[j, c] += 1
+    for j in range(mass.size):
+        for c in range(centers.shape[1]):
+            if mass[j] > 0:
+                if stored[j, c] < size[j]:  # the zeros of the others
+                    sums[j, c] -= (mass[j] - left[j, c]) * centers[j, c]
+                centers[j, c] += sums[j, c] / mass[j]
+
+
+@kernel
+def _own_squares_sparse(data, indices, indptr, centers, squares, stored, labels, out, start, stop):
+    # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c, unless nothing of
+    # |c|^2 lies elsewhere; then it is left out, and a far row alone in its cluster has distance 0 exactly.
     for i in range(start, stop):
         j = labels[i]
-        total = squares[j]
+        total, alone, met = squares[j], 0.0, 0
         for p in range(indptr[i], indptr[i + 1]):
             c = centers[j, indices[p]]
-            total += (data[p] - c) ** 2 - c * c
-        out[i] = max(total, 0.0)
+            square = (data[p] - c) ** 2
+            total += square - c * c
+            alone += square
+            met += c != 0
+        out[i] = alone if met == stored[j] else max(total, 0.0)
 
 
 @fast_kernel

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import fast_kernel, kernel
+from .kmeans_middle import add_residuals, mean_variance, middle_of
 from .vectors import square
 
 #: Numbers in X (2 MB of float64), and rows, up to which data is small (measured: benchmarks/bench_kmeans.py).
@@ -24,25 +25,27 @@ def is_small(X: Any) -> bool:
 
 
 class SmallRows:
-    """A dense array with its column means taken off, by columns: what a compiled run reads, and all it reads."""
+    """A dense array with its middle taken off, by columns: what a compiled run reads, and all it reads."""
 
     def __init__(self, X: np.ndarray, sample_weight: np.ndarray):
         X = X.astype(np.float64)
         self.n_samples, self.n_features = X.shape
         self.weight = sample_weight
-        self.mean = X.sum(axis=0) / self.n_samples
-        X -= self.mean
+        mean = X.sum(axis=0) / self.n_samples
+        self.middle = middle_of(X, mean)
+        self.far = bool((self.middle != mean).any())
+        X -= self.middle
         self.X = X
         self.columns = np.ascontiguousarray(X.T)  # (d, n)
         squares = np.einsum("ij,ij->i", X, X)
-        self.mean_variance = float(squares.sum() / self.n_samples / self.n_features)
+        self.mean_variance = mean_variance(squares.sum() / self.n_samples, mean - self.middle)
         # For starts, which need not be exact: over the longest row, so that float32 cannot overflow.
         self.single = (self.columns / (np.sqrt(squares.max()) or 1.0)).astype(np.float32)
 
 
 class Run(NamedTuple):
     labels: np.ndarray
-    centers: np.ndarray  # (k, d), means still off
+    centers: np.ndarray  # (k, d), middle still off
     inertia: float
     n_iter: int
     converged: bool
@@ -56,8 +59,10 @@ def plus_plus(rows: SmallRows, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def run_from(rows: SmallRows, centers: np.ndarray, max_iter: int, tol: float) -> Run:
-    """Lloyd's steps from the given centres (means taken off)."""
-    return Run(*_lloyd(rows.X, rows.columns, rows.weight, np.ascontiguousarray(centers), max_iter, tol))
+    """Lloyd's steps from the given centres (middle taken off)."""
+    return Run(
+        *_lloyd(rows.X, rows.columns, rows.weight, np.ascontiguousarray(centers), max_iter, tol, rows.far)
+    )
 
 
 @kernel
@@ -131,7 +136,7 @@ def _keep_smaller(closest, weight, trial):
 
 
 @kernel
-def _lloyd(X, columns, weight, centers, max_iter, tol):
+def _lloyd(X, columns, weight, centers, max_iter, tol, far):
     """(labels, centres, inertia, steps, whether converged)."""
     n = X.shape[0]
     labels = np.full(n, -1, np.int32)
@@ -141,7 +146,7 @@ def _lloyd(X, columns, weight, centers, max_iter, tol):
         same = _equal(new, labels)
         labels = new
         before = centers
-        centers = _means(X, weight, before, labels)
+        centers = _means(X, weight, before, labels, far)
         n_iter += 1
         if same:
             converged = True
@@ -178,26 +183,28 @@ def _take_smaller(half, scores, j, smallest, where):
 
 
 @kernel
-def _means(X, weight, before, labels):
+def _means(X, weight, before, labels, far):
     """Means of the clusters, empty ones restarted at the rows farthest from their centre."""
     k = before.shape[0]
     sums, mass = np.zeros(before.shape), np.zeros(k)
     for i in range(labels.size):
         mass[labels[i]] += weight[i]
         _add(weight[i], X[i], sums[labels[i]])
-    _restart_empty(X, weight, before, labels, sums, mass)
+    restarted = _restart_empty(X, weight, before, labels, sums, mass)
     # A cluster can stay empty only if rows coincide; it then follows the heaviest one.
     heaviest = _largest(mass)
     centers = np.zeros(before.shape)
     for j in range(k):
         own = j if mass[j] > 0 else heaviest
         _add(1.0 / mass[own], sums[own], centers[j])
+    if far and not restarted:
+        add_residuals(X, np.zeros(X.shape[1]), weight, labels, mass, centers)
     return centers
 
 
 @kernel
 def _restart_empty(X, weight, before, labels, sums, mass):
-    """Move the farthest rows, one for each empty cluster, there; none where all rows sit on their centre."""
+    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their centre."""
     empty = np.empty(mass.size, np.int64)
     count = 0
     for j in range(mass.size):
@@ -205,12 +212,12 @@ def _restart_empty(X, weight, before, labels, sums, mass):
             empty[count] = j
             count += 1
     if count == 0:
-        return
+        return False
     distance = np.empty(labels.size)
     for i in range(labels.size):
         distance[i] = square(X[i], before[labels[i]])
     if distance[_largest(distance)] == 0:
-        return
+        return False
     for t in range(count):
         i, j = _largest(distance), empty[t]
         distance[i] = -1.0  # taken
@@ -218,6 +225,7 @@ def _restart_empty(X, weight, before, labels, sums, mass):
         mass[labels[i]] -= weight[i]
         _add(weight[i], X[i], sums[j])
         mass[j] = weight[i]
+    return True
 
 
 @kernel

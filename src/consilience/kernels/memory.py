@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +11,11 @@ from ..errors import NotEnoughMemoryError
 
 #: What to do where all pairs of objects are too many.
 WITHOUT_PAIRS = "use LWGP, CoassociationKMeans or SCCABG, which never pair objects, or fewer clusterings"
+
+
+#: What a group uses but gives back before it refuses anything: files kept in memory, read once or often, and the
+#: kernel's own caches. Files of a memory file system (shmem) are among neither, having no other place.
+_GIVEN_BACK = ("inactive_file", "active_file", "slab_reclaimable")
 
 
 def available_memory() -> int | None:
@@ -100,7 +105,7 @@ def _groups_free(root: Path = Path("/")) -> int | None:
     mounts = root / "sys/fs/cgroup"
     version_1, version_2 = ((group, *group.parents) for group in (found["memory"], found[""]))
     free = [
-        _group_free(mount / str(group)[1:], "memory.max", "memory.current", "inactive_file")
+        _group_free(mount / str(group)[1:], "memory.max", "memory.current", _GIVEN_BACK)
         for group in version_2
         for mount in (mounts, mounts / "unified")
     ] + [
@@ -108,7 +113,7 @@ def _groups_free(root: Path = Path("/")) -> int | None:
             mounts / "memory" / str(group)[1:],
             "memory.limit_in_bytes",
             "memory.usage_in_bytes",
-            "total_inactive_file",
+            [f"total_{name}" for name in _GIVEN_BACK],
         )
         for group in version_1
     ]
@@ -116,13 +121,14 @@ def _groups_free(root: Path = Path("/")) -> int | None:
     return min(limits) if limits else None
 
 
-def _group_free(folder: Path, limit: str, used: str, cache: str) -> int | None:
-    """Limit less use of one group; what only caches files is given back on demand, and does not count as used."""
+def _group_free(folder: Path, limit: str, used: str, given_back: Sequence[str]) -> int | None:
+    """Limit less use of one group; what is given back on demand does not count as used."""
     try:
         most, now = int((folder / limit).read_text()), int((folder / used).read_text())
     except (OSError, ValueError):  # absent, or "max": no limit
         return None
-    return most - max(0, now - _fields(folder / "memory.stat").get(cache, 0))
+    stat = _fields(folder / "memory.stat")
+    return most - max(0, now - sum(stat.get(name, 0) for name in given_back))
 
 
 def _fields(file: Path) -> dict[str, int]:

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
 import consilience as cs
-from consilience.consensus.lowrank import _lagrangian as lagrangian
 from consilience.consensus.lowrank import _base as lowrank_base
+from consilience.consensus.lowrank import _lagrangian as lagrangian
 from consilience.consensus.lowrank._base import co_association
 from consilience.consensus.lowrank.nrsec import linearise
 from consilience.errors import InputError

@@ -256,10 +256,7 @@ class SCCABG(BaseConsensus):
         found = np.unique(labels[~isolated]).size
         if not authors:
             if not found:
-                raise InputError(
-                    f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. "
-                    "Lower gamma1 or leave it at its default."
-                )
+                raise InputError(_no_edge(gamma1, self.max_iter, len(history)))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
@@ -304,6 +301,29 @@ class SCCABG(BaseConsensus):
         """
         check_is_fitted(self, "labels_")
         return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
+
+
+def _no_edge(gamma1: float, max_iter: int | None, rounds: int) -> str:
+    """Why there is no graph, and what to do: a round that cuts too far is taken back, if there is one after it."""
+    usual = DEFAULTS["standard"][0]
+    if gamma1 > usual:
+        cause, way = (
+            f"gamma1={gamma1:g} leaves no edge in the learned graph",
+            f"Lower gamma1 (default {usual:g})",
+        )
+    elif max_iter is not None and rounds >= max_iter:
+        cause, way = (
+            f"max_iter={max_iter} ends where no edge is left in the learned graph",
+            "Raise max_iter (default 100)",
+        )
+    else:
+        cause, way = (
+            "The base clusterings share no structure that a graph can hold",
+            "Give more or coarser ones",
+        )
+    return (
+        f"{cause}: every object is cut off. {way}, or use LWGP or EvidenceAccumulation, which learn no graph."
+    )
 
 
 def _shortfall(found: int, c: int, authors: bool) -> str:

@@ -56,7 +56,8 @@ class NRSEC(BaseLowRank):
     Notes
     -----
     Three products of u x u matrices an iteration, one run for the warm start and one for each step: about six times
-    the time of RSEC. Memory: about 120 u^2 bytes.
+    the time of RSEC. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
+    weights that only say which objects count more should have mean 1.
 
     Differences from the paper
     - The warm start (see ``warm_start``): from zero, as printed, one linearisation is RSEC with an l1 error.
