@@ -63,7 +63,7 @@ def plain_row(s, y, linear, E):
 
 def against_plain() -> list[dict]:
     labels, truth = pool("semeion")
-    settings = {"gamma1": 1e-4, "gamma2": 5e-5, "self_paced": False, "mode": "authors", "n_jobs": 1}
+    settings = {"gamma1": 1e-4, "gamma2": 5e-5, "weighting": "none", "mode": "authors", "n_jobs": 1}
     cs.SCCABG(n_clusters=10, **settings).fit(labels)  # compile
     seconds, cpu, model = clocked(lambda: cs.SCCABG(n_clusters=10, **settings).fit(labels))
     ensemble = cs.Ensemble(labels).compress()

@@ -22,7 +22,7 @@ import numpy as np
 from ._measure import SHARED, alone, table
 
 SETS = ("semeion", "usps", "growth", "tdt2")
-THETA = 0.2
+THRESHOLD = 0.2
 
 
 def pool(name: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +70,7 @@ def ours(which: str, n: int | None, params: dict, threads: int) -> dict[str, Any
         "seconds": seconds,
         "CPU s": cpu,
         "steps": model.n_iter_,
-        "components": model.n_components_,
+        "pieces": model.n_pieces_,
         "ACC": scores["acc"],
         "NMI max": scores["nmi_max"],
     }
@@ -87,9 +87,9 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
     labels, truth = pool(which, n)
     c = np.unique(truth).size
     with threadpool_limits(threads):
-        spce(labels[:100], 2, params["theta"])
+        spce(labels[:100], 2, params["threshold"])
         start, cpu = time.perf_counter(), time.process_time()
-        found = spce(labels, c, params["theta"])
+        found = spce(labels, c, params["threshold"])
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     scores = cs.metrics.scores(found["labels"], truth)
     return {
@@ -99,7 +99,7 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
         "seconds": seconds,
         "CPU s": cpu,
         "steps": len(found["history"]),
-        "components": np.unique(found["labels"]).size,
+        "pieces": np.unique(found["labels"]).size,
         "ACC": scores["acc"],
         "NMI max": scores["nmi_max"],
     }
@@ -115,21 +115,23 @@ def run(sets: tuple[str, ...] = SETS, threads: int = 1) -> list[dict]:
     """All rows; sets that are not there are left out."""
     rows = []
     if "semeion" in sets and (SHARED / "data" / "pool_semeion.npz").is_file():
-        reference = row("plain dense", plain, "semeion", theta=THETA, threads=threads)
+        reference = row("plain dense", plain, "semeion", threshold=THRESHOLD, threads=threads)
         rows.append(reference)
         for what, params in {
-            "SPCE": {"theta": THETA},
-            'SPCE, mode="authors"': {"theta": THETA, "mode": "authors"},
-            'SPCE, theta="auto"': {"theta": "auto"},
+            "SPCE": {"threshold": THRESHOLD},
+            'SPCE, mode="authors"': {"threshold": THRESHOLD, "mode": "authors"},
+            'SPCE, threshold="auto"': {"threshold": "auto"},
         }.items():
             rows.append(row(what, ours, "semeion", **params, threads=threads))
             rows[-1]["times faster"] = reference["CPU s"] / rows[-1]["CPU s"]
     if "usps" in sets and (SHARED / "data" / "pool_usps.npz").is_file():
-        rows.append(row("SPCE", ours, "usps", theta=THETA, threads=threads))
+        rows.append(row("SPCE", ours, "usps", threshold=THRESHOLD, threads=threads))
     if "growth" in sets and (SHARED / "data" / "pool_usps.npz").is_file():
-        rows += [row("SPCE", ours, "usps", n, theta=THETA, threads=threads) for n in (1375, 2750, 5500)]
+        rows += [
+            row("SPCE", ours, "usps", n, threshold=THRESHOLD, threads=threads) for n in (1375, 2750, 5500)
+        ]
     if "tdt2" in sets and (SHARED / "data" / "tdt2.npz").is_file():
-        rows.append(row("SPCE", ours, "tdt2", theta=THETA, threads=threads))
+        rows.append(row("SPCE", ours, "tdt2", threshold=THRESHOLD, threads=threads))
     return rows
 
 

@@ -111,7 +111,7 @@ def run_(
                 continue
             options |= {"sets": rows[protocol.name], "methods": columns[protocol.name]}
             try:
-                note(f"{protocol.name}: {run(protocol, **options, report=note)}")
+                note(f"{protocol.name}: {run(protocol, **options, on_note=note)}")
             except InputError as error:  # the others are run all the same
                 idle.append(str(error))
     if idle:

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .protocol import Measure, Method, Protocol, digest, setting_name, short
+from .former import first_params, first_row
+from .protocol import Measure, Method, Protocol, digest, setting_name, setting_of, short
 from .sets import known_sets
 from .store import Records
 
@@ -107,18 +108,27 @@ def friedman(table: np.ndarray) -> dict[str, float] | None:
 
 
 def current(protocol: Protocol, records: Records) -> list[dict]:
-    """The last record of every cell that the protocol, as it is now, contains; one version of each data set."""
+    """The last record of every cell that the protocol, as it is now, contains; one version of each data set.
+
+    Methods and parameters go by the protocol's names, whatever they were called when the cell was run.
+    """
     last: dict[str, dict] = {}
     newest: dict[tuple, str] = {}
     sets = {item.name for item in protocol.sets}
+    methods = {first_row(method.name): method for method in protocol.methods}
     wanted = {
-        (method.name, column, digest(params))
-        for method in protocol.methods
+        (row, column, digest(first_params(method.method, params))): params
+        for row, method in methods.items()
         for params, column in method.settings()
     }
     for record in records.of("cell"):
-        setting = record["method"], record["column"], digest(record["params"])
-        if record["protocol"] == protocol.name and record["set"] in sets and setting in wanted:
+        row, column = first_row(record["method"]), record["column"]
+        if record["protocol"] != protocol.name or record["set"] not in sets or row not in methods:
+            continue
+        params = wanted.get((row, column, digest(first_params(methods[row].method, record["params"]))))
+        if params is not None:
+            names = {"method": methods[row].name, "params": params, "setting": setting_of(column, params)}
+            record = record | names
             last[record["name"]] = record
             newest[record["set"],] = record["data_sha"]
             newest[_group(record)] = record["digest"]

@@ -14,7 +14,8 @@ import consilience
 from consilience import consensus, generate
 from consilience.errors import ConsilienceError, InputError
 
-from .protocol import DEFAULT, DataSet, Ensembles, Method, Protocol, Variation, digest, setting_name
+from .former import first_params, first_row
+from .protocol import DataSet, Ensembles, Method, Protocol, Variation, digest, setting_of
 from .sets import LoadedSet, differences, fingerprint, load_set
 
 
@@ -38,7 +39,7 @@ class Cell:
 
     @property
     def setting(self) -> str:
-        return setting_name(self.params) if self.column == "tuned" else DEFAULT
+        return setting_of(self.column, self.params)
 
     @property
     def vary(self) -> str:
@@ -47,8 +48,9 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell's name; its seed comes from this alone."""
-        parts = (self.protocol, self.item.name, self.vary, self.method.name, self.column, self.setting)
+        """The cell's name; its seed comes from this alone. Parameters go by their first names (:mod:`.former`)."""
+        setting = setting_of(self.column, first_params(self.method.method, self.params))
+        parts = (self.protocol, self.item.name, self.vary, first_row(self.method.name), self.column, setting)
         return "/".join([*parts, str(self.repetition)])
 
     @property
@@ -67,7 +69,7 @@ class Cell:
                 "method": self.method.method,
                 "input": self.method.input,
                 "fill": self.method.fill,
-                "params": self.params,
+                "params": first_params(self.method.method, self.params),
                 "ensembles": {**self.ensembles.recipe(), **taken},
             }
         )

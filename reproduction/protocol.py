@@ -291,8 +291,13 @@ def digest(value: Any, length: int = 12) -> str:
 
 
 def setting_name(params: Mapping[str, Any]) -> str:
-    """'theta=0.3, mode=authors': parameters as a cell's name and the reports show them."""
+    """'threshold=0.3, mode=authors': parameters as a cell's name and the reports show them."""
     return ", ".join(f"{key}={short(value)}" for key, value in params.items()) or DEFAULT
+
+
+def setting_of(column: str, params: Mapping[str, Any]) -> str:
+    """What tells the cells of one method and column apart: the point of the grid; outside of a grid there is one."""
+    return setting_name(params) if column == "tuned" else DEFAULT
 
 
 def short(value: Any) -> str:

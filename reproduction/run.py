@@ -80,7 +80,7 @@ def run(
     time_limit: float | None = None,
     memory_limit: float | None = None,
     retry: bool = False,
-    report: Callable[[str], None] = lambda sentence: None,
+    on_note: Callable[[str], None] = lambda sentence: None,
 ) -> Outcome:
     """Run a protocol, or what is left of it, into a results folder.
 
@@ -88,7 +88,7 @@ def run(
     not run again (a failed one with ``retry``). ``sets``, ``methods`` and ``repetitions`` restrict the run; ``tuned`` says
     whether to run the grids that are tuned by the truth. There are ``jobs`` workers of ``threads`` each, by default as many as
     fit the cores. ``time_limit`` in seconds, and ``memory_limit`` in bytes above what its worker holds before, are each
-    cell's. ``report`` is called with each sentence about what is left out or differs.
+    cell's. ``on_note`` is called with each sentence about what is left out or differs.
     """
     protocol = load_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen = protocol.restricted(list(sets or []), list(methods or []), repetitions)
@@ -105,16 +105,18 @@ def run(
         others = f" So it is, or much the same, with {n} more." if (n := len(plan.skipped) - 1) > 0 else ""
         raise InputError(f"{protocol.name}: nothing can be run. {what}: {why}{others}")
     for what, why in plan.skipped:
-        report(f"Left out {what}: {why}")
+        on_note(f"Left out {what}: {why}")
     for name, notes in plan.notes.items():
         for note in notes:
-            report(f"{name}: {note}")
+            on_note(f"{name}: {note}")
     outcome = Outcome(skipped=plan.skipped)
     with Store(out) as store:
         _keep_protocol(protocol, store.folder)
         held = read_store(store.folder)
         if held.damaged:
-            report(f"{held.damaged} unreadable line(s) in the store were skipped; their cells are run again.")
+            on_note(
+                f"{held.damaged} unreadable line(s) in the store were skipped; their cells are run again."
+            )
         finished = {
             (record["name"], record["digest"], record["data_sha"])
             for record in held.of("cell")

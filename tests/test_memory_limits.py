@@ -82,7 +82,7 @@ def test_sccabg_refuses_a_matrix_between_base_clusters(monkeypatch):
 
 
 def test_spce_refuses_at_once_with_many_objects(monkeypatch):
-    cs.SPCE(3, theta=0.2).fit(random_labels(100, 4, 8))  # compiles
+    cs.SPCE(3, threshold=0.2).fit(random_labels(100, 4, 8))  # compiles
     monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 16 * 10**9)
     ensemble = cs.Ensemble(random_labels(200_000, 30, 8))
     ensemble.compress()
@@ -217,7 +217,7 @@ def test_centres_are_kept_for_those_who_ask():
 
 @pytest.mark.parametrize("clusters", [30, 300])
 def test_spce_refuses_without_pairing_objects(clusters, monkeypatch):
-    cs.SPCE(3, theta=0.2).fit(random_labels(100, 4, 8))  # compiles
+    cs.SPCE(3, threshold=0.2).fit(random_labels(100, 4, 8))  # compiles
     monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 16 * 10**9)
     counted = []
     monkeypatch.setattr(
@@ -256,7 +256,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     ("model", "labels", "needs"),
     [
         # distinct objects, clusters, clusterings: what the docstring says it takes
-        ("cs.SPCE(3, theta=0.2, n_jobs=1)", (3000, 21, 6), 45 * 3000**2 * 0.2),
+        ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 45 * 3000**2 * 0.2),
         ("cs.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.CoassociationKMeans(3, n_init=1, n_jobs=1)", (4000, 100, 8), 16 * 4000 * 800 + 56 * 800**2),

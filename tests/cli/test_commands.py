@@ -48,7 +48,7 @@ def test_every_command_has_help_with_examples(run, name):
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_examples_of_the_help_work(folder, run, name, line):
     # What an earlier example of the same text has made.
-    cs.io.write_labels("labels.csv", np.repeat([0, 1, 2], 20), row_names=[f"row {i}" for i in range(60)])
+    cs.io.write_labels("labels.csv", np.repeat([0, 1, 2], 20), sample_names=[f"row {i}" for i in range(60)])
     piped = re.fullmatch(r"cat (\S+) \| (.*)", line)
     line, _, target = (piped[2] if piped else line).partition(" > ")
     program, *args = shlex.split(line)
@@ -233,12 +233,12 @@ def test_score_matches_rows_by_name(folder, run):
     labels = np.repeat([0, 1, 2], 20)
     names = np.array([f"row {i}" for i in range(60)])
     order = np.random.default_rng(0).permutation(60)
-    cs.io.write_labels("shuffled.csv", labels[order], row_names=names[order])
+    cs.io.write_labels("shuffled.csv", labels[order], sample_names=names[order])
     result = run("score", "shuffled.csv", "truth.csv", "--json")
     said = json.loads(result.stdout)
     assert said["scores"]["label"]["ari"] == 1
     assert "Matched the rows of truth.csv to those of shuffled.csv by name." in said["notes"]
-    cs.io.write_labels("other.csv", labels, row_names=[f"line {i}" for i in range(60)])
+    cs.io.write_labels("other.csv", labels, sample_names=[f"line {i}" for i in range(60)])
     result = run("score", "other.csv", "truth.csv")
     assert result.exit_code == 2
     assert "other.csv names 'line 0', 'line 1'" in result.stderr

@@ -55,7 +55,7 @@ import numpy as np
 def fit(labels):
     import consilience as cs
 
-    return cs.SPCE(3, theta=0.5).fit(labels).labels_.tolist()
+    return cs.SPCE(3, threshold=0.5).fit(labels).labels_.tolist()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def attempts(n):
     few = {"n_init": 1, "max_iter": 2}
     return {
         "EvidenceAccumulation": lambda: cs.EvidenceAccumulation(3, n_jobs=1).fit(labels),
-        "SPCE": lambda: cs.SPCE(3, theta=0.2, n_jobs=1).fit(labels % 9),
+        "SPCE": lambda: cs.SPCE(3, threshold=0.2, n_jobs=1).fit(labels % 9),
         "RSEC": lambda: cs.RSEC(3, n_jobs=1, **few).fit(labels),
         "NRSEC": lambda: cs.NRSEC(3, n_jobs=1, **few).fit(labels),
         "SCCABG": lambda: cs.SCCABG(3, n_jobs=1, max_iter=2).fit(labels),

@@ -26,29 +26,29 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "sccabg": [
         {},
         {"similarity": "fixed"},
-        {"self_paced": False},
+        {"weighting": "none"},
         {"gamma1": 0.1, "gamma2": 10.0},
         {"max_iter": 2},
         {"mode": "authors"},
     ],
     "spce": [
         {},
-        {"theta": 0.4},
-        {"theta": 0.7},
-        {"theta": 0.99},
-        {"theta": 0.0},
+        {"threshold": 0.4},
+        {"threshold": 0.7},
+        {"threshold": 0.99},
+        {"threshold": 0.0},
         {"weighting": "fixed"},
-        {"weighting": "none", "theta": 0.5},
-        {"mode": "authors", "theta": 0.5},
+        {"weighting": "none", "threshold": 0.5},
+        {"mode": "authors", "threshold": 0.5},
     ],
     "rsec": [
         {"n_init": 2},
-        {"n_init": 2, "from_": "representation"},
+        {"n_init": 2, "labels_from": "representation"},
         {"n_init": 2, "affinity": "signed"},
         {"n_init": 2, "evidence": "signed"},
         {"n_init": 2, "unit_rows": False},
     ],
-    "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "warm_start": "zero"}],
+    "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "start": "zero"}],
 }
 #: How often each is drawn: the dear ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}

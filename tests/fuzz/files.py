@@ -270,7 +270,11 @@ def parquet(rng: np.random.Generator) -> Case:
         rng,
         [
             None,
-            {b"consilience.row_names": _pick(rng, [b"name", b"\xff", b"nowhere"])},
+            {
+                _pick(rng, [b"consilience.sample_names", b"consilience.row_names"]): _pick(
+                    rng, [b"name", b"\xff", b"nowhere"]
+                )
+            },
             {
                 b"pandas": _pick(
                     rng, [b'{"index_columns": ["name"]}', b"{", b"[]", b"\xff", b'{"index_columns": 3}']

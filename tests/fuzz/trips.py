@@ -17,7 +17,7 @@ from .properties import Case, Refused, Suite, require
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".npz", ".npy", ".mat", ".parquet")
 TYPED = (".npz", ".mat", ".parquet")
 ODD = ("name", "label", "", " ", "NA", "nan", "-1", "-0", "0", "1e5", "a,b", 'say "hi"', "tab\there", "line\nbreak", "cr\rhere", "é", "\u2028", "\xa0",
-       "\ufeffx", "#c", "'", "file", "_k", "x" * 300, "\udc80", "nul\0", "row_names", "labels", "index", "=1+1", "日本")  # fmt: skip
+       "\ufeffx", "#c", "'", "file", "_k", "x" * 300, "\udc80", "nul\0", "row_names", "sample_names", "labels", "index", "=1+1", "日本")  # fmt: skip
 
 
 def make(rng: np.random.Generator) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def features(case: Case) -> None:
     X: Any = sp.csr_array(data["X"]) if data["sparse"] else data["X"]
     path = _folder(case) / f"x{data['ending']}"
     try:
-        cs.io.write_features(path, X, row_names=data["rows"], column_names=data["headings"])
+        cs.io.write_features(path, X, sample_names=data["rows"], feature_names=data["headings"])
     except ConsilienceError as error:
         allowed = not data["sane"] or data["sparse"] or data["ending"] == ".npy"
         require(allowed, f"sane names were refused: {error}")
@@ -127,8 +127,8 @@ def features(case: Case) -> None:
     else:
         require(dense.astype(float).tobytes() == data["X"].tobytes(), "features differ in some bit")
     if data["ending"] != ".npy":
-        _compare_names(got.row_names, data["rows"], "row names")
-        _compare_names(got.column_names, data["headings"], "headings")
+        _compare_names(got.sample_names, data["rows"], "row names")
+        _compare_names(got.feature_names, data["headings"], "headings")
 
 
 @suite.promises("table written, or refused", 0.5)
@@ -137,7 +137,7 @@ def table(case: Case) -> None:
     headings = data["headings"] or [f"c{j}" for j in range(len(data["columns"]))]
     path = _folder(case) / f"t{data['ending']}"
     try:
-        cs.io.write_table(path, dict(zip(headings, data["columns"])), row_names=data["rows"])
+        cs.io.write_table(path, dict(zip(headings, data["columns"])), sample_names=data["rows"])
     except ConsilienceError:
         require(not path.exists(), "a refused write left a file")
         return

@@ -142,7 +142,7 @@ def parts(case: Case) -> None:
 
 
 @suite.promises("NMI/ARI similarity = scikit-learn", 0.4)
-def diversity(case: Case) -> None:
+def similarity(case: Case) -> None:
     if case.data["weights"] is not None:
         return
     labels = case.data["labels"]

@@ -58,7 +58,7 @@ def test_without_a_column_there_is_none():
     table = cs.io.read_features(io.BytesIO(b"a,b\n1,2\n3,4\n"))
     assert table.column is None
     assert table.decisions
-    assert (table.values is table.X, table.row_names, table.column_names) == (True, None, ["a", "b"])
+    assert (table.values is table.X, table.sample_names, table.feature_names) == (True, None, ["a", "b"])
 
 
 def test_a_table_goes_where_features_go():

@@ -144,7 +144,12 @@ def test_parquet_that_unpacks_to_more_than_memory(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "metadata",
-    [{b"pandas": b"{"}, {b"pandas": b"\xff"}, {b"consilience.row_names": b"\xff"}],
+    [
+        {b"pandas": b"{"},
+        {b"pandas": b"\xff"},
+        {b"consilience.sample_names": b"\xff"},
+        {b"consilience.row_names": b"\xff"},
+    ],
 )
 def test_parquet_metadata_that_does_not_parse(tmp_path, metadata):
     import pyarrow as pa

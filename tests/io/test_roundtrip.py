@@ -263,7 +263,7 @@ def test_writers_name_what_they_cannot_write(tmp_path):
     for ending in (*TEXT, *TYPED):
         path = tmp_path / f"t{ending}"
         with pytest.raises(file, match="holds half a surrogate pair"):
-            cs.io.write_labels(path, [0, 1], row_names=["a", half])
+            cs.io.write_labels(path, [0, 1], sample_names=["a", half])
         with pytest.raises(file, match="holds half a surrogate pair"):
             cs.io.write_table(path, {"a": ["b", half]})
         with pytest.raises(file, match="holds half a surrogate pair"):
@@ -279,20 +279,20 @@ def test_writers_name_what_they_cannot_write(tmp_path):
     for key in ("_k", "1a", "a b", "x" * 64):
         with pytest.raises(file, match=rf"'{key}' cannot be the name of a MATLAB variable"):
             cs.io.write_table(tmp_path / "t.mat", {key: [0, 1]})
-    with pytest.raises(file, match="a column is called 'row_names'"):
-        cs.io.write_table(tmp_path / "t.npz", {"row_names": [0, 1]}, row_names=["a", "b"])
+    with pytest.raises(file, match="a column is called 'sample_names'"):
+        cs.io.write_table(tmp_path / "t.npz", {"sample_names": [0, 1]}, sample_names=["a", "b"])
     with pytest.raises(file, match=r"column 'a' cannot be kept in Parquet: .*; give it values of one type"):
         cs.io.write_table(tmp_path / "t.parquet", {"a": np.array([1, "b", 2.5j], object)})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_npz_takes_any_heading(tmp_path):
-    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, row_names=["a", "b"])
+    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, sample_names=["a", "b"])
     with np.load(tmp_path / "t.npz") as stored:
         assert stored["file"].tolist() == [0, 1]
         assert stored["args"].tolist() == [2, 3]
     first = (tmp_path / "t.npz").read_bytes()
-    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, row_names=["a", "b"])
+    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, sample_names=["a", "b"])
     assert (tmp_path / "t.npz").read_bytes() == first
 
 
@@ -307,21 +307,21 @@ def test_features(tmp_path, ending, data):
     # A heading that is itself a number would make line 1 look like data, were it not for the column of row names.
     headings = data.draw(st.none() | st.lists(names.filter(bool), min_size=p, max_size=p, unique=True))
     path = tmp_path / f"features{ending}"
-    cs.io.write_features(path, values, row_names=rows, column_names=headings)
+    cs.io.write_features(path, values, sample_names=rows, feature_names=headings)
     table = cs.io.read_features(path)
     assert table.values.tobytes() == values.tobytes()  # bit by bit, the sign of zero too
     named = ending in TEXT or ending == ".parquet"
-    assert table.column_names == (headings or ([f"x{j}" for j in range(p)] if named else None))
-    assert table.row_names == (None if named and rows == [str(i) for i in range(n)] else rows)
+    assert table.feature_names == (headings or ([f"x{j}" for j in range(p)] if named else None))
+    assert table.sample_names == (None if named and rows == [str(i) for i in range(n)] else rows)
 
 
 @pytest.mark.parametrize("ending", [*TEXT, *TYPED])
 def test_result_table(tmp_path, ending):
     path = tmp_path / f"labels{ending}"
     labels, sure = np.array([1, 0, 0]), np.array([0.1, 1 / 3, 1.0])
-    cs.io.write_labels(path, labels, row_names=["x", "y", "z"], confidence=sure)
+    cs.io.write_labels(path, labels, sample_names=["x", "y", "z"], confidence=sure)
     said = []
-    back = cs.io.read_labels(path, report=said.append)
+    back = cs.io.read_labels(path, on_note=said.append)
     assert back.n_clusterings == 1
     assert back.categories[0][back.labels[:, 0]].tolist() == [1, 0, 0]
     if ending not in (".npz", ".mat"):
@@ -334,7 +334,7 @@ def test_result_table_text(tmp_path):
     cs.io.write_labels(path, [1, 0], confidence=[0.5, 1])
     assert path.read_text() == "name,label,confidence\n0,1,0.5\n1,0,1.0\n"
     stream = io.BytesIO()
-    cs.io.write_labels(stream, [1, 0], row_names=["a,b", 'say "hi"'])
+    cs.io.write_labels(stream, [1, 0], sample_names=["a,b", 'say "hi"'])
     assert stream.getvalue() == b'name,label\n"a,b",1\n"say ""hi""",0\n'
 
 
@@ -379,13 +379,13 @@ def test_npy(tmp_path):
 def test_sparse_features(tmp_path, ending):
     matrix = sp.random_array((6, 5), density=0.4, rng=np.random.default_rng(0), format="csr")
     path = tmp_path / f"x{ending}"
-    cs.io.write_features(path, matrix, row_names=list("abcdef"), column_names=list("vwxyz"))
+    cs.io.write_features(path, matrix, sample_names=list("abcdef"), feature_names=list("vwxyz"))
     table = cs.io.read_features(path)
     assert sp.issparse(table.values)
     assert table.values.format == "csr"
     np.testing.assert_array_equal(table.values.toarray(), matrix.toarray())
-    assert table.row_names == list("abcdef")
-    assert table.column_names == list("vwxyz")
+    assert table.sample_names == list("abcdef")
+    assert table.feature_names == list("vwxyz")
     if ending == ".npz":
         np.testing.assert_array_equal(sp.load_npz(path).toarray(), matrix.toarray())
 
@@ -424,8 +424,8 @@ def test_data_frames_write_what_we_read(tmp_path):
         assert ensemble.labels.tolist() == [[0, 0], [1, -1], [1, 1]]
     pd.DataFrame(np.arange(12).reshape(4, 3) ** 2).to_csv(tmp_path / "x.csv")  # header ",0,1,2"
     table = cs.io.read_features(tmp_path / "x.csv")
-    assert table.column_names == ["0", "1", "2"]
-    assert table.row_names is None
+    assert table.feature_names == ["0", "1", "2"]
+    assert table.sample_names is None
     assert table.values[1].tolist() == [9, 16, 25]
 
 
@@ -443,14 +443,14 @@ def test_writer_refuses(tmp_path):
         cs.errors.InputError, match=r"Columns of a table must be of one length; these have \[1, 2\]"
     ):
         cs.io.write_table(tmp_path / "t.csv", {"a": [1], "b": [1, 2]})
-    with pytest.raises(cs.errors.InputError, match="row_names has 1 names for 2 rows"):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a"])
+    with pytest.raises(cs.errors.InputError, match="sample_names has 1 names for 2 rows"):
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a"])
     with pytest.raises(
         cs.errors.FileError, match="the row name 'a' occurs more than once; make the names unique"
     ):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a", "a"])
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a", "a"])
     with pytest.raises(cs.errors.FileError, match="holds a NUL character"):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], row_names=["a", "b\0"])
+        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a", "b\0"])
     with pytest.raises(
         cs.errors.InputError, match=r"labels has shape \(1, 2\); expected one label per object"
     ):
@@ -481,3 +481,28 @@ def test_sparse_features_have_the_indices_that_scikit_learn_takes(tmp_path):
     X = cs.io.read_features(path).X
     assert (X.indices.dtype, X.indptr.dtype) == (np.int32, np.int32)
     KMeans(2, n_init=1).fit(X)
+
+
+def test_names_under_their_former_keys_are_read(tmp_path):
+    """Archives and Parquet files that say ``row_names`` and ``column_names``, as they were written before."""
+    np.savez(tmp_path / "x.npz", X=np.eye(2), row_names=["a", "b"], column_names=["u", "v"])
+    table = cs.io.read_features(tmp_path / "x.npz")
+    assert (table.sample_names, table.feature_names) == (["a", "b"], ["u", "v"])
+    np.savez(tmp_path / "l.npz", labels=[[0, 1], [1, 1]], row_names=["a", "b"], column_names=["u", "v"])
+    ensemble = cs.io.read_labels(tmp_path / "l.npz")
+    assert (ensemble.sample_names, ensemble.clustering_names) == (["a", "b"], ["u", "v"])
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for key in (b"consilience.row_names", b"consilience.sample_names"):
+        columns = pyarrow.table({"u": [1.0, 2.0], "who": ["a", "b"]}).replace_schema_metadata({key: b"who"})
+        parquet.write_table(columns, tmp_path / "x.parquet")
+        assert cs.io.read_features(tmp_path / "x.parquet").sample_names == ["a", "b"]
+
+
+def test_names_are_written_under_the_names_of_their_parameters(tmp_path):
+    cs.io.write_features(tmp_path / "x.npz", np.eye(2), sample_names=["a", "b"], feature_names=["u", "v"])
+    with np.load(tmp_path / "x.npz") as held:
+        assert set(held) == {"X", "sample_names", "feature_names"}
+    cs.io.write_labels(tmp_path / "l.npz", [0, 1], sample_names=["a", "b"])
+    with np.load(tmp_path / "l.npz") as held:
+        assert set(held) == {"label", "sample_names"}

@@ -79,19 +79,19 @@ def test_separators(text, said):
 )
 def test_layout_of_features(text, columns, rows, said):
     table = features(text)
-    assert table.column_names == columns
-    assert table.row_names == rows
+    assert table.feature_names == columns
+    assert table.sample_names == rows
     assert said in table.decisions
     assert table.values[:, -2:].tolist() == [[1, 2], [3, 4]]
 
 
 def test_a_column_that_counts_is_kept_as_a_feature_and_said():
     table = features("t,x\n0,5\n1,6\n2,7\n3,8\n")
-    assert table.column_names == ["t", "x"]
+    assert table.feature_names == ["t", "x"]
     assert any(
         "Column 1 counts the rows but is kept as a feature" in sentence for sentence in table.decisions
     )
-    assert features("t,x\n0,5\n1,6\n2,7\n3,8\n", index=True).column_names == ["x"]
+    assert features("t,x\n0,5\n1,6\n2,7\n3,8\n", index=True).feature_names == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_column_that_counts_is_kept_as_a_feature_and_said():
 )
 def test_layout_of_labels(text, columns, rows, said):
     heard = []
-    ensemble = labels(text, report=heard.append)
+    ensemble = labels(text, on_note=heard.append)
     assert said in heard[0]
     assert ensemble.clustering_names == (
         columns or [f"clustering {i}" for i in range(ensemble.n_clusterings)]
@@ -138,8 +138,8 @@ def test_the_user_has_the_last_word():
     assert labels("a,b\nc,d\na,d\n", header=True).clustering_names == ["a", "b"]
     assert labels("a,b\nc,d\na,d\n", header=False).n_samples == 3
     assert labels("name,b\nr,0\ns,0\n", index=False).clustering_names == ["name", "b"]
-    assert features("1,2\n3,4\n5,6\n", header=True).column_names == ["1", "2"]
-    assert features("1,2\n3,4\n5,6\n", index=True).row_names == ["1", "3", "5"]
+    assert features("1,2\n3,4\n5,6\n", header=True).feature_names == ["1", "2"]
+    assert features("1,2\n3,4\n5,6\n", index=True).sample_names == ["1", "3", "5"]
 
 
 def test_missing_labels():
@@ -233,11 +233,11 @@ def test_blocks_end_at_line_ends_outside_quotes(monkeypatch):
     """Whatever the size of a block, the table is the same: names with line breaks, and both kinds of line end."""
     text = 'name,a,b\r\n"r\n1",1,2\r\n"s,""2""",3,4\r\nt,5,6\r\nü,7,8\r\n'
     whole = features(text)
-    assert whole.row_names == ["r\n1", 's,"2"', "t", "ü"]
+    assert whole.sample_names == ["r\n1", 's,"2"', "t", "ü"]
     for size in range(1, 40):
         monkeypatch.setattr(_text, "_BLOCK", size)
         got = features(text, header=True, index=True)
-        assert got.row_names == whole.row_names
+        assert got.sample_names == whole.sample_names
         assert got.values.tolist() == whole.values.tolist()
 
 

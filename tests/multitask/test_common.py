@@ -222,8 +222,8 @@ def test_learned_attributes_and_predict(cls, params):
     else:
         assert model.subspace_.shape == (30, 2)
         np.testing.assert_allclose(model.subspace_.T @ model.subspace_, np.eye(2), atol=1e-10)
-        assert model.centers_.shape == (2, 2)
-        assert [M.shape for M in model.task_centers_] == [(2, 30)] * 2
+        assert model.centres_.shape == (2, 2)
+        assert [M.shape for M in model.task_centres_] == [(2, 30)] * 2
     assert model.n_iter_ == len(model.history_)
 
 

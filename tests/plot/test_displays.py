@@ -195,8 +195,14 @@ def test_weights_are_what_the_method_learned(ensemble, model):
     with pytest.raises(InputError, match="EvidenceAccumulation learns no weights"):
         cs.plot.WeightsDisplay.from_estimator(model)
     with pytest.raises(InputError, match="SCCABG learns no weights"):
-        cs.plot.WeightsDisplay.from_estimator(cs.SCCABG(n_clusters=3, self_paced=False).fit(ensemble))
-    for method in (cs.SPCE(3, theta=0.1), cs.SCCABG(3), cs.LWEA(3), cs.LWSC(3, random_state=0), cs.LWGP(3)):
+        cs.plot.WeightsDisplay.from_estimator(cs.SCCABG(n_clusters=3, weighting="none").fit(ensemble))
+    for method in (
+        cs.SPCE(3, threshold=0.1),
+        cs.SCCABG(3),
+        cs.LWEA(3),
+        cs.LWSC(3, random_state=0),
+        cs.LWGP(3),
+    ):
         display = cs.plot.WeightsDisplay.from_estimator(method.fit(ensemble))
         np.testing.assert_array_equal(display.weights, method.clustering_weights_)
 
@@ -249,7 +255,7 @@ def test_history_says_when_there_is_none(model):
 
 
 def test_pacing_from_pairs_and_from_edges(ensemble):
-    model = cs.SPCE(n_clusters=3, theta=0.1).fit(ensemble)
+    model = cs.SPCE(n_clusters=3, threshold=0.1).fit(ensemble)
     display = cs.plot.PacingDisplay.from_estimator(model)
     # The pace term is -lambda times the sum of the pairs' weights, and there are 60 x 60 pairs.
     pace = [entry["pace"] / -entry["lambda"] / 3600 for entry in model.history_]

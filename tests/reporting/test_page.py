@@ -108,7 +108,7 @@ def test_history_and_pacing_have_a_section():
     assert "unfinished_S" not in page.visible  # a curve that never moves is not drawn
 
 
-@pytest.mark.parametrize("method", [cs.SPCE(3, theta=0.1), cs.LWEA(3), cs.SCCABG(3)])
+@pytest.mark.parametrize("method", [cs.SPCE(3, threshold=0.1), cs.LWEA(3), cs.SCCABG(3)])
 def test_the_page_trusts_noise_least(method):
     _, labels, _ = groups(90, 3, 6)
     labels[:, 2] = np.random.default_rng(99).integers(0, 3, 90)

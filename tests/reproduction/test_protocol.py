@@ -3,7 +3,7 @@ import json
 import pytest
 
 from consilience.errors import FileError, InputError
-from reproduction.cells import make_plan, seed_of
+from reproduction.cells import Cell, make_plan, seed_of
 from reproduction.protocol import load_protocol, parse_protocol, plain, protocols
 from reproduction.sets import known_sets
 
@@ -151,3 +151,34 @@ def test_an_edited_protocol_has_other_cells():
 def test_protocols_round_trip_as_json():
     for protocol in protocols().values():
         assert parse_protocol(json.loads(json.dumps(plain(protocol))), where="") == protocol
+
+
+@pytest.mark.parametrize(
+    ("protocol", "row", "name", "digest"),
+    [
+        ("rsec-labels", "COIL20", "rsec-labels/COIL20//RSEC-Z/default/default/0", "58e972820d9d"),
+        (
+            "rsec-readings",
+            "iris",
+            'rsec-readings/iris//NRSEC, warm_start="zero"/default/default/0',
+            "2d3a3871464f",
+        ),
+        ("spce", "GLIOMA", "spce/GLIOMA//SPCE/tuned/mode=authors, theta=0.1/0", "4db593acf7a0"),
+        (
+            "sccabg",
+            "GLIOMA",
+            "sccabg/GLIOMA//SCCBG-W/tuned/similarity=fixed, self_paced=False, mode=authors, gamma1=1e-05/0",
+            "507b642ef589",
+        ),
+    ],
+)
+def test_a_renamed_parameter_leaves_names_and_digests_of_cells(protocol, row, name, digest):
+    """Measured before parameters were renamed: what was stored then is found, and draws the same numbers."""
+    protocol = load_protocol(protocol)
+    (item,) = (item for item in protocol.sets if item.name == row)
+    cells = [
+        Cell(protocol.name, item, None, method, params, column, 0, protocol.ensembles, "")
+        for method in protocol.methods
+        for params, column in method.settings()
+    ]
+    assert {cell.name: cell.digest for cell in cells}[name] == digest

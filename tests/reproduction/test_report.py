@@ -99,6 +99,24 @@ def test_a_printed_figure_is_reached_at_its_printed_precision():
     assert compared(85.0, None, 2) == {}
 
 
+def test_results_stored_under_former_names_are_read_by_the_new_ones():
+    methods = [
+        {"name": "S", "method": "SPCE", "tuned": {"grid": {"threshold": [0.1, 0.2]}, "choice": "set"}},
+        {"name": 'NRSEC, start="zero"', "method": "NRSEC", "params": {"start": "zero"}},
+    ]
+    records = [cell("S", v, 0, column="tuned", params={"theta": v}) for v in (0.1, 0.2)]
+    records.append(
+        cell("S", 0.8, 1, column="tuned", params={"threshold": 0.1})
+    )  # the run was continued later
+    records.append(cell('NRSEC, warm_start="zero"', 0.7, 0, params={"warm_start": "zero"}))
+    found = tables(protocol(methods=methods, printed={}), Records(records))
+    assert [(f.method, f.runs, f.note) for f in ours(found).itertuples() if f.set == "iris"] == [
+        ("S", 2, "threshold=0.1"),
+        ('NRSEC, start="zero"', 1, ""),
+    ]
+    assert found["curves"].parameter.tolist() == ["threshold"] * 2
+
+
 def test_choice_per_set_takes_one_setting():
     methods = [{"name": "A", "method": "A", "tuned": {"grid": {"t": [1, 2]}, "choice": "set"}}]
     records = [cell("A", v, r, column="tuned", params={"t": 1}) for r, v in enumerate([0.9, 0.2])]

@@ -250,7 +250,7 @@ def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_p
             if figure.column != as_printed[figure.method] or (
                 figure.method == "SPCE" and measure in ("ARI", "F1")
             ):
-                continue  # the printed ARI and F1 of SPCE follow another rule than the best theta per ensemble
+                continue  # the printed ARI and F1 of SPCE follow another rule than the best threshold per ensemble
             assert figure.mean == pytest.approx(figure.printed, abs=5.1e-5), figure
             if figure.method != "KM" or measure in ("ACC", "NMI"):
                 assert figure.std == pytest.approx(figure.printed_std, abs=5.1e-5), figure

@@ -86,12 +86,12 @@ def write_result(
     sure = model.confidence_ if confidence else None
     sizes = np.bincount(labels[labels >= 0])
     if path != "-":
-        write_labels(path, labels, row_names=names, confidence=sure)
+        write_labels(path, labels, sample_names=names, confidence=sure)
         session.say(
             f"wrote {len(labels)} labels in {len(sizes)} clusters ({_sizes(sizes)} objects) to {path}"
         )
     elif not as_json:
-        write_labels(sys.stdout.buffer, labels, row_names=names, confidence=sure)
+        write_labels(sys.stdout.buffer, labels, sample_names=names, confidence=sure)
     if as_json:
         result = {
             **facts,

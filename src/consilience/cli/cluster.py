@@ -95,7 +95,7 @@ def command(
         n_jobs=n_jobs,
     )
     with progress_shown(False if session.quiet else None):
-        table = read_features(source(features), key=key, header=header, index=index, report=session.note)
+        table = read_features(source(features), key=key, header=header, index=index, on_note=session.note)
         model.fit(table)
         if ensemble_output is not None:
             write_ensemble(ensemble_output, model.ensemble_)

@@ -83,7 +83,7 @@ def command(
     model = cls(**taken, **method_params(cls, param))
     with progress_shown(False if session.quiet else None):
         ensemble = read_labels(
-            source(labels), key=key, header=header, index=index, columns=columns or None, report=session.note
+            source(labels), key=key, header=header, index=index, columns=columns or None, on_note=session.note
         )
         names = ensemble.sample_names
         if drop_unseen and ensemble.unseen.size:

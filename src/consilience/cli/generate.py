@@ -65,7 +65,7 @@ def command(
             )
         params["k"] = k
     with progress_shown(False if session.quiet else None):
-        table = read_features(source(features), key=key, header=header, index=index, report=session.note)
+        table = read_features(source(features), key=key, header=header, index=index, on_note=session.note)
         ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
     if output != "-":

@@ -53,9 +53,9 @@ def command(
 
     if labels == truth == "-":
         raise InputError("Standard input can be read once only: give a file for LABELS or TRUTH.")
-    ours = read_labels(source(labels), key=key, columns=columns or None, report=session.note)
+    ours = read_labels(source(labels), key=key, columns=columns or None, on_note=session.note)
     wanted = None if truth_column is None else [truth_column]
-    theirs = read_labels(source(truth), key=truth_key, columns=wanted, truth=True, report=session.note)
+    theirs = read_labels(source(truth), key=truth_key, columns=wanted, truth=True, on_note=session.note)
     if theirs.n_clusterings > 1:
         names = ", ".join(map(repr, theirs.clustering_names[:8]))
         raise InputError(

@@ -13,7 +13,8 @@ from ..naming import check_unique
 from ._formats import guarded, reason
 from ._layout import INDEX_HEADINGS
 
-_OURS = b"consilience.row_names"
+#: Our note of the column that holds row names: as we write it, and as it was written before.
+_OURS = (b"consilience.sample_names", b"consilience.row_names")
 
 
 def read_parquet(
@@ -90,8 +91,9 @@ def _index_column(
 
 def _recorded_index(metadata: dict[bytes, bytes]) -> str | None:
     """The column that holds row names according to the file's own notes: ours, or those of pandas."""
-    if _OURS in metadata:
-        return metadata[_OURS].decode()
+    for key in _OURS:
+        if key in metadata:
+            return metadata[key].decode()
     notes = json.loads(metadata.get(b"pandas", b"{}"))
     listed = notes.get("index_columns") if isinstance(notes, dict) else None
     return listed[0] if isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], str) else None
@@ -126,8 +128,8 @@ def _spelled_out(chunk: Any) -> np.ndarray:
     return table[codes]
 
 
-def write_parquet(handle: Any, columns: dict[str, Any], row_names: str | None, name: str) -> None:
-    """Columns to an open file; ``row_names`` says which of them names the rows."""
+def write_parquet(handle: Any, columns: dict[str, Any], index: str | None, name: str) -> None:
+    """Columns to an open file; ``index`` says which of them names the rows."""
     pyarrow = need("pyarrow", "io", "Writing Parquet")
     parquet = need("pyarrow.parquet", "io", "Writing Parquet")
     arrays = {}
@@ -139,6 +141,6 @@ def write_parquet(handle: Any, columns: dict[str, Any], row_names: str | None, n
                 f"{name}: column {heading!r} cannot be kept in Parquet: {reason(error)}; give it values of one type."
             ) from None
     table = pyarrow.table(arrays)
-    if row_names is not None:
-        table = table.replace_schema_metadata({_OURS: row_names.encode()})
+    if index is not None:
+        table = table.replace_schema_metadata({_OURS[0]: index.encode()})
     parquet.write_table(table, handle)

@@ -32,7 +32,7 @@ from ._text import TextTable
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
 
-Report = Callable[[str], None]
+OnNote = Callable[[str], None]
 
 #: Names under which archives keep label matrices, true classes and features, in order of preference.
 _MATRIX_KEYS = ("labels", "L", "E", "members", "baseCls", "base", "ensemble", "clusterings")
@@ -67,7 +67,7 @@ def read_labels(
     header: bool | None = None,
     index: bool | None = None,
     truth: bool = False,
-    report: Report | None = None,
+    on_note: OnNote | None = None,
 ) -> Ensemble:
     """Read label vectors: rows are objects, columns are clusterings.
 
@@ -85,7 +85,7 @@ def read_labels(
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
     truth : bool, default=False
         Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
-    report : callable, optional
+    on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
     Returns
@@ -122,7 +122,7 @@ def read_labels(
         raise FileError(f"{name}: {error}") from None
     if ensemble.n_samples == 1:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
-    _say(report, name, raw.decisions)
+    _say(on_note, name, raw.decisions)
     return ensemble
 
 
@@ -133,7 +133,7 @@ def read_features(
     key: str | None = None,
     header: bool | None = None,
     index: bool | None = None,
-    report: Report | None = None,
+    on_note: OnNote | None = None,
 ) -> Table:
     """Read a table of numbers: rows are objects, columns are features.
 
@@ -150,7 +150,7 @@ def read_features(
         Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
     header, index : bool, optional
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
-    report : callable, optional
+    on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
     Returns
@@ -183,7 +183,7 @@ def read_features(
     values = as_floats(raw.values)
     check_finite(values, raw.row_names, raw.column_names, what=name, first=1, error=FileError)
     cells = None if column is None else _tidy_column(raw.cells, n, column, name)
-    _say(report, name, raw.decisions)
+    _say(on_note, name, raw.decisions)
     return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)
 
 
@@ -545,9 +545,9 @@ def _choose(
     )
 
 
-def _say(report: Report | None, name: str, decisions: list[str]) -> None:
-    if report is not None and decisions:
-        report(f"{name}: {' '.join(decisions)}")
+def _say(on_note: OnNote | None, name: str, decisions: list[str]) -> None:
+    if on_note is not None and decisions:
+        on_note(f"{name}: {' '.join(decisions)}")
 
 
 def _first_of(archive: Archive, keys: tuple[str, ...], length: int) -> list[str] | None:

@@ -19,8 +19,7 @@ class Table(Features):
     X : array or CSR array (n_samples, n_features)
         Finite numbers, float32 where that holds them without loss, else float64.
     sample_names, feature_names : list of str, or None
-        As found in the file. A file calls them, and X, by other names, which are kept: ``row_names``,
-        ``column_names`` and ``values``.
+        As found in the file, names of rows and of columns. ``values`` is X, as a file calls it.
     column : array (n_samples,) or None
         The cells of the column that was asked for apart: whole numbers where all are, else text.
     decisions : list of str
@@ -41,14 +40,14 @@ class Table(Features):
     def _of(
         cls,
         values: Any,
-        row_names: list[str] | None,
-        column_names: list[str] | None,
+        sample_names: list[str] | None,
+        feature_names: list[str] | None,
         decisions: list[str],
         column: np.ndarray | None = None,
     ) -> Table:
         """From numbers and names that follow the rules."""
         self = cls.__new__(cls)
-        self._set(values, row_names, column_names)
+        self._set(values, sample_names, feature_names)
         self._squares_checked = False
         self.decisions, self.column = decisions, column
         return self
@@ -57,13 +56,3 @@ class Table(Features):
     def values(self) -> Any:
         """X."""
         return self.X
-
-    @property
-    def row_names(self) -> list[str] | None:
-        """The sample names."""
-        return self.sample_names
-
-    @property
-    def column_names(self) -> list[str] | None:
-        """The feature names."""
-        return self.feature_names

@@ -38,7 +38,9 @@ _PLAIN = re.compile(r"[^\s,;|\"](?:[^\t\r\n\v\f,;|\"]*[^\s,;|\"])?")
 Cells = Callable[[int, int], list[str]]  # the text of rows a to b of one column
 
 
-def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence[Any] | None = None) -> None:
+def write_table(
+    path: Target, columns: Mapping[str, Any], *, sample_names: Sequence[Any] | None = None
+) -> None:
     """Write columns of equal length, the first of them row names.
 
     Parameters
@@ -47,13 +49,13 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
         The ending says the format; an open binary file gets CSV.
     columns : mapping
         Heading to values: numbers or text; None, NaN and masked values are written as missing.
-    row_names : sequence, optional
+    sample_names : sequence, optional
         Names of the rows; by default they are counted from 0. In text and Parquet they are the column ``name``.
 
     Examples
     --------
     >>> import sys, consilience as cs
-    >>> cs.io.write_table(sys.stdout.buffer, {"label": [0, 1]}, row_names=["a", "b"])  # doctest: +SKIP
+    >>> cs.io.write_table(sys.stdout.buffer, {"label": [0, 1]}, sample_names=["a", "b"])  # doctest: +SKIP
     name,label
     a,0
     b,1
@@ -63,7 +65,7 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
     if len(lengths) != 1:
         raise InputError(f"Columns of a table must be of one length; these have {sorted(lengths)}.")
     n = lengths.pop()
-    names = _row_names(row_names, n, shown(path))
+    names = _checked_names(sample_names, n, shown(path))
     kind, gzipped = _format(path)
     _check_encodable(data, shown(path))
     for values in data.values():
@@ -82,18 +84,18 @@ def write_table(path: Target, columns: Mapping[str, Any], *, row_names: Sequence
             )
         else:
             arrays = {key: _plain(values, shown(path)) for key, values in data.items()}
-            if names is not None and "row_names" in arrays:
+            if names is not None and "sample_names" in arrays:
                 raise FileError(
-                    f"{shown(path)}: a column is called 'row_names', as the array of row names is; rename the column."
+                    f"{shown(path)}: a column is called 'sample_names', as the array of row names is; rename the column."
                 )
-            _write_archive(handle, kind, {**arrays, **_named("row_names", names)}, shown(path))
+            _write_archive(handle, kind, {**arrays, **_named("sample_names", names)}, shown(path))
 
 
 def write_labels(
     path: Target,
     labels: Any,
     *,
-    row_names: Sequence[Any] | None = None,
+    sample_names: Sequence[Any] | None = None,
     confidence: Any = None,
 ) -> None:
     """Write one clustering: columns ``name`` (or the row number from 0), ``label`` and, if given, ``confidence``.
@@ -101,11 +103,11 @@ def write_labels(
     Parameters
     ----------
     path : path or binary file
-        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and ``row_names``;
+        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and ``sample_names``;
         ``.npy`` holds the labels alone.
     labels : array (n_samples,)
         The clustering.
-    row_names, confidence : sequence, optional
+    sample_names, confidence : sequence, optional
         Names of the objects, and how sure each label is.
     """
     labels = np.asarray(labels)
@@ -122,15 +124,15 @@ def write_labels(
         if confidence is None
         else {"label": labels, "confidence": np.asarray(confidence, float)}
     )
-    write_table(path, columns, row_names=row_names)
+    write_table(path, columns, sample_names=sample_names)
 
 
 def write_features(
     path: Target,
     values: Any,
     *,
-    row_names: Sequence[Any] | None = None,
-    column_names: Sequence[str] | None = None,
+    sample_names: Sequence[Any] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> None:
     """Write a table of numbers, exactly: what :func:`read_features` reads back is equal bit by bit.
 
@@ -140,14 +142,14 @@ def write_features(
         The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or ``.mat``.
     values : array, sparse matrix or Features (n_samples, n_features)
         The numbers.
-    row_names, column_names : sequence, optional
+    sample_names, feature_names : sequence, optional
         Names, by default those of the Features; columns are called ``x0``, ``x1``, ... where a format needs headings.
     """
     import scipy.sparse as sp
 
     if isinstance(values, Features):
-        row_names = values.sample_names if row_names is None else row_names
-        column_names = values.feature_names if column_names is None else column_names
+        sample_names = values.sample_names if sample_names is None else sample_names
+        feature_names = values.feature_names if feature_names is None else feature_names
         values = values.X
     name = shown(path)
     kind, gzipped = _format(path)
@@ -158,10 +160,10 @@ def write_features(
             f"values has shape {values.shape} and type {values.dtype}; expected a matrix of numbers."
         )
     n, p = values.shape
-    names = _row_names(row_names, n, name)
-    headings = None if column_names is None else [str(heading) for heading in column_names]
+    names = _checked_names(sample_names, n, name)
+    headings = None if feature_names is None else [str(heading) for heading in feature_names]
     if headings is not None and len(headings) != p:
-        raise InputError(f"column_names has {len(headings)} names for {p} columns.")
+        raise InputError(f"feature_names has {len(headings)} names for {p} columns.")
     check_unique(headings, "column name", "rename the columns", file=name)
     _check_encodable(headings or (), name)
     if sparse and kind not in ("npz", "mat"):
@@ -171,13 +173,13 @@ def write_features(
     if kind in ("text", "parquet"):
         headings = headings or [f"x{j}" for j in range(p)]
         columns = {heading: values[:, j] for j, heading in enumerate(headings)}
-        write_table(path, columns, row_names=names)
+        write_table(path, columns, sample_names=names)
         return
     with _opened(path, gzipped) as handle:
         if kind == "npy":
             np.save(handle, values, allow_pickle=False)
             return
-        extra = {**_named("row_names", names), **_named("column_names", headings)}
+        extra = {**_named("sample_names", names), **_named("feature_names", headings)}
         if sparse and kind == "npz":
             pieces = {"data": values.data, "indices": values.indices, "indptr": values.indptr}
             about = {"shape": np.array(values.shape), "format": np.array(b"csr")}
@@ -210,7 +212,7 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
     clusterings = ensemble.clustering_names
     check_unique(clusterings, "clustering name", "rename the clusterings", file=name)
     _check_encodable(clusterings, name)
-    names = _row_names(ensemble.sample_names, ensemble.n_samples, name)
+    names = _checked_names(ensemble.sample_names, ensemble.n_samples, name)
     labels, categories = ensemble.labels, [_natural(values) for values in ensemble.categories]
     for clustering, values in zip(clusterings, categories):
         _check_labels(values, clustering, name, text=kind == "text")
@@ -364,12 +366,12 @@ def _check_encodable(texts: Iterable[str], file: str) -> None:
             )
 
 
-def _row_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | None:
+def _checked_names(names: Sequence[Any] | None, n: int, file: str) -> list[str] | None:
     if names is None:
         return None
     texts = [str(name) for name in names]
     if len(texts) != n:
-        raise InputError(f"row_names has {len(texts)} names for {n} rows.")
+        raise InputError(f"sample_names has {len(texts)} names for {n} rows.")
     check_unique(texts, "row name", "make the names unique", file=file)
     _check_encodable(texts, file)
     return texts

@@ -35,7 +35,7 @@ from .parallel import map_blocks, map_tasks
 _TILE = 512  # columns of a tile: its scratch vectors stay in the first-level cache
 _ROWS = 64  # rows of a block
 _COLUMNS = 8  # of a product, to a thread
-# C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (theta equal to an agreement k / m), so
+# C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (the threshold equal to an agreement k / m), so
 # it is settled here, for the sparser S, and not by rounding.
 _TIE = 1.0 + 1e-12
 

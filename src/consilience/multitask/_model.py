@@ -241,7 +241,7 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
         [Centres(own.combined / scale, own.B / np.outer(scale, scale)) for own in centres],
         parts=np.concatenate(model.Ps) * scale,
         extra={"subspace": model.W, "n_restarts": model.restarts},
-        per_centre={"centers": (model.M / scale).T, "task_centers": [(own / scale).T for own in model.Ms]},
+        per_centre={"centres": (model.M / scale).T, "task_centres": [(own / scale).T for own in model.Ms]},
         history=history,
         converged=converged,
         shortfall=f"the objective still fell by {drop:.2g} of itself in the last round, more than tol={tol:g}; raise max_iter",

@@ -41,10 +41,10 @@ class ASI(BaseMultitask):
     ----------
     labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
         As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A task of pooled
-        examples may lack a cluster.
+        examples may lack a cluster. Entries of the history also say which ``task`` they are of.
     task_subspaces_ : list of arrays (n_features, n_components)
         W of each task; the same one for all if pooled.
-    task_centers_ : list of arrays (n_clusters, n_components)
+    task_centres_ : list of arrays (n_clusters, n_components)
         Centres in the subspace.
 
     References
@@ -114,7 +114,7 @@ def joined(found: list[TaskSolution], parts: np.ndarray, *, pooled: bool) -> Tas
             "task_subspaces": [one.extra["subspace"] for one in found],
             "n_restarts": sum(one.extra["n_restarts"] for one in apart),
         },
-        per_centre={"task_centers": [one.per_centre["centers"] for one in found]},
+        per_centre={"task_centres": [one.per_centre["centres"] for one in found]},
         history=history,
         converged=not short,
         shortfall=short[0].shortfall if short else "",

@@ -62,14 +62,14 @@ class LSSMTC(BaseMultitask):
         Membership in the own cluster.
     subspace_ : array (n_features, n_components)
         W.
-    centers_ : array (n_clusters, n_components)
+    centres_ : array (n_clusters, n_components)
         Shared centres in the subspace (M').
-    task_centers_ : list of arrays (n_clusters, n_features)
+    task_centres_ : list of arrays (n_clusters, n_features)
         Centres of each task (M^t').
     parts_ : array (n_samples, n_clusters)
         P, scaled so that the centres have length one on average.
     history_ : list of dict
-        Stage, share of examples in and objective of every round.
+        One entry a round: ``stage``, ``share`` of examples in, and ``objective``.
     n_restarts_ : int
         How often an emptied cluster was started anew.
 

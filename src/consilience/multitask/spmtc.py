@@ -80,7 +80,7 @@ class SPMTC(BaseMultitask):
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_, history_, n_restarts_
+    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centres_, task_centres_, parts_, history_, n_restarts_
         As in :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.

@@ -204,6 +204,10 @@ def _tiles(fitted) -> list[tuple[str, str]]:
     ]
 
 
+#: Entries of a history that only number it.
+_COUNTERS = ("step", "linearisation")
+
+
 def _history(fitted) -> dict[str, Any]:
     """Curves of what the method recorded; nothing where it records nothing."""
     found: dict[str, Any] = {"history": [], "pacing": None, "pacing_text": "", "history_text": []}
@@ -223,7 +227,7 @@ def _history(fitted) -> dict[str, Any]:
                 "log": needs_log(curve),
             }
             for name, curve in sorted(terms.items(), key=lambda term: term[0] != "objective")
-            if name != "step" and np.nanmax(curve) > np.nanmin(curve)
+            if name not in _COUNTERS and np.nanmax(curve) > np.nanmin(curve)
         ]
     if not fitted.is_paced:
         return found

@@ -275,7 +275,7 @@ def test_printed_figure_without_self_pacing(shared_dir):
         accuracy(
             pool["y"],
             cs.SCCABG(
-                n_clusters=2, gamma1=1e-5, similarity="fixed", self_paced=False, mode="authors"
+                n_clusters=2, gamma1=1e-5, similarity="fixed", weighting="none", mode="authors"
             ).fit_predict(pool["labels"][:, i : i + 20]),
         )
         for i in range(0, 200, 20)
@@ -387,7 +387,7 @@ def test_a_graph_in_more_pieces_is_merged_and_said():
     with pytest.warns(ConvergenceWarning, match="3 components instead of 2, which were merged"):
         model = cs.SCCABG(n_clusters=2).fit(base)
     assert np.unique(model.labels_).size == 2
-    assert model.n_components_ == 3
+    assert model.n_pieces_ == 3
     assert not model.converged_
 
 
@@ -413,8 +413,8 @@ def unfinished(model):
 @pytest.mark.parametrize(
     ("settings", "remedies"),
     [
-        ({"patience": 0.2}, "lower gamma1=0.1 and raise patience=0.2."),
-        ({"self_paced": False}, "lower gamma1=0.1."),
+        ({"first_trust": 0.2}, "lower gamma1=0.1 and raise first_trust=0.2."),
+        ({"weighting": "none"}, "lower gamma1=0.1."),
         ({"mode": "authors", "gamma1": 0.5, "max_iter": 3}, "lower gamma1=0.5."),
     ],
 )
@@ -424,7 +424,7 @@ def test_rows_left_unfinished_in_the_last_round_are_said(monkeypatch, settings, 
     counts = unfinished(model)
     assert (counts[0] == 0).all(), "the start solves nothing"
     assert counts[1:, 0].min() > 0
-    assert (counts[:, 1].max() > 0) == settings.get("self_paced", True)
+    assert (counts[:, 1].max() > 0) == (settings.get("weighting") != "none")
     assert len(heard) == 1
     assert heard[0].category is ConvergenceWarning
     message = str(heard[0].message)
@@ -471,7 +471,7 @@ def test_variants_differ_where_they_should(seed):
     labels, _ = planted(seed, n=60, m=8, noise=0.3)
     fixed = cs.SCCABG(n_clusters=3, similarity="fixed").fit(labels)
     np.testing.assert_allclose(fixed.cluster_similarity_, cs.Ensemble(labels).contingency())
-    plain = cs.SCCABG(n_clusters=3, similarity="fixed", self_paced=False).fit(labels)
+    plain = cs.SCCABG(n_clusters=3, similarity="fixed", weighting="none").fit(labels)
     assert (plain.reliability_ == 1).all()
     assert fixed.reliability_.min() < 1
 
@@ -521,5 +521,5 @@ def test_the_last_entry_of_the_history_is_the_graph_returned():
             warnings.simplefilter("ignore")
             model = cs.SCCABG(3, max_iter=max_iter).fit(labels)
         assert len(model.history_) == max_iter
-        assert model.history_[-1]["components"] == model.n_components_
-        assert model.converged_ == (model.n_components_ == 3)
+        assert model.history_[-1]["pieces"] == model.n_pieces_
+        assert model.converged_ == (model.n_pieces_ == 3)

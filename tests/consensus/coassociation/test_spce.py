@@ -25,12 +25,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
-def reference(labels, c, theta):
+def reference(labels, c, threshold):
     """The plain dense algorithm on all n objects, from the benchmarks."""
     spec = importlib.util.spec_from_file_location("reference_spce", BENCHMARKS / "reference_spce.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.spce(labels, c, theta)
+    return module.spce(labels, c, threshold)
 
 
 def distinct(labels, weights=None):
@@ -159,20 +159,20 @@ def test_a_restarted_store_is_a_new_one(case, sparse, seed):
 
 def test_all_thetas_share_one_store_and_one_count_of_its_pairs(monkeypatch):
     labels = np.random.default_rng(0).integers(0, 25, (60, 5))
-    alone = {theta: cs.SPCE(3, theta=theta).fit(labels) for theta in spce.THETAS}
+    alone = {threshold: cs.SPCE(3, threshold=threshold).fit(labels) for threshold in spce.THRESHOLDS}
     made, counted = [], []
     make, count = spce.SparsePairs, spce_pairs.count_row_pattern
     monkeypatch.setattr(spce, "SparsePairs", lambda *a, **k: made.append(1) or make(*a, **k))
     monkeypatch.setattr(spce_pairs, "count_row_pattern", lambda *a: counted.append(1) or count(*a))
-    chosen = cs.SPCE(3, theta="auto").fit(labels)
+    chosen = cs.SPCE(3, threshold="auto").fit(labels)
     assert (len(made), len(counted)) == (1, 1)
-    assert np.array_equal(chosen.labels_, alone[chosen.theta_].labels_)
-    assert np.array_equal(chosen.confidence_, alone[chosen.theta_].confidence_)
+    assert np.array_equal(chosen.labels_, alone[chosen.threshold_].labels_)
+    assert np.array_equal(chosen.confidence_, alone[chosen.threshold_].confidence_)
 
 
 def test_threads_do_not_change_the_answer():
     labels, _ = planted(3, n=400, m=9, c=4, noise=0.35)
-    one, two = (cs.SPCE(4, theta=0.2, n_jobs=j).fit(labels) for j in (1, 2))
+    one, two = (cs.SPCE(4, threshold=0.2, n_jobs=j).fit(labels) for j in (1, 2))
     assert np.array_equal(one.labels_, two.labels_)
     np.testing.assert_allclose(one.clustering_losses_, two.clustering_losses_, rtol=1e-9)
 
@@ -276,7 +276,7 @@ def test_objective_descends_for_fixed_W_and_rho(seed):
         terms = spce.objective(
             d, alpha, lam=1.0, easy=0.0, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
         )
-        values.append(terms["objective"] + terms["rank"])
+        values.append(terms["objective"] + terms["connectivity"])
     assert (np.diff(values) <= 1e-9 * abs(values[0])).all()
     assert values[-1] < values[0]
 
@@ -311,12 +311,12 @@ def test_inner_vectors_complete_the_spectrum_of_all_objects(seed):
 # The authors' program --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theta", [0.0, 0.2, 0.5])
-def test_authors_mode_equals_the_plain_algorithm_on_all_objects(theta, seed):
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5])
+def test_authors_mode_equals_the_plain_algorithm_on_all_objects(threshold, seed):
     labels, _ = planted(seed, n=80, m=8, c=3, noise=0.25)
     labels = np.concatenate([labels, labels[:20]])  # equal objects
-    model = cs.SPCE(3, theta=theta, mode="authors").fit(labels)
-    plain = reference(labels, 3, theta)
+    model = cs.SPCE(3, threshold=threshold, mode="authors").fit(labels)
+    plain = reference(labels, 3, threshold)
     assert same_partition(model.labels_, plain["labels"])
     np.testing.assert_allclose(model.clustering_losses_, plain["alpha"], atol=1e-8)
     np.testing.assert_allclose(model.consensus_matrix_.toarray(), plain["S"], atol=1e-8)
@@ -338,16 +338,16 @@ ARBITRARY = {("glioma_auth_21-40", 0.0): 1e-3}
 
 
 def test_authors_mode_reproduces_the_reference_results(shared_dir):
-    """Every case and theta: the partition, the number of steps, alpha and the objective along the way."""
+    """Every case and threshold: the partition, the number of steps, alpha and the objective along the way."""
     compared = 0
     for name, data in golden_cases(shared_dir):
         for j, params in enumerate(json.loads(str(data["SPCE__params"]))):
-            theta = params["theta"]
-            model = cs.SPCE(int(data["n_clusters"]), theta=theta, mode="authors", n_jobs=1)
+            threshold = params["theta"]
+            model = cs.SPCE(int(data["n_clusters"]), threshold=threshold, mode="authors", n_jobs=1)
             model.fit(data["labels_base"])
-            where = f"{name} theta={theta}"
+            where = f"{name} threshold={threshold}"
             assert same_partition(model.labels_, data["SPCE__labels"][:, j]), where
-            assert model.n_components_ == data["SPCE__n_clusters_found"][j], where
+            assert model.n_pieces_ == data["SPCE__n_clusters_found"][j], where
             history = data[f"SPCE__hist_{j}"]
             assert len(model.history_) == len(history), where
             np.testing.assert_allclose(
@@ -357,7 +357,7 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
             np.testing.assert_allclose(
                 [entry["objective"] for entry in model.history_],
                 history[:, 6],
-                rtol=ARBITRARY.get((name, theta), 1e-6),
+                rtol=ARBITRARY.get((name, threshold), 1e-6),
                 err_msg=where,
             )
             compared += 1
@@ -365,16 +365,17 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
 
 
 def test_printed_table_to_the_digit(shared_dir):
-    """ALLAML, ten ensembles of 20, theta by the truth per ensemble and measure: the printed ACC and NMI (max)."""
+    """ALLAML, ten ensembles of 20, the threshold by the truth per ensemble and measure: the printed ACC and NMI (max)."""
     with np.load(shared_dir / "data" / "pool_allaml.npz", allow_pickle=False) as data:
         labels, truth = data["labels"], data["y"]
     best = {"acc": [], "nmi_max": []}
     for start in range(0, 200, 20):
         scores = [
             cs.metrics.scores(
-                cs.SPCE(2, theta=theta, mode="authors").fit_predict(labels[:, start : start + 20]), truth
+                cs.SPCE(2, threshold=threshold, mode="authors").fit_predict(labels[:, start : start + 20]),
+                truth,
             )
-            for theta in np.arange(10) / 10
+            for threshold in np.arange(10) / 10
         ]
         for key, values in best.items():
             values.append(max(score[key] for score in scores))
@@ -385,28 +386,28 @@ def test_printed_table_to_the_digit(shared_dir):
 # What users rely on ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theta", [0.0, 0.3, 0.8, "auto"])
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.8, "auto"])
 @pytest.mark.parametrize("c", [1, 2, 5])
-def test_exactly_c_clusters_whatever_the_graph_says(theta, c):
+def test_exactly_c_clusters_whatever_the_graph_says(threshold, c):
     labels, _ = planted(4, n=70, m=7, c=3, noise=0.4)
-    model = cs.SPCE(c, theta=theta).fit(labels)
+    model = cs.SPCE(c, threshold=threshold).fit(labels)
     assert np.unique(model.labels_).size == c
-    assert model.n_components_ == model.history_[-1]["components"]
+    assert model.n_pieces_ == model.history_[-1]["pieces"]
 
 
 def test_too_many_components_are_reported_and_merged():
     labels, truth = planted(0, n=80, m=10, c=3, noise=0.3)
     with pytest.warns(
-        ConvergenceWarning, match=r"components for n_clusters=3; they were merged .* theta below 0\.8"
+        ConvergenceWarning, match=r"components for n_clusters=3; they were merged .* threshold below 0\.8"
     ):
-        model = cs.SPCE(3, theta=0.8).fit(labels)
-    assert model.n_components_ > 3
+        model = cs.SPCE(3, threshold=0.8).fit(labels)
+    assert model.n_pieces_ > 3
     assert not model.converged_
     assert cs.metrics.accuracy(model.labels_, truth) > 0.9
 
 
 def test_too_few_components_are_reported_and_split():
-    # One clustering, three clusters, nothing contested: no theta can make five components of it.
+    # One clustering, three clusters, nothing contested: no threshold can make five components of it.
     labels = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, 2], [2, 2], [2, 2], [2, 0]])
     labels = np.concatenate([labels, [[0, 3], [1, 3], [2, 3]]])
     alpha = np.full(2, 0.5)
@@ -432,18 +433,18 @@ def test_a_grid_of_weighted_objects_is_merged():
 def test_many_equal_averages_are_merged():
     """As above with weights of one. Each digit pair is one object: its label in two clusterings."""
     pairs = "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
-    model = cs.SPCE(7, theta=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
+    model = cs.SPCE(7, threshold=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
     assert np.unique(model.labels_).size == 7
 
 
-@pytest.mark.parametrize("theta", [0.4, 0.7, 0.9, "auto"])
-def test_any_weights_on_a_grid_give_the_clusters_asked_for(theta):
+@pytest.mark.parametrize("threshold", [0.4, 0.7, 0.9, "auto"])
+def test_any_weights_on_a_grid_give_the_clusters_asked_for(threshold):
     rng = np.random.default_rng(0)
     for _ in range(10):
         n, k = int(rng.integers(12, 40)), int(rng.integers(3, 6))
         c = int(rng.integers(2, 9))
         a = np.arange(n)
-        model = cs.SPCE(c, theta=theta).fit([a % k, a // k], sample_weight=rng.uniform(0.1, 3, n))
+        model = cs.SPCE(c, threshold=threshold).fit([a % k, a // k], sample_weight=rng.uniform(0.1, 3, n))
         assert np.unique(model.labels_).size == c
 
 
@@ -452,16 +453,16 @@ def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         model = cs.SPCE(4).fit(labels)
-    assert model.theta_ in spce.THETAS
-    # Merged or split components are said whether theta was given or chosen.
-    assert model.converged_ == (model.n_components_ == 4) == (not caught)
+    assert model.threshold_ in spce.THRESHOLDS
+    # Merged or split components are said whether the threshold was given or chosen.
+    assert model.converged_ == (model.n_pieces_ == 4) == (not caught)
 
-    def agreement(theta):
-        found = cs.SPCE(4, theta=theta).fit_predict(labels)
+    def agreement(threshold):
+        found = cs.SPCE(4, threshold=threshold).fit_predict(labels)
         return spce.agreement(Ensemble(labels).compress(), found[Ensemble(labels).compress().rows])
 
-    values = {theta: agreement(theta) for theta in spce.THETAS}
-    assert values[model.theta_] == pytest.approx(max(values.values()))
+    values = {threshold: agreement(threshold) for threshold in spce.THRESHOLDS}
+    assert values[model.threshold_] == pytest.approx(max(values.values()))
 
 
 def test_agreement_is_close_to_the_adjusted_rand_index(seed):
@@ -474,7 +475,7 @@ def test_agreement_is_close_to_the_adjusted_rand_index(seed):
 @pytest.mark.parametrize("weighting", ["self-paced", "fixed", "none"])
 def test_weighting_variants(weighting):
     labels, truth = planted(2, n=90, m=10, c=3, noise=0.25)
-    model = cs.SPCE(3, theta=0.1, weighting=weighting).fit(labels)
+    model = cs.SPCE(3, threshold=0.1, weighting=weighting).fit(labels)
     assert cs.metrics.accuracy(model.labels_, truth) > 0.9
     norms = [entry["pace"] / -entry["lambda"] for entry in model.history_]
     if weighting == "none":
@@ -489,8 +490,8 @@ def test_weighting_variants(weighting):
 def test_repeated_objects_and_whole_weights_are_the_same():
     labels, _ = planted(5, n=40, m=7, noise=0.3)
     weights = np.random.default_rng(0).integers(1, 4, 40)
-    weighted = cs.SPCE(3, theta=0.2).fit(labels, sample_weight=weights)
-    repeated = cs.SPCE(3, theta=0.2).fit(np.repeat(labels, weights, axis=0))
+    weighted = cs.SPCE(3, threshold=0.2).fit(labels, sample_weight=weights)
+    repeated = cs.SPCE(3, threshold=0.2).fit(np.repeat(labels, weights, axis=0))
     assert same_partition(np.repeat(weighted.labels_, weights), repeated.labels_)
     np.testing.assert_allclose(weighted.clustering_losses_, repeated.clustering_losses_, rtol=1e-6)
     assert weighted.history_[-1]["objective"] == pytest.approx(repeated.history_[-1]["objective"])
@@ -499,7 +500,7 @@ def test_repeated_objects_and_whole_weights_are_the_same():
 @pytest.mark.parametrize("mode", ["standard", "authors"])
 def test_identical_clusterings_come_back(mode):
     truth = np.repeat([0, 1, 2], [5, 9, 4])
-    model = cs.SPCE(3, theta=0.3, mode=mode).fit(np.stack([truth] * 6, axis=1))
+    model = cs.SPCE(3, threshold=0.3, mode=mode).fit(np.stack([truth] * 6, axis=1))
     assert same_partition(model.labels_, truth)
     np.testing.assert_allclose(model.clustering_losses_, 1 / 6)
     np.testing.assert_allclose(model.clustering_weights_, 1 / 6)
@@ -512,7 +513,7 @@ def test_a_clustering_that_equals_the_consensus_does_not_divide_by_zero(mode):
     truth = np.repeat([0, 1], 8)
     other = truth.copy()
     other[0] = 1
-    model = cs.SPCE(2, theta=0.1, mode=mode).fit(np.stack([truth, truth, truth, other], axis=1))
+    model = cs.SPCE(2, threshold=0.1, mode=mode).fit(np.stack([truth, truth, truth, other], axis=1))
     assert same_partition(model.labels_, truth)
     assert np.isfinite(model.clustering_weights_).all()
     assert model.clustering_losses_.argmax() == 3
@@ -521,8 +522,8 @@ def test_a_clustering_that_equals_the_consensus_does_not_divide_by_zero(mode):
 
 def test_one_clustering():
     labels = np.array([0, 0, 1, 1, 2, 2])[:, None]
-    assert same_partition(cs.SPCE(3, theta=0.2).fit_predict(labels), labels.ravel())
-    assert np.unique(cs.SPCE(2, theta=0.2).fit_predict(labels)).size == 2
+    assert same_partition(cs.SPCE(3, threshold=0.2).fit_predict(labels), labels.ravel())
+    assert np.unique(cs.SPCE(2, threshold=0.2).fit_predict(labels)).size == 2
 
 
 def test_evidence_in_two_parts_that_never_meet():
@@ -531,7 +532,7 @@ def test_evidence_in_two_parts_that_never_meet():
     right, truth_right = planted(1, n=40, m=6, c=2, noise=0.1)
     labels = np.full((80, 12), -1)
     labels[:40, :6], labels[40:, 6:] = left, right
-    model = cs.SPCE(4, theta=0.2).fit(labels)
+    model = cs.SPCE(4, threshold=0.2).fit(labels)
     assert not set(model.labels_[:40]) & set(model.labels_[40:])
     assert cs.metrics.accuracy(model.labels_, np.concatenate([truth_left, truth_right + 2])) > 0.9
     assert model.consensus_matrix_[:40, 40:].nnz == 0
@@ -540,14 +541,14 @@ def test_evidence_in_two_parts_that_never_meet():
 def test_missing_labels_do_not_make_pairs_certain(seed):
     """Seen together once and by nobody else: tied by one clustering, not fixed at S = 1."""
     labels, truth = planted(seed, n=100, m=20, c=3, noise=0.1, missing=0.5)
-    model = cs.SPCE(3, theta=0.1).fit(labels)
+    model = cs.SPCE(3, threshold=0.1).fit(labels)
     assert cs.metrics.accuracy(model.labels_, truth) > 0.85
 
 
 def test_consensus_matrix_is_the_learned_one():
     labels, _ = planted(1, n=60, m=8)
     labels = np.concatenate([labels, labels[:10]])
-    model = cs.SPCE(3, theta=0.2).fit(labels)
+    model = cs.SPCE(3, threshold=0.2).fit(labels)
     S = model.consensus_matrix_
     assert S.shape == (70, 70)
     dense = S.toarray()
@@ -562,7 +563,7 @@ def test_consensus_matrix_is_the_learned_one():
 
 
 def test_consensus_matrix_is_refused_when_it_does_not_fit(monkeypatch):
-    model = cs.SPCE(2, theta=0.2).fit(planted()[0])
+    model = cs.SPCE(2, threshold=0.2).fit(planted()[0])
     monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 1000)
     with pytest.raises(NotEnoughMemoryError, match="use signature_consensus_"):
         _ = model.consensus_matrix_
@@ -591,19 +592,19 @@ def test_contested_objects_have_less_confidence():
     truth = np.repeat([0, 1], 20)
     labels = np.stack([truth] * 8, axis=1)
     labels[0, :4] = 1
-    model = cs.SPCE(2, theta=0.1).fit(labels)
+    model = cs.SPCE(2, threshold=0.1).fit(labels)
     assert model.confidence_.argmin() == 0
     assert model.confidence_[0] < 0.9 * model.confidence_[1:].min()
 
 
 def test_history_holds_every_term():
-    model = cs.SPCE(3, theta=0.2).fit(planted()[0])
+    model = cs.SPCE(3, threshold=0.2).fit(planted()[0])
     assert model.n_iter_ == len(model.history_)
     for entry in model.history_:
-        terms = sum(entry[name] for name in ("loss", "pace", "sparsity", "rank"))
+        terms = sum(entry[name] for name in ("loss", "pace", "sparsity", "connectivity"))
         assert entry["objective"] == pytest.approx(terms)
         assert entry["lambda"] == pytest.approx(2 * entry["r"] * (1 - entry["r"]) * 8**2)
-        assert entry["rank"] == pytest.approx(entry["rho"] * entry["trace"])
+        assert entry["connectivity"] == pytest.approx(entry["rho"] * entry["trace"])
     assert [e["r"] for e in model.history_ if e["step"] == 1] == [0.9, 0.8, 0.7, 0.6, 0.5]
 
 
@@ -611,8 +612,8 @@ def test_history_holds_every_term():
     ("params", "text"),
     [
         (
-            {"theta": 1.0},
-            r"theta=1.0 is not valid: expected a number of at least 0 and below 1 or one of 'auto'",
+            {"threshold": 1.0},
+            r"threshold=1.0 is not valid: expected a number of at least 0 and below 1 or one of 'auto'",
         ),
         ({"weighting": "soft"}, "weighting='soft' is not valid"),
         ({"mode": "matlab"}, "mode='matlab' is not valid: expected one of 'standard', 'authors'"),

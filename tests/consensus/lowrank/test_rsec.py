@@ -188,7 +188,7 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     assert model.signatures_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
-    steps = [sum(entry.get("step", 1) == k for entry in model.history_) for k in (0, 1)]
+    steps = [sum(entry.get("linearisation", 1) == k for entry in model.history_) for k in (0, 1)]
     expected = None
     for n_iter in steps:  # as many iterations: the stopping test may fall one earlier or later
         if n_iter:
@@ -246,22 +246,22 @@ def test_residuals_vanish(method, seed):
     values = np.linalg.svd(np.sqrt(np.outer(weights, weights)) * Z, compute_uv=False)
     assert np.allclose(values[: model.rank_], model.singular_values_, atol=1e-5)
     assert values[model.rank_ :].max(initial=0) < 1e-5
-    penalties = [entry["penalty"] for entry in model.history_ if entry.get("step", 1) == 1]
+    penalties = [entry["penalty"] for entry in model.history_ if entry.get("linearisation", 1) == 1]
     assert np.allclose(np.diff(np.log(penalties)), np.log(model.growth))
 
 
 def test_nrsec_differs_from_its_convex_start():
     """From zero all weights are one: one linearisation is then the convex problem."""
     labels, _ = planted(0, n=60, m=8)
-    zero = cs.NRSEC(3, warm_start="zero", random_state=0).fit(labels)
+    zero = cs.NRSEC(3, start="zero", random_state=0).fit(labels)
     warm = cs.NRSEC(3, random_state=0).fit(labels)
     again = cs.NRSEC(3, n_steps=3, random_state=0).fit(labels)
-    flat = cs.NRSEC(3, gamma=1e12, warm_start="zero", random_state=0).fit(labels)
+    flat = cs.NRSEC(3, gamma=1e12, start="zero", random_state=0).fit(labels)
     assert np.allclose(zero.representation_, flat.representation_, atol=1e-6)
     assert np.abs(zero.representation_ - warm.representation_).max() > 1e-3
-    assert {entry["step"] for entry in zero.history_} == {1}
-    assert {entry["step"] for entry in warm.history_} == {0, 1}
-    assert {entry["step"] for entry in again.history_} == {0, 1, 2, 3}
+    assert {entry["linearisation"] for entry in zero.history_} == {1}
+    assert {entry["linearisation"] for entry in warm.history_} == {0, 1}
+    assert {entry["linearisation"] for entry in again.history_} == {0, 1, 2, 3}
 
 
 # What users see ----------------------------------------------------------------------------------------------
@@ -333,8 +333,8 @@ def test_refuses_what_makes_no_sense():
     labels, _ = planted()
     with pytest.raises(InputError, match=r"growth=1 is not valid"):
         cs.RSEC(3, growth=1).fit(labels)
-    with pytest.raises(InputError, match=r"from_='both' is not valid"):
-        cs.RSEC(3, from_="both").fit(labels)
+    with pytest.raises(InputError, match=r"labels_from='both' is not valid"):
+        cs.RSEC(3, labels_from="both").fit(labels)
     with pytest.raises(InputError, match=r"gamma=1 is not valid"):
         cs.NRSEC(3, gamma=1).fit(labels)
 
@@ -351,8 +351,8 @@ def test_iris_as_printed():
     X, truth = load_iris(return_X_y=True)
     for seed in range(3):
         ensemble = cs.generate.random_k(X, 100, k_min=3, init="random", random_state=seed)
-        for from_ in ("embedding", "representation"):
-            found = cs.RSEC(3, from_=from_, random_state=0).fit_predict(ensemble)
+        for labels_from in ("embedding", "representation"):
+            found = cs.RSEC(3, labels_from=labels_from, random_state=0).fit_predict(ensemble)
             scores = cs.metrics.scores(found, truth)
             assert scores["acc"] == pytest.approx(0.9733, abs=1e-4)
             assert scores["nmi_geometric"] == pytest.approx(0.9011, abs=1e-4)

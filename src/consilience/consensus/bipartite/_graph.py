@@ -241,7 +241,7 @@ def ensure_memory(u: int, k: int, self_paced: bool) -> None:
         (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k,
         what=f"A graph between {u} distinct objects and {k} distinct base clusters",
         remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
-        + (", or self_paced=False for about half of it" if self_paced else ""),
+        + (', or weighting="none" for about half of it' if self_paced else ""),
     )
 
 
@@ -335,10 +335,10 @@ def record(graph: Graph, state: State, values: np.ndarray) -> dict:
     """One line of the history: what the round ended with, and the spectrum that the next one starts from."""
     c, total = state.sigma.size, graph.total
     return {
-        "components": count_components(total.P),
+        "pieces": count_components(total.P),
         "objective": objective(graph, state),
         "rho": state.rho,
-        "lam": state.lam,
+        "lambda": state.lam,
         "leading": float(values[:c].sum()),
         "next": float(values[c]),
         "min_W": total.least_W,

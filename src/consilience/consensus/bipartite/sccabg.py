@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
 from ...evidence import trust_by_reliability
-from ...validation import Choice, Flag, Integer, Nothing, Real
+from ...validation import Choice, Integer, Nothing, Real
 from .._base import BaseConsensus, Pacing, Solution
 from ._authors import follow_authors
 from ._graph import SMALL, Graph, State, Sums, edge_trust, embed, own_trust, record, update_F
@@ -46,7 +46,7 @@ PACE = 2**0.5  # growth of rho and lam in a round
 DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
-def default_patience(ensemble, c: int) -> float:
+def default_first_trust(ensemble, c: int) -> float:
     """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
 
     A large base cluster contradicts many others. That speaks against it where base clusters are finer than the
@@ -55,7 +55,7 @@ def default_patience(ensemble, c: int) -> float:
     return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
 
 
-def reach_components(graph: Graph, c: int, max_iter: int, patience: float):
+def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float):
     """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
 
     Returns (state, history, whether c was reached).
@@ -69,12 +69,12 @@ def reach_components(graph: Graph, c: int, max_iter: int, patience: float):
     weigh = graph.blocks[0].W is not None
     # lam starts at a share of what speaks against the worst edge of an average object, whatever gamma1 is. Then
     # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
-    lam = patience * graph.total.strain / graph.total_weight if weigh else 0.5
+    lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
     shared = graph.shared() | {"right": right, "sigma": sigma}
     state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
     while True:
         history.append(record(graph, state, values))
-        found = history[-1]["components"]
+        found = history[-1]["pieces"]
         if found == c or (found > c and (before is None or growth < 1.02)) or len(history) == max_iter:
             break
         if found > c and before is not None:
@@ -122,13 +122,13 @@ class SCCABG(BaseConsensus):
         they share outnumber those they do not. In ``mode="authors"`` 1e-2.
     similarity : {"adaptive", "fixed"}
         "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
-    patience : float, optional
+    first_trust : float, optional
         How much contradiction an edge may meet and still be trusted in the first round, as a share of what the
         worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2 and more
         doubts almost nothing. Default: n_clusters over the mean number of clusters of a base clustering, between
         0.4 and 1. Not used in ``mode="authors"``.
-    self_paced : bool
-        False trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
+    weighting : {"self-paced", "none"}
+        "none" trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
     mode : {"standard", "authors"}
         "authors" follows the authors' program: the order of its steps, its thresholds, its units, components
         as clusters whatever their number, and every object cut off from all clusters a cluster of its own.
@@ -152,17 +152,17 @@ class SCCABG(BaseConsensus):
         Mean of ``edge_reliability_`` over the objects in a base cluster.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
-        normalised. Not there without self-pacing, which trusts all alike.
+        normalised. Not there with ``weighting="none"``, which trusts all alike.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
-    n_components_ : int
-        Components of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
+    n_pieces_ : int
+        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
     isolated_ : array (n_samples,) of bool
         Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
     history_ : list of dict
-        One entry a round: components, objective, rho, lam, leading (sum of the c leading eigenvalues of Q'Q,
-        c if there are c components) and next (the following one), min_W, mean_W, rows_weighed,
-        and unfinished_S and unfinished_W, the distinct objects whose row still moved when its solver stopped.
+        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading eigenvalues
+        of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``, ``mean_W``, ``rows_weighed``,
+        and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose row still moved when its solver stopped.
 
     Notes
     -----
@@ -199,12 +199,12 @@ class SCCABG(BaseConsensus):
         "gamma1": Nothing() | Real(0, open_low=True),
         "gamma2": Nothing() | Real(0, open_low=True),
         "similarity": Choice("adaptive", "fixed"),
-        "patience": Nothing() | Real(0, open_low=True),
-        "self_paced": Flag(),
+        "first_trust": Nothing() | Real(0, open_low=True),
+        "weighting": Choice("self-paced", "none"),
         "mode": Choice("standard", "authors"),
         "max_iter": Nothing() | Integer(1),
     }
-    _test_params = [{}, {"similarity": "fixed"}, {"self_paced": False}]
+    _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
     pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
 
@@ -215,8 +215,8 @@ class SCCABG(BaseConsensus):
         gamma1: float | None = None,
         gamma2: float | None = None,
         similarity: str = "adaptive",
-        patience: float | None = None,
-        self_paced: bool = True,
+        first_trust: float | None = None,
+        weighting: str = "self-paced",
         mode: str = "standard",
         max_iter: int | None = None,
         n_jobs: int | None = None,
@@ -225,14 +225,14 @@ class SCCABG(BaseConsensus):
         self.gamma1 = gamma1
         self.gamma2 = gamma2
         self.similarity = similarity
-        self.patience = patience
-        self.self_paced = self_paced
+        self.first_trust = first_trust
+        self.weighting = weighting
         self.mode = mode
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        authors, c, patience = self.mode == "authors", self.n_clusters, None
+        authors, c, first_trust = self.mode == "authors", self.n_clusters, None
         gamma1, gamma2 = (
             default if given is None else given
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
@@ -241,7 +241,7 @@ class SCCABG(BaseConsensus):
             ensemble,
             gamma1=gamma1,
             mu=gamma1 / (2 * gamma2) if self.similarity == "adaptive" else 0.0,
-            self_paced=self.self_paced,
+            self_paced=self.weighting == "self-paced",
             missing_counts=authors,
             scale_free=not authors,
             n_jobs=self.n_jobs,
@@ -249,8 +249,8 @@ class SCCABG(BaseConsensus):
         if authors:
             state, history, converged = follow_authors(graph, c, self.max_iter or 20)
         else:
-            patience = default_patience(ensemble, c) if self.patience is None else self.patience
-            state, history, converged = reach_components(graph, c, self.max_iter or 100, patience)
+            first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
+            state, history, converged = reach_components(graph, c, self.max_iter or 100, first_trust)
         S = graph.edges()
         labels, isolated = read_components(S)
         found = np.unique(labels[~isolated]).size
@@ -259,11 +259,11 @@ class SCCABG(BaseConsensus):
                 raise InputError(_no_edge(gamma1, self.max_iter, len(history)))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
-        if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, patience):
+        if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, first_trust):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
         edges = graph.rows(edge_trust)[:, graph.column]
         trust, reliability = {}, edge_means(ensemble, edges)
-        if self.self_paced:
+        if self.weighting == "self-paced":
             trust = {"clustering_weights": trust_by_reliability(ensemble, reliability)}
         return Solution(
             labels,
@@ -278,7 +278,7 @@ class SCCABG(BaseConsensus):
             per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
             per_signature_edge={"signature_graph": S[:, graph.column], "signature_reliability": edges},
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
-            extra={"n_components": found},
+            extra={"n_pieces": found},
         )
 
     @property
@@ -334,19 +334,19 @@ def _shortfall(found: int, c: int, authors: bool) -> str:
     return f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} clusters"
 
 
-def _unfinished(last: Sums, n: int, gamma1: float, patience: float | None) -> str:
+def _unfinished(last: Sums, n: int, gamma1: float, first_trust: float | None) -> str:
     """The warning about rows whose solver stopped early in the last round; empty if there are none.
 
     The solver of S creeps where couplings dwarf the loss, that of W where contradictions dwarf lam. In units
-    of these, lam starts at the patience; in the authors' mode (None) it starts at a constant.
+    of these, lam starts at first_trust; in the authors' mode (None) it starts at a constant.
     """
     if not last.unfinished_S and not last.unfinished_W:
         return ""
     remedies = []
-    if last.unfinished_S or patience is None:
+    if last.unfinished_S or first_trust is None:
         remedies.append(f"lower gamma1={gamma1:g}")
-    if last.unfinished_W and patience is not None:
-        remedies.append(f"raise patience={patience:g}")
+    if last.unfinished_W and first_trust is not None:
+        remedies.append(f"raise first_trust={first_trust:g}")
     return (
         f"SCCABG left {last.unfinished_S} of the {n} rows of S and {last.unfinished_W} of W still moving at "
         f"the end of the last round, so the learned graph is less exact there; {' and '.join(remedies)}."

@@ -67,7 +67,7 @@ class ByComponents:
 
     def __call__(self) -> Look:
         count, labels = self.pairs.components()
-        measured = {"components": count, "trace": 0.0}
+        measured = {"pieces": count, "trace": 0.0}
         if count > self.c:
             return Look(1, None, measured)
         embedding, measured["trace"] = self.embed(labels)
@@ -119,7 +119,7 @@ class ByEigenvalues:
         count = self.pairs.components()[0]
         # More than c components are more than c eigenvalues 0: both sums are known without solving.
         embedding, smallest, beyond = (None, 0.0, 0.0) if count > self.c else self.solve()
-        measured = {"components": count, "trace": smallest}
+        measured = {"pieces": count, "trace": smallest}
         measured |= {"eigenvalues": smallest, "eigenvalues_one_more": beyond}
         if smallest > 1e-9:
             return Look(-1, embedding, measured)

@@ -36,8 +36,8 @@ from ._rank import ByComponents, ByEigenvalues
 
 #: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating point.
 STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
-#: What theta="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is kept.
-THETAS = (0.1, 0.2, 0.4, 0.6, 0.7)
+#: What threshold="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is kept.
+THRESHOLDS = (0.1, 0.2, 0.4, 0.6, 0.7)
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
 # there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
 _SPARSE_BELOW = 0.8
@@ -55,7 +55,7 @@ def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, f
         "loss": float(np.sum(d / alpha)),
         "pace": float(-lam * easy),
         "sparsity": float(gamma * nonzero),
-        "rank": float(rho * trace),
+        "connectivity": float(rho * trace),
     }
     return {"objective": sum(terms.values()), **terms}
 
@@ -93,7 +93,7 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
     ensure_fits(
         _MERGE_BYTES * found**2,
         what=f"Merging the {found} components of SPCE's graph into {c} clusters",
-        remedy="use theta=0.2 or less, which leaves few components, or LWGP",
+        remedy="use threshold=0.2 or less, which leaves few components, or LWGP",
     )
     # a / s between components, over the pairs that were seen.
     average = np.nan_to_num(Evidence(ensemble, labels).mean_coassociation(1.0 / alpha))
@@ -146,14 +146,14 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
     return SparsePairs(codes, ensemble.weights, upper, any_missing=ensemble.has_missing, n_jobs=n_jobs)
 
 
-def learn(pairs, m, theta, rank, *, weighting, tol):
+def learn(pairs, m, threshold, rank, *, weighting, tol):
     """The published loop. Returns (alpha, F, history); S is left in ``pairs``.
 
     rank: :class:`ByComponents` or :class:`ByEigenvalues`. tol: a stage with too many components ends when the
     objective moves by less than this share of itself (None: never), since halving rho joins nothing that the
     cut of Eq. (4) has taken apart.
     """
-    gamma = (theta * m) ** 2
+    gamma = (threshold * m) ** 2
     alpha = np.full(m, 1.0 / m)
     embedding = rank.first()
     easy = float(pairs.weights.sum()) ** 2
@@ -200,9 +200,9 @@ class SPCE(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned (c).
-    theta : float in [0, 1) or "auto"
-        How strong a consensus value must be to be kept: values below about theta are cut to 0 (gamma =
-        (theta m)^2 in the published objective). Up to 0.2 the graph nearly always has exactly c components;
+    threshold : float in [0, 1) or "auto"
+        theta in the paper: how strong a consensus value must be to be kept; values below about it are cut to 0
+        (gamma = (threshold m)^2 in the published objective). Up to 0.2 the graph nearly always has exactly c components;
         above, components are many, and are merged. "auto" tries 0.1, 0.2, 0.4, 0.6 and 0.7 and keeps the result
         that agrees best with the base clusterings (mean adjusted Rand index); no true labels are involved.
     weighting : {"self-paced", "fixed", "none"}
@@ -229,20 +229,22 @@ class SPCE(BaseConsensus):
         Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
     clustering_losses_ : array (n_clusterings,)
         alpha, adding up to 1: how far each base clustering is from the consensus matrix.
-    n_components_ : int
-        Components of the learned graph. Where it is not ``n_clusters``, components were merged by average
+    n_pieces_ : int
+        Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
-    theta_ : float
-        The theta used.
+    threshold_ : float
+        The threshold used.
     history_ : list of dict
-        One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``components``, ``nonzero`` pairs,
-        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``rank``.
+        One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero`` pairs,
+        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``connectivity``
+        (rho times the trace); with mode="authors" also ``eigenvalues`` and ``eigenvalues_one_more``, the sums of the c and
+        c + 1 smallest that the published program tests.
 
     Notes
     -----
     Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
     8 u^2 bytes, or 90 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
-    32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for theta up to
+    32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for a threshold up to
     0.2). Refused beforehand if it does not fit. Deterministic: there is no random start.
 
     A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls with the
@@ -269,20 +271,26 @@ class SPCE(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.SPCE(n_clusters=2, theta=0.2).fit(base)
+    >>> model = cs.SPCE(n_clusters=2, threshold=0.2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
-    >>> model.n_components_
+    >>> model.n_pieces_
     2
     """
 
     constraints = {
-        "theta": Real(0, 1, open_high=True) | Choice("auto"),
+        "threshold": Real(0, 1, open_high=True) | Choice("auto"),
         "weighting": Choice("self-paced", "fixed", "none"),
         "mode": Choice("standard", "authors"),
         "tol": Real(0),
     }
-    _test_params = [{}, {"weighting": "fixed"}, {"weighting": "none"}, {"theta": 0.5}, {"theta": "auto"}]
+    _test_params = [
+        {},
+        {"weighting": "fixed"},
+        {"weighting": "none"},
+        {"threshold": 0.5},
+        {"threshold": "auto"},
+    ]
 
     _any_unit = False
     # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
@@ -297,14 +305,14 @@ class SPCE(BaseConsensus):
         self,
         n_clusters: int = 2,
         *,
-        theta: float | str = "auto",
+        threshold: float | str = "auto",
         weighting: str = "self-paced",
         mode: str = "standard",
         tol: float = 1e-6,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.theta = theta
+        self.threshold = threshold
         self.weighting = weighting
         self.mode = mode
         self.tol = tol
@@ -314,24 +322,24 @@ class SPCE(BaseConsensus):
         # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
         solver = self.mode == "authors" or 5 * (self.n_clusters + 4) >= ensemble.n_samples
         pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
-        if self.theta != "auto":
-            return self._solve(ensemble, pairs, self.theta)
-        best = self._solve(ensemble, pairs, THETAS[0])
+        if self.threshold != "auto":
+            return self._solve(ensemble, pairs, self.threshold)
+        best = self._solve(ensemble, pairs, THRESHOLDS[0])
         highest = agreement(ensemble, best.labels)
-        for theta in THETAS[1:]:
+        for threshold in THRESHOLDS[1:]:
             pairs.restart()
-            solution = self._solve(ensemble, pairs, theta)
-            # A hair more is needed, so that rounding does not choose between thetas that give the same partition.
+            solution = self._solve(ensemble, pairs, threshold)
+            # A hair more is needed, so that rounding does not choose between thresholds that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best
 
-    def _solve(self, ensemble, pairs, theta):
+    def _solve(self, ensemble, pairs, threshold):
         c, faithful = self.n_clusters, self.mode == "authors"
         rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         tol = None if faithful else self.tol
         alpha, F, history = learn(
-            pairs, ensemble.n_clusterings, theta, rank, weighting=self.weighting, tol=tol
+            pairs, ensemble.n_clusterings, threshold, rank, weighting=self.weighting, tol=tol
         )
         found, components = pairs.components()
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
@@ -339,12 +347,12 @@ class SPCE(BaseConsensus):
             labels,
             history=history,
             converged=found == c,
-            shortfall=_shortfall(found, c, theta, faithful),
+            shortfall=_shortfall(found, c, threshold, faithful),
             exact=not faithful,
             per_sample={"confidence": confidence(pairs, labels, alpha)},
             per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
-            extra={"n_components": found, "theta": float(theta)},
+            extra={"n_pieces": found, "threshold": float(threshold)},
         )
 
     @property
@@ -362,12 +370,12 @@ class SPCE(BaseConsensus):
         return sp.csr_array(S[inverse][:, inverse])
 
 
-def _shortfall(found, c, theta, faithful) -> str:
+def _shortfall(found, c, threshold, faithful) -> str:
     if found == c:
         return ""
     learned = f"the learned graph has {found} components for n_clusters={c}"
     if faithful:
         return f'{learned}, and mode="authors" returns them as they are'
     if found > c:
-        return f"{learned}; they were merged by average co-association (a theta below {theta:g} cuts less)"
-    return f"{learned}; the largest were split by the embedding (a theta above {theta:g} cuts more)"
+        return f"{learned}; they were merged by average co-association (a threshold below {threshold:g} cuts less)"
+    return f"{learned}; the largest were split by the embedding (a threshold above {threshold:g} cuts more)"

@@ -52,7 +52,7 @@ class BaseLowRank(BaseConsensus):
     constraints: ClassVar[dict[str, Rule]] = {
         "low_rank_weight": _POSITIVE,
         "error_weight": _POSITIVE,
-        "from_": Choice("embedding", "representation"),
+        "labels_from": Choice("embedding", "representation"),
         "affinity": Choice("absolute", "signed"),
         "evidence": Choice("auto", "together", "signed"),
         "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
@@ -61,7 +61,7 @@ class BaseLowRank(BaseConsensus):
         "unit_rows": Flag(),
         "n_init": Integer(1),
         "gamma": Real(1, open_low=True),
-        "warm_start": Choice("convex", "zero"),
+        "start": Choice("convex", "zero"),
         "n_steps": Integer(1),
     }
     _any_unit = False
@@ -75,7 +75,7 @@ class BaseLowRank(BaseConsensus):
         E = errors.error()
         graph = frame.graph
         Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
-        vectors = state.H if self.from_ == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
+        vectors = state.H if self.labels_from == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
         cut = cut_rows(
             vectors if self.unit_rows else vectors / root[:, None],
             c,

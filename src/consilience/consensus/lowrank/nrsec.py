@@ -36,14 +36,14 @@ class NRSEC(BaseLowRank):
         lambda_1 and lambda_2 in Eq. (20). The paper prints 1 and 0.01.
     gamma : float, default 2.0
         gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the convex penalties.
-    warm_start : {"convex", "zero"}
+    start : {"convex", "zero"}
         What the penalties are linearised about: the answer with convex penalties (nuclear norm and l1), or zero as
         printed, for which all weights are one and the answer *is* that convex one.
     n_steps : int, default 1
         Linearisations. The paper takes one.
     growth : float, default 1.3
         rho, as printed.
-    from_, affinity, evidence, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
+    labels_from, affinity, evidence, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
         max_iter bounds each linearisation.
 
     Attributes
@@ -51,7 +51,7 @@ class NRSEC(BaseLowRank):
     labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_, n_iter_, converged_ :
         see :class:`RSEC`
     history_ : list of dict
-        As in :class:`RSEC`, over all linearisations one after the other, with ``step`` (0 is the convex warm start).
+        As in :class:`RSEC`, over all linearisations one after the other, with ``linearisation`` (0 is the convex warm start).
 
     Notes
     -----
@@ -60,7 +60,7 @@ class NRSEC(BaseLowRank):
     weights that only say which objects count more should have mean 1.
 
     Differences from the paper
-    - The warm start (see ``warm_start``): from zero, as printed, one linearisation is RSEC with an l1 error.
+    - The warm start (see ``start``): from zero, as printed, one linearisation is RSEC with an l1 error.
     - Algorithm 2 prints W = (1 - |E_old|)_+ without the division by gamma_2 that the derivative of the penalty has.
     - Those of :class:`RSEC` that concern the graph.
 
@@ -86,9 +86,9 @@ class NRSEC(BaseLowRank):
         low_rank_weight: float = 3.0,
         error_weight: float = 0.01,
         gamma: float = 2.0,
-        warm_start: str = "convex",
+        start: str = "convex",
         n_steps: int = 1,
-        from_: str = "embedding",
+        labels_from: str = "embedding",
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
@@ -104,9 +104,9 @@ class NRSEC(BaseLowRank):
         self.low_rank_weight = low_rank_weight
         self.error_weight = error_weight
         self.gamma = gamma
-        self.warm_start = warm_start
+        self.start = start
         self.n_steps = n_steps
-        self.from_ = from_
+        self.labels_from = labels_from
         self.affinity = affinity
         self.evidence = evidence
         self.penalty = penalty
@@ -123,7 +123,7 @@ class NRSEC(BaseLowRank):
         frame = self._frame(ensemble, root, S.copy())
         errors, state = EntryErrors(frame, self.error_weight, S), State.zero(frame, self.n_clusters)
         rank_weights = None
-        first = 0 if self.warm_start == "convex" else 1
+        first = 0 if self.start == "convex" else 1
         for step in range(first, self.n_steps + 1):
             if step > 0:
                 rank_weights, weights = linearise(state.J.values, errors.E, root, self.gamma)
@@ -131,5 +131,5 @@ class NRSEC(BaseLowRank):
             begun = len(state.history)
             solve(frame, errors, state, rank_weights=rank_weights, **self._options())
             for entry in state.history[begun:]:
-                entry["step"] = step
+                entry["linearisation"] = step
         return frame, errors, state

@@ -39,7 +39,7 @@ class RSEC(BaseLowRank):
         lambda_1 in Eq. (7). Larger: fewer directions in Z. The paper prints 0.1.
     error_weight : float, default 0.003
         lambda_2 in Eq. (7). Smaller: more of S is put aside as error. The paper prints 0.01.
-    from_ : {"embedding", "representation"}
+    labels_from : {"embedding", "representation"}
         Read labels off H by k-means, or off Z by spectral clustering.
     affinity : {"absolute", "signed"}
         Graph of Z: (|Z| + |Z|')/2, or (Z + Z')/2 as printed, whose row sums can be negative.
@@ -112,7 +112,7 @@ class RSEC(BaseLowRank):
     2
     """
 
-    _test_params = [{"n_init": 3}, {"n_init": 3, "from_": "representation"}]
+    _test_params = [{"n_init": 3}, {"n_init": 3, "labels_from": "representation"}]
     _BYTES = 80
 
     def __init__(
@@ -121,7 +121,7 @@ class RSEC(BaseLowRank):
         *,
         low_rank_weight: float = 0.5,
         error_weight: float = 0.003,
-        from_: str = "embedding",
+        labels_from: str = "embedding",
         affinity: str = "absolute",
         evidence: str = "auto",
         penalty: float | None = None,
@@ -136,7 +136,7 @@ class RSEC(BaseLowRank):
         self.n_clusters = n_clusters
         self.low_rank_weight = low_rank_weight
         self.error_weight = error_weight
-        self.from_ = from_
+        self.labels_from = labels_from
         self.affinity = affinity
         self.evidence = evidence
         self.penalty = penalty
