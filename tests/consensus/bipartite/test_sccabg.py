@@ -481,7 +481,7 @@ def test_variants_differ_where_they_should(seed):
     [
         (
             {"gamma1": 0.0},
-            "gamma1=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
+            r"gamma1=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
         ),
         (
             {"similarity": "learned"},
