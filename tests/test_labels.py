@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -199,3 +200,10 @@ def test_an_infinity_in_text_is_not_written_where_it_would_be_refused(tmp_path):
         cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
     cs.io.write_ensemble(tmp_path / "e.npz", ensemble)
     assert cs.io.read_labels(tmp_path / "e.npz").categories[0].tolist() == ["1.5", "2", "inf"]
+
+
+def test_signalling_nans_are_missing_without_a_word():
+    vector = np.array([0, 0x7FA00000, 0, 0x3F800000], np.uint32).view(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cs.Ensemble([vector]).labels[:, 0].tolist() == [0, -1, 0, 1]

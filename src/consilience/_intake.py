@@ -106,11 +106,8 @@ def _ndim(item: Any) -> int:
         return int(item.ndim)
     if isinstance(item, (str, bytes)) or not isinstance(item, Sequence):
         return 0
-    return (
-        2
-        if item and isinstance(item[0], (Sequence, np.ndarray)) and not isinstance(item[0], (str, bytes))
-        else 1
-    )
+    first = item[0] if item else None
+    return 2 if isinstance(first, (Sequence, np.ndarray)) and not isinstance(first, (str, bytes)) else 1
 
 
 def _from_one_hot(block: Any, position: int) -> np.ndarray:

@@ -75,14 +75,8 @@ class Compressed(Ensemble):
             numbers[-1] = -1
             labels[:, position] = numbers[column]
             cluster_order.append(self.offsets[i] + old)
-        ordered = Compressed._from_codes(
-            labels,
-            [np.arange(len(self._categories[i])) for i in column_order],
-            None,
-            None,
-            self.weights[row_order],
-            None,
-        )
+        categories = [np.arange(len(self._categories[i])) for i in column_order]
+        ordered = Compressed._from_codes(labels, categories, weights=self.weights[row_order])
         inverse_order = np.empty(row_order.size, np.int64)
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]

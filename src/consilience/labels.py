@@ -135,7 +135,8 @@ def _encode_integers(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encode_floats(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray]:
-    vector = vector.astype(np.promote_types(vector.dtype, np.float64)) + 0.0  # -0.0 and 0.0 are one label
+    with np.errstate(invalid="ignore"):  # NaNs of a damaged file may be signalling ones
+        vector = vector.astype(np.promote_types(vector.dtype, np.float64)) + 0.0  # -0.0 and 0.0 are one label
     codes, categories = code_values(vector)
     if np.isinf(categories).any():
         _refuse_infinite(np.isinf(vector), vector, where)

@@ -142,7 +142,9 @@ def inertia(case: Case) -> None:
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
     if np.abs(X).max() > 1e100 or weights.max() > 1e30 or weights.min() < 1e-30:
         return  # squares times weights leave the numbers
-    for labels, recipe in zip(case.memory["ensemble"].labels.T, case.memory["ensemble"].recipes or []):
+    # Runs that stop by tol record the inertia about centres that would still have moved; these stop when labels do.
+    settled = call(case, tol=0.0, max_iter=1000)
+    for labels, recipe in zip(settled.labels.T, settled.recipes or []):
         total = 0.0
         for j in np.unique(labels):
             own, w = X[labels == j], weights[labels == j]

@@ -31,6 +31,12 @@ def test_exactly_as_many_even_if_rows_coincide(k):
         assert same_partition(labels, np.repeat([0, 1], 6))
 
 
+@pytest.mark.parametrize("k", [5, 12])
+def test_fewer_where_rows_coincide_if_that_will_do(k):
+    U = np.repeat([[1.0, 0.0], [0.0, 2.0]], 6, axis=0)
+    assert same_partition(cut_rows(U, k, unit=True, exact=False, seeds=[0]).labels, np.repeat([0, 1], 6))
+
+
 @pytest.mark.parametrize("k", [1, 2, 30])
 def test_inertia_is_that_of_the_labels(seed, k):
     rng = np.random.default_rng(seed)

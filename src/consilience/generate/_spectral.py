@@ -23,7 +23,7 @@ from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
 from ..kernels.cut import cut_rows
-from ..kernels.eigen import component_vectors, eigenpairs, leading_eigenvectors
+from ..kernels.eigen import eigenpairs, leading_eigenvectors
 from ..kernels.graph import components
 from ..kernels.memory import available_memory, ensure_fits, refusing
 from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
@@ -131,11 +131,7 @@ def spectral(
                 for i in own:
                     labels = np.full(n, -1, dtype=np.int32)
                     labels[linked] = (
-                        _largest(own_piece, ks[i])
-                        if count > ks[i]
-                        else cut_rows(
-                            vectors[:, : ks[i]], ks[i], unit=True, seeds=[seeds[i]], n_jobs=1
-                        ).labels
+                        _largest(own_piece, ks[i]) if count > ks[i] else _cut(vectors[:, : ks[i]], seeds[i])
                     )
                     recipe = {
                         "algorithm": "spectral",
@@ -177,8 +173,11 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     kernel is positive, and are lifted by that. The solver then sees them at their own scale, however close to each other a
     wide kernel puts them.
     """
-    n, known = len(S), component_vectors(piece, degree)
-    wanted = min(k, n) - known.shape[1]
+    n, count = len(S), int(piece.max()) + 1
+    known = np.zeros((n, count))
+    known[np.arange(n), piece] = np.sqrt(degree)
+    known /= np.sqrt(np.einsum("ij,ij->j", known, known))
+    wanted = min(k, n) - count
     if wanted <= 0:
         return known[:, :k]
     lift = 1.0 / max(1.0, float(degree.min()))
@@ -192,6 +191,11 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
     T = S - (1 + lift) * (known @ known.T)
     T[np.diag_indices(n)] += lift
     return np.hstack([known, eigenpairs(T, wanted, which="largest", overwrite=True)[1]])
+
+
+def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
+    """One k-means of the directions; rows that coincide are not told apart to make up the number."""
+    return cut_rows(vectors, vectors.shape[1], unit=True, exact=False, seeds=[seed], n_jobs=1).labels
 
 
 def _largest(piece: np.ndarray, k: int) -> np.ndarray:

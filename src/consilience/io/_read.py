@@ -35,19 +35,8 @@ if TYPE_CHECKING:
 OnNote = Callable[[str], None]
 
 #: Names under which archives keep label matrices, true classes and features, in order of preference.
-LABEL_KEYS = (
-    "labels",
-    "L",
-    "E",
-    "members",
-    "baseCls",
-    "base",
-    "ensemble",
-    "clusterings",
-    "label",
-    "y",
-    "gnd",
-)
+_MATRIX_KEYS = ("labels", "L", "E", "members", "baseCls", "base", "ensemble", "clusterings")
+LABEL_KEYS = (*_MATRIX_KEYS, "label", "y", "gnd")
 TRUTH_KEYS = ("y", "Y", "truth", "gnd", "gt", "target", "classes", "class", "label", "labels")
 FEATURE_KEYS = ("X", "x", "fea", "features", "data", "values")
 ROW_KEYS = ("sample_names", "row_names", "names")

@@ -315,9 +315,8 @@ class _Book(dict):
     def look_up(self, column: np.ndarray) -> np.ndarray:
         """Numbers of whole numbers, as if each had been met in its usual spelling."""
         values, inverse = np.unique(column, return_inverse=True)
-        return np.fromiter(map(self.__getitem__, map(str, values.tolist())), np.int32, len(values))[
-            inverse.ravel()
-        ]
+        codes = np.fromiter(map(self.__getitem__, map(str, values.tolist())), np.int32, len(values))
+        return codes[inverse.ravel()]
 
 
 class _SpaceReader:

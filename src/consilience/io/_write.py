@@ -74,14 +74,8 @@ def write_table(
     heading = _index_heading(list(data), names, shown(path)) if kind in ("text", "parquet") else ""
     with _opened(path, gzipped) as handle:
         if kind == "text":
-            _write_text(
-                handle,
-                _separator(path),
-                [heading, *data],
-                names,
-                [_cells(values) for values in data.values()],
-                n,
-            )
+            cells = [_cells(values) for values in data.values()]
+            _write_text(handle, _separator(path), [heading, *data], names, cells, n)
         elif kind == "parquet":
             write_parquet(handle, {heading: names or _counted(n), **data}, heading, shown(path))
         elif kind == "npy":

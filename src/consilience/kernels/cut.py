@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .kmeans import many_kmeans
-from .partition import split_clusters
+from .partition import compact, split_clusters
 
 
 class Cut(NamedTuple):
     """Clusters of rows, and how the k-means that found them ended."""
 
-    labels: np.ndarray  # (n,) int64, all of 0 .. n_clusters - 1
+    labels: np.ndarray  # (n,) int64, from 0 without gaps
     inertia: float
     n_iter: int
     converged: bool
@@ -31,20 +31,21 @@ def cut_rows(
     n_clusters: int,
     *,
     unit: bool = False,
+    exact: bool = True,
     weights: np.ndarray | None = None,
     seeds: Sequence[Any],
     max_iter: int = 300,
     n_jobs: int | None = None,
 ) -> Cut:
-    """Exactly ``n_clusters`` clusters of the rows of ``points``: the best of one weighted k-means per seed.
+    """``n_clusters`` clusters of the rows of ``points``: the best of one weighted k-means per seed.
 
-    unit: of their directions, rows scaled to length one. Rows that coincide can leave k-means with fewer clusters; the
-    widest are then split, which takes nothing off the inertia.
+    unit: of their directions, rows scaled to length one. Rows that coincide can leave k-means with fewer clusters. The
+    widest are then split, unless ``exact`` is False; the inertia is that before.
     """
     n = points.shape[0]
     points = unit_rows(points) if unit else np.ascontiguousarray(points)
     weights = np.ones(n) if weights is None else weights
-    if n_clusters == n:
+    if exact and n_clusters == n:
         return Cut(np.arange(n), 0.0, 0, True)
     if n_clusters == 1:
         rest = points - np.average(points, axis=0, weights=weights)
@@ -52,5 +53,7 @@ def cut_rows(
     ks = [n_clusters] * len(seeds)
     runs = many_kmeans(points, ks, seeds=seeds, max_iter=max_iter, sample_weight=weights, n_jobs=n_jobs)
     best = int(np.argmin(runs.inertia))
-    labels = split_clusters(runs.labels[:, best], n_clusters, embedding=points, weights=weights)
+    labels = compact(runs.labels[:, best])
+    if exact:
+        labels = split_clusters(labels, n_clusters, embedding=points, weights=weights)
     return Cut(labels, float(runs.inertia[best]), int(runs.n_iter[best]), bool(runs.converged[best]))

@@ -183,13 +183,8 @@ def _finish(cells: Cells, names_a, names_b, missing: str, whole: bool) -> Contin
             "No object is left to compare: every one lacks a label in labels or in truth, or has weight zero."
         )
     counts = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
-    return Contingency(
-        _named(cells.row_values, names_a),
-        _named(cells.column_values, names_b),
-        cells.rows,
-        cells.columns,
-        counts,
-    )
+    row_labels, column_labels = _named(cells.row_values, names_a), _named(cells.column_values, names_b)
+    return Contingency(row_labels, column_labels, cells.rows, cells.columns, counts)
 
 
 def refuse_missing(

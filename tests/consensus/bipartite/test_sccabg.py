@@ -479,7 +479,10 @@ def test_variants_differ_where_they_should(seed):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gamma1": 0.0}, "gamma1=0.0 is not valid: expected None or a number above 0."),
+        (
+            {"gamma1": 0.0},
+            r"gamma1=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
+        ),
         (
             {"similarity": "learned"},
             "similarity='learned' is not valid: expected one of 'adaptive', 'fixed'.",

@@ -196,8 +196,8 @@ class SCCABG(BaseConsensus):
     """
 
     constraints = {
-        "gamma1": Nothing() | Real(0, open_low=True),
-        "gamma2": Nothing() | Real(0, open_low=True),
+        "gamma1": Nothing() | Real(1e-20, 1e20),
+        "gamma2": Nothing() | Real(1e-20, 1e20),
         "similarity": Choice("adaptive", "fixed"),
         "first_trust": Nothing() | Real(0, open_low=True),
         "weighting": Choice("self-paced", "none"),
