@@ -21,7 +21,7 @@ from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
 from .naming import check_count, check_unique
-from .validation import check_weights, listed
+from .validation import check_weights, listed, positions_of
 
 if TYPE_CHECKING:
     from .compressed import Compressed
@@ -337,9 +337,8 @@ class Ensemble:
             rows.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>")
         if self.n_clusterings > 12:
             rows.append(f"<tr><td colspan='5'>... {self.n_clusterings - 12} more</td></tr>")
-        head = "".join(
-            f"<th>{h}</th>" for h in ("clustering", "clusters", "largest", "smallest", "objects seen")
-        )
+        names = ("clustering", "clusters", "largest", "smallest", "objects seen")
+        head = "".join(f"<th>{name}</th>" for name in names)
         return f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     def __eq__(self, other: object) -> bool:
@@ -359,7 +358,7 @@ class Ensemble:
 
     def take(self, rows: Any) -> Ensemble:
         """The ensemble of some objects (indices or a boolean mask); clusters left empty disappear."""
-        rows = _row_index(rows, self.n_samples)
+        rows = positions_of(rows, self.n_samples)
         return self._subset(self._labels[rows], rows)
 
     def _subset(self, labels: np.ndarray, rows: np.ndarray) -> Ensemble:
@@ -383,7 +382,7 @@ class Ensemble:
                     f"No clustering is called {listed(map(repr, unknown))}; names are {listed(lookup)}."
                 )
             picked = np.array([lookup[name] for name in picked])
-        columns = _row_index(picked, self.n_clusterings, "clusterings")
+        columns = positions_of(picked, self.n_clusterings, "clusterings")
         if columns.size == 0:
             raise InputError("No clusterings were selected: an ensemble needs at least one.")
         return Ensemble._from_codes(
@@ -497,25 +496,5 @@ def _recipes(recipes: Any, m: int) -> list[dict]:
 
 
 def _has_text(values: Any) -> bool:
-    if isinstance(values, str):
-        return True
-    return isinstance(values, (list, tuple)) and any(isinstance(v, str) for v in values)
-
-
-def _row_index(rows: Any, n: int, things: str = "objects") -> np.ndarray:
-    index = np.asarray(rows)
-    if index.dtype == bool:
-        if index.shape != (n,):
-            raise InputError(f"The mask has shape {index.shape} for {n} {things}.")
-        return np.flatnonzero(index)
-    if index.size == 0:
-        return np.empty(0, np.int64)
-    if index.dtype.kind not in "iu" or index.ndim != 1:
-        raise InputError(
-            f"Pick {things} by a vector of positions or a boolean mask, not {type(rows).__name__} of {index.dtype}."
-        )
-    if index.min() < -n or index.max() >= n:
-        raise InputError(
-            f"Positions run from 0 to {n - 1}; got {index.max() if index.max() >= n else index.min()}."
-        )
-    return np.where(index < 0, index + n, index)
+    values = values if isinstance(values, (list, tuple)) else [values]
+    return any(isinstance(value, str) for value in values)

@@ -14,7 +14,7 @@ from .errors import ConsilienceError, InputError, InputTypeError
 from .kernels.floats import as_floats
 from .kernels.signatures import row_hashes
 from .naming import check_count, check_unique
-from .validation import check_weights, checked_csr
+from .validation import check_weights, checked_csr, positions_of
 
 __all__ = ["Features"]
 
@@ -118,8 +118,7 @@ class Features:
 
     def take(self, rows: Any) -> Features:
         """The table of some objects, by their positions or a boolean mask."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        rows = positions_of(rows, self.n_samples)
         names = None if self.sample_names is None else [self.sample_names[i] for i in rows]
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         taken = Features.__new__(Features)

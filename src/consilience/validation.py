@@ -305,6 +305,28 @@ def unit_of_lightest(weights: np.ndarray) -> float:
     return 2.0 ** (math.frexp(low)[1] - 1) if 0 < high <= LARGEST_SPREAD * low else unit_of(weights)
 
 
+def positions_of(rows: Any, n: int, things: str = "objects") -> Any:
+    """Positions, from 0, of some of n things: given as positions (negative ones count from the end) or a boolean mask."""
+    import numpy as np
+
+    index = np.asarray(rows)
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise InputError(f"The mask has shape {index.shape} for {n} {things}.")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.empty(0, np.int64)
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise InputError(
+            f"Pick {things} by a vector of positions or a boolean mask, not {type(rows).__name__} of {index.dtype}."
+        )
+    if index.min() < -n or index.max() >= n:
+        raise InputError(
+            f"Positions run from 0 to {n - 1}; got {index.max() if index.max() >= n else index.min()}."
+        )
+    return np.where(index < 0, index + n, index)
+
+
 def listed(items: Iterable[Any], most: int = 5) -> str:
     """'3, 17 and 40' or '1, 2, 3, 4, 5 and 95 more': names in messages without flooding the screen."""
     items = list(items)

@@ -301,7 +301,7 @@ def test_the_check_lets_foreign_errors_through(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("1,2\n3,4\n")
     files.check(path)
-    monkeypatch.setattr("consilience.io._read.TextTable", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("consilience.io._read_labels.TextTable", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         files.check(path)
     assert issubclass(FileError, ConsilienceError)

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 
 from consilience import metrics
 from consilience.errors import InputError
-from consilience.metrics import _external
+from consilience.metrics import _matching
 
 KEYS = ["acc", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ami", "ari", "f1", "purity"]
 SYMMETRIC = [key for key in KEYS if key != "purity"]
@@ -186,9 +186,9 @@ def test_every_route_to_the_matching_is_as_good(k, c, route, seed, monkeypatch):
     dense = table.toarray()
     best = dense[linear_sum_assignment(dense, maximize=True)].sum()
     if route == "sparse":
-        monkeypatch.setattr(_external, "_LARGEST_DENSE_MATCHING", 0)
-    monkeypatch.setattr(_external, "_WHOLE_MATCHING", 0)
-    rows, columns = _external.match(table)
+        monkeypatch.setattr(_matching, "_LARGEST_DENSE_MATCHING", 0)
+    monkeypatch.setattr(_matching, "_WHOLE_MATCHING", 0)
+    rows, columns = _matching.match(table)
     assert len(set(rows)) == len(rows)
     assert len(set(columns)) == len(columns)
     assert dense[rows, columns].min() > 0

@@ -6,7 +6,9 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
-from ._read import names_in, read_features, read_labels
+from ._read_features import read_features
+from ._read_labels import read_labels
+from ._source import names_in
 from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
