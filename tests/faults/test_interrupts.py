@@ -23,7 +23,6 @@ pytestmark = pytest.mark.skipif(
 SAYS_WHEN_IT_BEGINS = """
 import functools, sys
 import consilience.io as io
-import consilience.io._columns as columns
 
 def telling(read):
     @functools.wraps(read)
@@ -34,7 +33,6 @@ def telling(read):
     return read_and_tell
 
 io.read_labels, io.read_features = telling(io.read_labels), telling(io.read_features)
-columns.read_features_and_column = telling(columns.read_features_and_column)
 from consilience.cli import main
 main(sys.argv[1:])
 """

@@ -105,9 +105,9 @@ def known_alike(case: Case) -> None:
         raise Exempt("objects or clusterings that look alike from every side may swap (Compressed.canonical)")
 
 
-def known_isolated(case: Case) -> None:
+def known_isolated(case: Case, fitted: Any = None) -> None:
     """Raise Exempt where the published program leaves objects by themselves."""
-    found = getattr(model(case), "isolated_", None)
+    found = getattr(model(case) if fitted is None else fitted, "isolated_", None)
     if case.data["params"].get("mode") == "authors" and found is not None and found.any():
         raise Exempt(
             "SCCABG with mode='authors' numbers each object that is cut off by itself, as the published program does"
@@ -255,6 +255,7 @@ def duplication(case: Case) -> None:
     rows = np.repeat(np.arange(len(labels)), copies)
     weighted = fit(case, weights=copies)
     repeated = fit(case, labels[rows], None)
+    known_isolated(case, repeated)  # of several equal objects each is alone; one of weight 3 is one
     require(
         same_partition(weighted.labels_[rows], repeated.labels_),
         f"weights {copies.tolist()}: {weighted.labels_[rows].tolist()} against {repeated.labels_.tolist()}",

@@ -86,6 +86,8 @@ def some_rows(rng):
         rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2),
     ][rng.integers(4)]
     X = X * rng.choice([1.0, 1.0, 1e-50, 1e-150, 1e80])
+    if rng.random() < 0.3:
+        X[: rng.integers(1, 3), 0] = 1e30  # far from all others
     return sp.csr_array(X) if rng.random() < 0.4 else X
 
 
