@@ -237,3 +237,15 @@ def test_degrees_of_a_kernel_that_are_no_numbers_when_inverted():
         vectors = leading_vectors(S, degree, np.zeros(4, np.int64), 2)
         assert np.isfinite(vectors).all()
         np.testing.assert_allclose((vectors**2).sum(axis=0), 1.0)
+
+
+def test_masked_and_boundless_numbers_among_labels():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cs.Ensemble([[1.0, np.ma.masked, 2.0]]).labels[:, 0].tolist() == [0, -1, 1]
+        assert sorted(cs.Ensemble([[10**400, 0.5, np.float32(2), None]]).labels[:, 0].tolist()) == [
+            -1,
+            0,
+            1,
+            2,
+        ]

@@ -229,3 +229,14 @@ def test_unit_of_the_lightest():
     assert unit_of_lightest(np.array([3.0, 7e10])) == 2.0
     assert unit_of_lightest(np.array([1e-300, 1e-299])) <= 1e-300
     assert unit_of_lightest(np.array([1e-12, 1e12])) == 1.0  # too far apart to be told by one unit
+
+
+def test_weights_of_equal_objects_add_up_alike_in_any_order(seed):
+    """A last digit that depended on the order of rows once decided between tied eigenvectors."""
+    rng = np.random.default_rng(seed)
+    labels, weights = rng.integers(0, 2, (200, 2)), rng.uniform(0.1, 3, 200)
+    wanted = cs.Ensemble(labels, sample_weight=weights).compress()
+    order = rng.permutation(200)
+    found = cs.Ensemble(labels[order], sample_weight=weights[order]).compress()
+    totals = {tuple(row): weight for row, weight in zip(wanted.labels.tolist(), wanted.weights)}
+    assert {tuple(row): weight for row, weight in zip(found.labels.tolist(), found.weights)} == totals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,3 +33,10 @@ def row_names(data: Any) -> list[Any] | None:
     """The index of a pandas data frame, unless it only counts the rows."""
     index = getattr(data, "index", None)
     return None if index is None or type(index).__name__ == "RangeIndex" else list(index)
+
+
+def as_array(values: Any) -> np.ndarray:
+    """An array of any list; a masked number in it becomes NaN without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Warning: converting a masked element", UserWarning)
+        return np.asarray(values)

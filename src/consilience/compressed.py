@@ -81,3 +81,11 @@ class Compressed(Ensemble):
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
         return ordered, row_order, column_order, np.concatenate(cluster_order)
+
+
+def total_weights(weights: np.ndarray | None, groups: np.ndarray, count: int) -> np.ndarray:
+    """(count,) total weight of each group; fractions are added up in an order that does not depend on that of objects."""
+    if weights is not None and (weights != np.rint(weights)).any():
+        order = np.argsort(weights, kind="stable")
+        weights, groups = weights[order], groups[order]
+    return np.bincount(groups, weights=weights, minlength=count).astype(float)

@@ -453,13 +453,13 @@ class Ensemble:
         Objects with equal rows are indistinguishable to every consensus function, so methods work on these.
         ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
         """
-        from .compressed import Compressed
+        from .compressed import Compressed, total_weights
 
         if self._compressed is None:
             if self._distinct is None:
                 self._distinct = unique_rows(self._labels, n_jobs=n_jobs)
             rows, inverse = self._distinct
-            weights = np.bincount(inverse, weights=self._weights, minlength=rows.size).astype(float)
+            weights = total_weights(self._weights, inverse, rows.size)
             self._compressed = Compressed._of(self, rows, inverse, weights)
         return self._compressed
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ._frames import as_frame, row_names
+from ._frames import as_array, as_frame, row_names
 from .errors import ConsilienceError, InputError, InputTypeError
 from .kernels.floats import as_floats
 from .kernels.signatures import row_hashes
@@ -215,9 +214,7 @@ def _from_array(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     try:
-        with warnings.catch_warnings():  # a masked number in a list becomes NaN, which is refused below
-            warnings.filterwarnings("ignore", "Warning: converting a masked element", UserWarning)
-            values = np.asarray(X)
+        values = as_array(X)
     except ValueError as error:
         raise InputError(
             f"X is not a table: its rows have different lengths ({error}). Give every object the same features."

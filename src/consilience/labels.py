@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._frames import as_array
 from .errors import InputError
 from .kernels.factorise import code_integers, code_values
 
@@ -85,7 +86,7 @@ def is_missing(value: Any) -> bool:
 def as_vector(labels: Any, where: str) -> np.ndarray:
     """The labels as one dimension that compiled code can read: booleans as 0 and 1, bytes as text."""
     try:
-        array = labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
+        array = labels if isinstance(labels, np.ma.MaskedArray) else as_array(labels)
     except ValueError:
         raise InputError(f"{where} holds lists among its labels; expected one label per object.") from None
     if array.ndim == 0:
@@ -156,7 +157,10 @@ def _encode_objects(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndar
         _refuse_infinite(np.array([value in infinite for value in values]), vector, where)
     try:
         seen.sort()
-    except TypeError:  # numbers and text together
+    except (
+        TypeError,
+        ArithmeticError,
+    ):  # numbers and text together, or numbers beyond all floats beside them
         seen.sort(key=lambda value: (type(value).__name__, str(value)))
     codes.update((value, code) for code, value in enumerate(seen))
     return np.fromiter(map(codes.__getitem__, values), np.int32, len(values)), _as_array(seen)
