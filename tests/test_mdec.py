@@ -23,7 +23,7 @@ def blobs(seed=0, n=90):
     return make_blobs(n, 12, centers=3, random_state=seed)
 
 
-@parametrize_with_checks([cs.MDEC(n_clusters=3, n_clusterings=3)])
+@parametrize_with_checks([cs.MDEC(n_clusters=3, n_clusterings=3, random_state=0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

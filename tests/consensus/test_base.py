@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import consilience as cs
 from consilience.consensus._base import BaseConsensus, Solution
 
 
@@ -23,3 +24,14 @@ def test_equal_objects_can_each_be_alone():
     assert model.labels_.tolist() == [1, 0, 0, 2, 0, 3]
     assert model.confidence_.shape == (6,)
     assert np.unique(model.signatures_.labels).size == 3
+
+
+def test_order_of_objects_along_a_chain(seed):
+    """Two clusterings that link objects in one long chain: what tells them apart is far away."""
+    n = 22
+    chain = np.column_stack([np.arange(n) // 2, (np.arange(n) + 1) // 2 % 11]).astype(float)
+    chain[9, 1] = np.nan
+    order = np.random.default_rng(seed).permutation(n)
+    model = cs.CoassociationKMeans(n_clusters=2, n_init=2, random_state=0)
+    labels = model.fit_predict(chain)
+    assert np.array_equal(model.fit_predict(chain[order]), labels[order])

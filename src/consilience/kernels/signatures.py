@@ -173,6 +173,9 @@ def _refine_objects(codes, start, stop, cluster_colors, clustering_colors, objec
         object_colors[i] = mix(object_colors[i] + mix(total))
 
 
+_REFINEMENTS = 1 << 26  # labels looked at beyond the first rounds
+
+
 def canonical_colors(
     codes: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, rounds: int = 4
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -180,26 +183,50 @@ def canonical_colors(
 
     Colour refinement on the graph objects - clusters - clusterings: a cluster is coloured by the multiset of
     its objects, a clustering by that of its clusters, an object by that of its clusters. Multisets are
-    hashed by wrapping sums, so the colours do not depend on the order of summation. Objects that still
-    share a colour look alike from every side within ``rounds`` steps.
+    hashed by wrapping sums, so the colours do not depend on the order of summation. Where objects share a colour after
+    ``rounds`` rounds, more follow until none is told apart any more: what shares one then looks alike from every side
+    (in large ensembles: within 16 steps).
 
     codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
-    Returns colours (u,) and (m,), uint64. Cost: O(rounds u m).
+    Returns colours (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
     """
-    u = codes.shape[0]
-    k, m = int(offsets[-1]), offsets.size - 1
     # Weights in single precision: sums of the same weights in another order must not change a colour.
     colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
+    for _ in range(rounds):
+        colors, clustering_colors = _refine(codes, offsets, colors)
+    distinct = np.unique(colors).size
+    if distinct == colors.size:
+        return colors, clustering_colors
+    first, first_clusterings = colors, clustering_colors
+    for _ in range(max(16, _REFINEMENTS // codes.size)):  # long chains: news travels by one object a round
+        colors, clustering_colors = _refine(codes, offsets, colors)
+        before, distinct = distinct, np.unique(colors).size
+        if distinct in (before, colors.size):
+            break
+    return _ranks(first, colors), _ranks(first_clusterings, clustering_colors)
+
+
+def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One round: new colours of objects, and those of clusterings that they were made from."""
+    m = offsets.size - 1
+    sums, refined = np.zeros(int(offsets[-1]), np.uint64), colors.copy()
+    _refine_clusters(codes, 0, colors.size, colors, sums)
+    cluster_colors = mix_array(sums)
     clustering_colors = np.zeros(m, np.uint64)
     owner = np.repeat(np.arange(m), np.diff(offsets))
-    for _ in range(rounds):
-        sums = np.zeros(k, np.uint64)
-        _refine_clusters(codes, 0, u, colors, sums)
-        cluster_colors = mix_array(sums)
-        clustering_colors = np.zeros(m, np.uint64)
-        np.add.at(clustering_colors, owner, mix_array(cluster_colors))
-        _refine_objects(codes, 0, u, cluster_colors, clustering_colors, colors)
-    return colors, clustering_colors
+    np.add.at(clustering_colors, owner, mix_array(cluster_colors))
+    _refine_objects(codes, 0, colors.size, cluster_colors, clustering_colors, refined)
+    return refined, clustering_colors
+
+
+def _ranks(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The place of each pair of values among the distinct ones, by the first and then by the second."""
+    order = np.lexsort((second, first))
+    new = np.ones(order.size, np.uint64)
+    new[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    out = np.empty(order.size, np.uint64)
+    out[order] = np.cumsum(new)
+    return out
 
 
 def mix_array(values: np.ndarray) -> np.ndarray:
