@@ -138,7 +138,7 @@ class _Run:
         self.failed: dict[int, BaseException] = {}
         self.lock = threading.Lock()
         self.end = len(tasks)  # falls to what was taken, once a task has failed
-        self.taken = self.finished = 0
+        self.taken = self.finished = self.helping = 0
         self.all_taken, self.all_finished = threading.Event(), threading.Event()
 
     def results(self, workers: int, *, later: bool) -> tuple[list, float]:
@@ -148,16 +148,26 @@ class _Run:
             for _ in range(min(workers, len(self.tasks)) - 1):
                 _pool().submit(self.help_later if later else self.help)
             own = self.work()
-        finally:
-            with self.lock:
-                self.end = self.taken
-                busy = self.finished < self.taken
-            self.all_taken.set()
-            if busy:
-                self.all_finished.wait()
+        except BaseException:
+            self.abandon()
+            raise
+        with self.lock:
+            self.end = self.taken
+            busy = self.finished < self.taken
+        self.all_taken.set()
+        if busy:
+            self.all_finished.wait()
         if self.failed:
             raise self.failed[min(self.failed)]
         return self.found, (time.thread_time() - begun) / max(own, 1)
+
+    def abandon(self) -> None:
+        """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own task then never
+        counts as finished: only helpers are waited for."""
+        self.end = 0
+        self.all_taken.set()
+        while self.helping:
+            time.sleep(0.001)
 
     def help_later(self) -> None:
         if not self.all_taken.wait(_ALONE):
@@ -165,9 +175,9 @@ class _Run:
 
     def help(self) -> None:
         _limits.hold_helper()
-        self.work()
+        self.work(helper=True)
 
-    def work(self) -> int:
+    def work(self, *, helper: bool = False) -> int:
         """Do tasks while there are any; returns how many."""
         done = 0
         while True:
@@ -176,6 +186,7 @@ class _Run:
                 if i >= self.end:
                     return done
                 self.taken += 1
+                self.helping += helper
             try:
                 self.found[i] = self.function(self.tasks[i])
             except BaseException as error:  # raised by the caller
@@ -183,6 +194,7 @@ class _Run:
             done += 1
             with self.lock:
                 self.finished += 1
+                self.helping -= helper
                 if self.failed:
                     self.end = self.taken
                 if self.finished == self.taken >= self.end:
