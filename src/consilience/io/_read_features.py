@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,13 +21,6 @@ from ._archives import Archive, open_archive
 from ._cells import as_number, short
 from ._formats import shown
 from ._parquet import read_parquet
-from ._sparse import sparse_from_pieces
-from ._table import Table
-from ._text import TextTable
-
-if TYPE_CHECKING:
-    pass
-
 from ._source import (
     COLUMN_KEYS,
     ROW_KEYS,
@@ -40,6 +33,9 @@ from ._source import (
     say,
     single_text,
 )
+from ._sparse import sparse_from_pieces
+from ._table import Table
+from ._text import TextTable
 
 #: Names under which archives keep features, in order of preference.
 FEATURE_KEYS = ("X", "x", "fea", "features", "data", "values")

@@ -22,11 +22,6 @@ from ._archives import Archive, NpyFile, NpzFile, open_archive
 from ._formats import shown
 from ._layout import check_width
 from ._parquet import read_parquet
-from ._text import TextTable
-
-if TYPE_CHECKING:
-    from ..ensemble import Ensemble
-
 from ._source import (
     COLUMN_KEYS,
     ROW_KEYS,
@@ -39,6 +34,10 @@ from ._source import (
     say,
     single_text,
 )
+from ._text import TextTable
+
+if TYPE_CHECKING:
+    from ..ensemble import Ensemble
 
 #: Names under which archives keep label matrices and true classes, in order of preference.
 _MATRIX_KEYS = ("labels", "L", "E", "members", "baseCls", "base", "ensemble", "clusterings")

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from ..errors import FileError
 from ..naming import check_unique
@@ -15,9 +15,6 @@ from ._archives import Archive, Entry, open_archive
 from ._formats import format_of, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
 from ._text import TextTable
-
-if TYPE_CHECKING:
-    pass
 
 OnNote = Callable[[str], None]
 
