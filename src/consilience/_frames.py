@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ def as_frame(data: Any) -> Any:
     except TypeError:
         return None
     except nw.exceptions.DuplicateError:
-        seen: set[str] = set()
-        repeated = sorted({name for name in map(str, data.columns) if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+        counts = Counter(map(str, data.columns))
+        repeated = sorted(name for name, count in counts.items() if count > 1)
         raise InputError(
             f"Column names are not unique: {', '.join(map(repr, repeated))} appear more than once; rename them."
         ) from None
