@@ -55,8 +55,11 @@ def default_first_trust(ensemble, c: int) -> float:
     return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
 
 
-def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float):
+def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
     """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
+
+    A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out, the
+    last graph that had edges is kept, unless told not to.
 
     Returns (state, history, whether c was reached).
     """
@@ -75,9 +78,10 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float):
     while True:
         history.append(record(graph, state, values))
         found = history[-1]["pieces"]
-        if found == c or (found > c and (before is None or growth < 1.02)) or len(history) == max_iter:
+        too_far = found > c or not found  # without an edge there is nothing left to take apart
+        if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
             break
-        if found > c and before is not None:
+        if too_far and before is not None:
             graph.blocks, graph.total, graph.C, state = before
             growth **= 0.5
         else:
@@ -90,6 +94,9 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float):
             graph.trust_all()
             state = replace(state, weigh=False)
         state = replace(state, lam=PACE * state.lam)
+    if not found and before is not None and keep_last:
+        graph.blocks, graph.total, graph.C, state = before
+        history.append(record(graph, state, values))
     return state, history, found == c
 
 
@@ -250,13 +257,16 @@ class SCCABG(BaseConsensus):
             state, history, converged = follow_authors(graph, c, self.max_iter or 20)
         else:
             first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
-            state, history, converged = reach_components(graph, c, self.max_iter or 100, first_trust)
+            # Of a graph that an extreme gamma1 cut to pieces, what was left before says nothing.
+            state, history, converged = reach_components(
+                graph, c, self.max_iter or 100, first_trust, keep_last=gamma1 <= DEFAULTS["standard"][0]
+            )
         S = graph.edges()
         labels, isolated = read_components(S)
         found = np.unique(labels[~isolated]).size
         if not authors:
             if not found:
-                raise InputError(_no_edge(gamma1, self.max_iter, len(history)))
+                raise InputError(_no_edge(gamma1))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
         if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, first_trust):
@@ -303,26 +313,11 @@ class SCCABG(BaseConsensus):
         return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
 
 
-def _no_edge(gamma1: float, max_iter: int | None, rounds: int) -> str:
-    """Why there is no graph, and what to do: a round that cuts too far is taken back, if there is one after it."""
-    usual = DEFAULTS["standard"][0]
-    if gamma1 > usual:
-        cause, way = (
-            f"gamma1={gamma1:g} leaves no edge in the learned graph",
-            f"Lower gamma1 (default {usual:g})",
-        )
-    elif max_iter is not None and rounds >= max_iter:
-        cause, way = (
-            f"max_iter={max_iter} ends where no edge is left in the learned graph",
-            "Raise max_iter (default 100)",
-        )
-    else:
-        cause, way = (
-            "The base clusterings share no structure that a graph can hold",
-            "Give more or coarser ones",
-        )
+def _no_edge(gamma1: float) -> str:
+    """Why there is no graph, and what to do."""
     return (
-        f"{cause}: every object is cut off. {way}, or use LWGP or EvidenceAccumulation, which learn no graph."
+        f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. Lower gamma1 (default "
+        f"{DEFAULTS['standard'][0]:g}), or use LWGP or EvidenceAccumulation, which learn no graph."
     )
 
 
