@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -73,12 +74,30 @@ def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
     assert run(CALLS_A_HELPER, package)[0] == "6.0 0"
     with open(package / "consilience/errors.py", "a") as file:
         file.write("# nothing that is compiled\n")
+    with open(package / "consilience/kernels/boxqp.py", "a") as file:
+        file.write("# nothing that is called\n")
     assert run(CALLS_A_HELPER, package)[0] == "6.0 1"
     helpers = package / "consilience/kernels/vectors.py"
     text = helpers.read_text()
     assert text.count("difference * difference") == 1
     helpers.write_text(text.replace("difference * difference", "difference * 10.0"))
     assert run(CALLS_A_HELPER, package)[0] == "60.0 0"
+
+
+def test_what_a_kernel_depends_on_is_found_through_imports():
+    """Against the modules that Python itself loaded: nothing that a kernel's module holds a kernel of is missed."""
+    for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    assert len(_jit.KERNELS) > 100
+    for name, compiled in _jit.KERNELS.items():
+        source = Path(compiled.py_func.__code__.co_filename)
+        held = {
+            Path(value.py_func.__code__.co_filename)
+            for value in vars(sys.modules[compiled.py_func.__module__]).values()
+            if hasattr(value, "py_func")
+        }
+        assert held - {source} <= _jit._imported(source), name
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ written at the kernel. ``make test-kernels`` runs with every index checked.
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 import sys
 import threading
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +51,36 @@ def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
     return kernel(function, fastmath=True, **options)
 
 
-@lru_cache(maxsize=1)
-def _stamp() -> str:
-    """Hash of all sources that hold kernels, and of what they may take constants from."""
+_IMPORT = re.compile(rb"^[ \t]*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The files with kernels, or beside them, that this one imports from."""
+    found = set()
+    for dots, module, names in _IMPORT.findall(path.read_bytes()):
+        home = path.parents[len(dots) - 1].joinpath(*module.decode().split("."))
+        inside = [home / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
+        found |= {file for file in (home.with_suffix(".py"), *inside) if _holds_kernels(file)}
+    return frozenset(found)
+
+
+@cache
+def _holds_kernels(path: Path) -> bool:
+    return path.is_file() and (path.parent.name == "kernels" or b"_jit import" in path.read_bytes())
+
+
+@cache
+def _stamp(path: Path) -> str:
+    """Hash of a source and of all that it takes kernels and constants from, however far away."""
+    sources, found = {path}, {path}
+    while found:
+        found = set().union(*map(_imported, found)) - sources
+        sources |= found
     digest = hashlib.sha256()
-    for folder, folders, names in os.walk(_PACKAGE):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            if not name.endswith(".py"):
-                continue
-            path = Path(folder, name)
-            source = path.read_bytes()
-            if path.parent.name == "kernels" or b"_jit import" in source:
-                digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + source + b"\0")
+    for source in sorted(sources):
+        name = source.name if source == path else source.relative_to(_PACKAGE).as_posix()
+        digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -71,13 +88,14 @@ class _KernelCache(FunctionCache):
     """numba's cache, never stale and never in the way.
 
     numba looks at the file of a kernel alone, but the kernels of other files that it calls are part of its code: here
-    a change of any of them counts. Code with checked indices is kept apart, which numba's own key does not do.
+    a change of any file it imports kernels from counts. Code with checked indices is kept apart, which numba's own key does not do.
     """
 
     def __init__(self, function: Callable):
         super().__init__(function)
         base = self._impl.filename_base + ("-checked" if config.BOUNDSCHECK else "")
-        stamp = self._impl.locator.get_source_stamp(), _stamp()
+        source = Path(function.__code__.co_filename).resolve()
+        stamp = self._impl.locator.get_source_stamp(), _stamp(source)
         self._cache_file = IndexDataCacheFile(self._cache_path, base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
