@@ -207,3 +207,11 @@ def test_signalling_nans_are_missing_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cs.Ensemble([vector]).labels[:, 0].tolist() == [0, -1, 0, 1]
+
+
+def test_a_large_number_beside_a_narrow_scalar_is_sorted_without_a_warning():
+    column = np.array([np.float32(2.0), 10**300, np.float32(1.0), 10**300], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        codes = cs.Ensemble([column, [0, 0, 1, 1]]).labels[:, 0]
+    assert np.unique(codes).size == 3

@@ -156,7 +156,8 @@ def _encode_objects(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndar
     if infinite:
         _refuse_infinite(np.array([value in infinite for value in values]), vector, where)
     try:
-        seen.sort()
+        with np.errstate(over="ignore"):  # a large number beside a NumPy scalar of a narrow type
+            seen.sort()
     except (
         TypeError,
         ArithmeticError,

@@ -112,3 +112,18 @@ def test_rsec_of_unanimous_clusterings():
     labels = np.repeat(np.arange(55), rng.integers(1, 4, 55))
     model = cs.RSEC(36, n_init=2, random_state=0).fit([labels] * 4)
     assert np.unique(model.labels_).size == 36
+
+
+def test_a_driver_that_returns_fewer_pairs_than_asked_for_is_replaced(monkeypatch):
+    """evr on subsets of bunched eigenvalues can come back short without a word."""
+    real = scipy.linalg.eigh
+
+    def short(A, **options):
+        values, vectors = real(A, **options)
+        return (values, vectors) if options.get("driver") else (values[:0], vectors[:, :0])
+
+    monkeypatch.setattr(scipy.linalg, "eigh", short)
+    M = np.diag([1.0, 1.0, 1.0, 0.5, 0.2])
+    values, vectors = eigenpairs(M, 2, which="largest")
+    assert values.tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(M @ vectors, vectors, atol=1e-12)

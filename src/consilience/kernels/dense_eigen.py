@@ -1,8 +1,9 @@
 """Eigenvectors of dense symmetric matrices.
 
 LAPACK's quickest driver (``evr``, relatively robust representations) gives up on some matrices whose eigenvalues come in
-bunches of equals, which is what unanimous ensembles and repeated rows make. Divide and conquer (``evd``) and then
-plain QR iteration (``ev``) take over there: slower, all eigenvectors, and indifferent to bunches.
+bunches of equals, or returns fewer of them than it was asked for. Such bunches are what unanimous ensembles and repeated
+rows make. Divide and conquer (``evd``) and then plain QR iteration (``ev``) take over there: slower, all eigenvectors,
+and indifferent to bunches.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def eigenpairs(
         values, vectors = scipy.linalg.eigh(
             A, subset_by_index=None if count == n else span, lower=True, overwrite_a=True, check_finite=False
         )
+        if values.size != count:  # a driver that lost some of a bunch does not say so
+            raise np.linalg.LinAlgError(f"{values.size} of {count} eigenvalues found")
     except np.linalg.LinAlgError as error:
         np.fill_diagonal(M, diagonal)
         values, vectors = _all_pairs(A, error)
