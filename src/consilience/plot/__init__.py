@@ -16,6 +16,7 @@ from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
 from ._history import HistoryDisplay, PacingDisplay
+from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "AgreementDisplay",
@@ -26,5 +27,6 @@ __all__ = [
     "EmbeddingDisplay",
     "HistoryDisplay",
     "PacingDisplay",
+    "ReliabilityDisplay",
     "WeightsDisplay",
 ]
