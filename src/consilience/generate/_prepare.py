@@ -33,7 +33,7 @@ from ._members import CHOOSE_PREPARATION, stream
 PREPARATIONS = ("none", "standardise", "ranks", "log", "tf-idf", "unit")
 #: What generators accept as ``prepare``. None is "none", which the command line reads as None.
 PREPARE = Choice(*PREPARATIONS, "diverse") | Nothing()
-#: Ranks are kept for at most so many values of a column, at even steps; between them they are interpolated.
+#: Ranks are kept for at most so many values of a column; between them they are interpolated.
 MOST_PLACES = 2**16
 #: A dense table without negative values is one of counts if at most this share is not zero.
 SHARE_OF_COUNTS = 0.1
@@ -354,9 +354,11 @@ def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
     end = np.cumsum(own)
     ranks = (end - own / 2) / end[-1]
     if len(values) > MOST_PLACES:
-        # By share of the objects, so that a value of many is always among them.
-        steps = np.linspace(ranks[0], ranks[-1], MOST_PLACES)
-        chosen = np.unique(np.minimum(np.searchsorted(ranks, steps), len(ranks) - 1))
+        # At even steps of rank, the values on both sides of each: no interpolated rank is off by more than a step, also
+        # beside a value that many objects share.
+        steps = np.linspace(ranks[0], ranks[-1], MOST_PLACES // 2)
+        above = np.minimum(np.searchsorted(ranks, steps), len(ranks) - 1)
+        chosen = np.unique([above, np.maximum(above - 1, 0)])
         values, ranks = values[chosen], ranks[chosen]
     return values.astype(np.float64), ranks
 
