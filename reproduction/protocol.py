@@ -34,7 +34,8 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     """One row of the table: a set by the name of its file, with the shape that was printed.
 
     ``printed_as`` is the printed row it is compared with, where that has another name; ``transform`` is what is done to
-    the features before anything else.
+    the features before anything else. ``group`` is the part of the sets within which methods are averaged and ranked;
+    sets of different groups are never compared together.
     """
 
     name: Name
@@ -45,6 +46,7 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     transform: Literal["tfidf", "unit", "standardize"] | None = None
     printed_as: str | None = None
     note: str = ""
+    group: str = ""
 
 
 class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
