@@ -72,6 +72,8 @@ def test_known_sets_have_checksums():
         ({"ensembles": {"size": 5, "members": 4}}, "no more than are made"),
         ({"vary": {"parameter": "colour", "values": [1]}}, "parameter='colour'"),
         ({"printed": {"NMI": {}}}, "'NMI' is not one of the measures"),
+        ({"against": "Second"}, "against='Second' is not one of the methods"),
+        ({"time_limit": 0}, "> 0.0.*time_limit"),
         ({"printed": {"ACC": {"First": {"iris": "0.9"}}}}, "Expected `float . array`, got `str`.*printed"),
         ({"sets": [{"name": "iris", "data": "x", "transform": "pca"}]}, "'pca'.*transform"),
         ({"methods": [{"name": "a/b", "method": "B"}]}, "matching regex.*name"),
@@ -128,6 +130,12 @@ def test_the_halves_of_the_defaults_share_no_data():
     assert sum(map(len, halves.values())) == 50
     for family in same:
         assert any(family <= half for half in halves.values()), family
+
+
+def test_a_restricted_protocol_is_held_against_a_method_that_it_has():
+    defaults = load_protocol("defaults")
+    assert defaults.restricted(methods=["Ward", "KMeans"]).against == "KMeans"
+    assert defaults.restricted(methods=["Ward"]).against is None
 
 
 def test_plan_tells_what_is_left_out_and_why():
