@@ -67,6 +67,9 @@ class Ensemble:
         Positive weights; an object of weight 3 counts as three equal objects.
     recipes : list of dict, optional
         How each member was made; generators fill this in.
+    members : list, optional
+        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes of
+        ``labels``; generators that are asked to keep them fill this in. Not written to files.
 
     Attributes
     ----------
@@ -102,6 +105,7 @@ class Ensemble:
         sample_names: Sequence[Any] | None = None,
         sample_weight: Any = None,
         recipes: Sequence[dict] | None = None,
+        members: Sequence[Any] | None = None,
     ):
         if isinstance(labels, Ensemble):
             self._share(labels)
@@ -127,6 +131,8 @@ class Ensemble:
             self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
             self._recipes = _recipes(recipes, self.n_clusterings)
+        if members is not None:
+            self._members = check_count(members, self.n_clusterings, "members", "clusterings")
 
     _labels: np.ndarray
     _categories: list[np.ndarray]
@@ -134,6 +140,7 @@ class Ensemble:
     _sample_names: list[Any] | None
     _weights: np.ndarray | None
     _recipes: list[dict] | None
+    _members: list[Any] | None = None
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
     _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
@@ -148,7 +155,7 @@ class Ensemble:
 
     def _share(self, other: Ensemble) -> None:
         """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
-        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes")
+        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes", "_members")
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
@@ -212,7 +219,7 @@ class Ensemble:
         recipes = None
         if any(part._recipes is not None for part in parts):
             recipes = [recipe for part in parts for recipe in part._recipes or [{}] * part.n_clusterings]
-        return cls._from_codes(
+        joined = cls._from_codes(
             np.concatenate([part.labels for part in parts], axis=1),
             [c for part in parts for c in part._categories],
             names,
@@ -220,6 +227,9 @@ class Ensemble:
             weighted[0]._weights if weighted else None,
             recipes,
         )
+        if all(part._members is not None for part in parts):
+            joined._members = [member for part in parts for member in part._members or []]
+        return joined
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -282,6 +292,11 @@ class Ensemble:
     def recipes(self) -> list[dict] | None:
         """How each member was made, or None."""
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
+
+    @property
+    def members(self) -> list[Any] | None:
+        """What labels further objects, one for each clustering, or None where it was not kept."""
+        return None if self._members is None else list(self._members)
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -385,7 +400,7 @@ class Ensemble:
         columns = positions_of(picked, self.n_clusterings, "clusterings")
         if columns.size == 0:
             raise InputError("No clusterings were selected: an ensemble needs at least one.")
-        return Ensemble._from_codes(
+        picked = Ensemble._from_codes(
             self._labels[:, columns],
             [self._categories[i] for i in columns],
             None if self._names is None else [self._names[i] for i in columns],
@@ -393,6 +408,8 @@ class Ensemble:
             self._weights,
             None if self._recipes is None else [self._recipes[i] for i in columns],
         )
+        picked._members = None if self._members is None else [self._members[i] for i in columns]
+        return picked
 
     def drop_unseen(self) -> Ensemble:
         """Without the objects that no clustering saw (:attr:`unseen` lists them)."""

@@ -9,17 +9,20 @@ any ``n_jobs``, and asking for more members leaves the first ones as they were.
 
 from ._estimators import estimators
 from ._kmeans import bagging, kmeans, random_features, random_k
+from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
 from ._register import Maker, generator, generators
 from ._spectral import spectral
 
 __all__ = [
+    "LandmarkMember",
     "Maker",
     "bagging",
     "estimators",
     "generator",
     "generators",
     "kmeans",
+    "landmarks",
     "metric_subspace",
     "random_features",
     "random_k",
