@@ -15,6 +15,7 @@ Transactions on Knowledge and Data Engineering 32(6), 2020.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ from ._members import (
     stream,
 )
 from ._metric_subspace import CHOOSE_KERNEL, check_pair, nearest_pieces
+from ._prepare import PREPARE, Preparation, View, Views
 from ._runner import within_memory
 
 #: Objects sampled for each landmark.
@@ -67,6 +69,7 @@ RULES = {
     "ratio": Real(0, 1, open_low=True),
     "n_landmarks": Integer(1),
     "n_neighbours": Integer(1),
+    "prepare": PREPARE,
     "keep_members": Flag(),
     "n_jobs": N_JOBS,
 }
@@ -89,6 +92,7 @@ def landmarks(
     n_landmarks: int = 600,
     n_neighbours: int = 5,
     scales: tuple[float, float] = SCALES,
+    prepare: str = "none",
     keep_members: bool = False,
     sample_weight: Any = None,
     random_state: Any = None,
@@ -114,6 +118,9 @@ def landmarks(
         Landmarks that each object is linked to, K.
     scales : pair of float, default (0.5, 1.5)
         Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it.
     keep_members : bool, default False
         Keep in ``ensemble.members`` what labels further objects: a :class:`LandmarkMember` for each clustering.
     sample_weight : array (n_samples,), optional
@@ -125,7 +132,7 @@ def landmarks(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, ratio, n_neighbours, scale, features, n_landmarks, sigma, pieces``: the number
+        Each recipe holds ``algorithm, k, seed, ratio, n_neighbours, scale, features, n_landmarks, sigma, pieces, prepare``: the number
         of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph.
 
     Notes
@@ -147,7 +154,7 @@ def landmarks(
     True
     """
     given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbours": n_neighbours}
-    check_all({**given, "keep_members": keep_members, "n_jobs": n_jobs}, RULES)
+    check_all({**given, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES)
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
@@ -159,59 +166,60 @@ def landmarks(
             f"n_landmarks={n_landmarks} is below k={max(ks)}, and no member has more clusters than landmarks; "
             f"raise n_landmarks or pass k_max={n_landmarks}."
         )
-    kept = max(1, round(ratio * d))
     workers = min(resolve_jobs(n_jobs), len(seeds))
-    _ensure_fits(features, kept, n_landmarks, n_neighbours, len(seeds), workers, keep_members)
+    _ensure_fits(
+        features, max(1, round(ratio * d)), n_landmarks, n_neighbours, len(seeds), workers, keep_members
+    )
     weight = features.sample_weight
     weight = None if weight is None else weight / unit_of_lightest(weight)
-    unit = unit_of_largest(features.X)
+    size = min(n, SAMPLED * n_landmarks)
 
-    def start(i: int) -> tuple[Rows, Landmarks]:
-        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-        rows = Rows(features.X, columns, unit)
-        sample = stream(seeds[i], CHOOSE_ROWS).choice(n, min(n, SAMPLED * n_landmarks), replace=False)
-        sample.sort()
+    def start(i: int, X: Any, unit: float) -> tuple[Rows, Landmarks]:
+        columns = stream(seeds[i], CHOOSE_FEATURES).choice(
+            X.shape[1], max(1, round(ratio * X.shape[1])), replace=False
+        )
+        rows = Rows(X, np.sort(columns), unit)
+        sample = np.sort(stream(seeds[i], CHOOSE_ROWS).choice(n, size, replace=False))
         own = None if weight is None else weight[sample]
         return rows, place_landmarks(rows.take(sample), n_landmarks, n_neighbours, seed=seeds[i], weight=own)
 
-    labels, recipes, members = [], [], []
+    def finish(i: int, rows: Rows, points: Landmarks, view: View) -> tuple[np.ndarray, dict, Any]:
+        scale = float(stream(seeds[i], CHOOSE_KERNEL).uniform(low_mu, high_mu))
+        model, labels, facts = learn(
+            rows, points, ks[i], n_neighbours, scale=scale, seed=seeds[i], weight=weight, n_jobs=n_jobs
+        )
+        recipe = {
+            "algorithm": "landmarks",
+            "k": ks[i],
+            "seed": seeds[i],
+            "ratio": float(ratio),
+            "n_neighbours": int(n_neighbours),
+            "scale": scale,
+            "features": view.original(rows.columns),
+            "prepare": view.preparation.name,
+            **facts,
+        }
+        return labels, recipe, LandmarkMember(view.preparation, model) if keep_members else None
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    made: dict[int, tuple[np.ndarray, dict, Any]] = {}
     with (
         within_memory("landmarks", features, "lower n_jobs or n_landmarks, "),
         progress(total=len(seeds), what="landmarks", unit="run") as bar,
         one_blas_thread(),
     ):
-        # Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for all
-        # objects at a time, and an interrupt waits for a block and not for a member.
-        for first, last in blocks(len(seeds), workers):
-            placed = map_tasks(start, list(range(first, last)), n_jobs=n_jobs)
-            for i, (rows, points) in zip(range(first, last), placed):
-                scale = float(stream(seeds[i], CHOOSE_KERNEL).uniform(low_mu, high_mu))
-                member, own_labels, facts = learn(
-                    rows,
-                    points,
-                    ks[i],
-                    n_neighbours,
-                    scale=scale,
-                    seed=seeds[i],
-                    weight=weight,
-                    n_jobs=n_jobs,
-                )
-                labels.append(own_labels)
-                recipes.append(
-                    {
-                        "algorithm": "landmarks",
-                        "k": ks[i],
-                        "seed": seeds[i],
-                        "ratio": float(ratio),
-                        "n_neighbours": int(n_neighbours),
-                        "scale": scale,
-                        "features": rows.columns.tolist(),
-                        **facts,
-                    }
-                )
-                if keep_members:
-                    members.append(member)
-                bar.update(1)
+        for view in views:
+            X, unit = view.features.X, unit_of_largest(view.features.X)
+            # Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for
+            # all objects at a time, and an interrupt waits for a block and not for a member.
+            for first, last in blocks(len(view.members), workers):
+                turn = view.members[first:last]
+                placed = map_tasks(partial(start, X=X, unit=unit), turn, n_jobs=n_jobs)
+                for i, (rows, points) in zip(turn, placed):
+                    made[i] = finish(i, rows, points, view)
+                    bar.update(1)
+            del view, X, rows, placed  # before the next is made
+    labels, recipes, members = zip(*(made[i] for i in range(len(seeds))))
     return assemble(features, labels, recipes, members=members if keep_members else None)
 
 
@@ -219,14 +227,30 @@ def landmarks(
 class LandmarkMember:
     """What one clustering of :func:`landmarks` learned: enough to label any objects with the same features.
 
-    n_features : of the table it was learned from.
+    preparation : how it sees the features.
+    model : its landmarks and clusters.
+    """
+
+    preparation: Preparation
+    model: LandmarkModel
+
+    def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
+        """(n,) int32, the cluster of each row of X; of the rows it was learned from, that of the ensemble."""
+        X = Features(X, least_rows=1).X.astype(self.model.landmarks.points.dtype, copy=False)
+        with one_blas_thread():
+            return self.model.label(self.preparation.apply(X, n_jobs=n_jobs), n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class LandmarkModel:
+    """Landmarks and clusters of one member, in terms of the prepared features.
+
     columns, unit : the features it sees, and the power of two that each number is multiplied by.
     landmarks : points, and what leads to the nearest.
     n_neighbours, sigma : K, and the width of the kernel.
     vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
     """
 
-    n_features: int
     columns: np.ndarray
     unit: float
     landmarks: Landmarks = field(repr=False)
@@ -236,20 +260,13 @@ class LandmarkMember:
     centers: np.ndarray = field(repr=False)
 
     def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
-        """(n,) int32, the cluster of each row of X; of the rows it was learned from, that of the ensemble."""
-        features = Features(X, least_rows=1)
-        if features.n_features != self.n_features:
-            raise InputError(
-                f"X has {features.n_features} features, but the member was learned from {self.n_features}; "
-                "pass the same features in the same order."
-            )
-        rows = Rows(features.X.astype(self.landmarks.points.dtype, copy=False), self.columns, self.unit)
+        """(n,) int32 of prepared rows."""
+        rows = Rows(X, self.columns, self.unit)
 
         def block(a: int, b: int) -> np.ndarray:
             return self.of_neighbours(*neighbours_of(rows, self.landmarks, self.n_neighbours, a, b))
 
-        with one_blas_thread():
-            return np.concatenate(map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs))
+        return np.concatenate(map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs))
 
     def of_neighbours(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """(n,) int32, the clusters of rows whose landmarks have been found."""
@@ -266,8 +283,8 @@ def learn(
     seed: int,
     weight: np.ndarray | None = None,
     n_jobs: int | None = 1,
-) -> tuple[LandmarkMember, np.ndarray, dict]:
-    """(member, labels (n,), facts for the recipe) of all rows."""
+) -> tuple[LandmarkModel, np.ndarray, dict]:
+    """(model, labels (n,), facts for the recipe) of all rows."""
     n, p = rows.n_samples, len(landmarks.points)
     K = min(n_neighbours, p)
     index, squares = np.empty((n, K), np.int32), np.empty((n, K), rows.X.dtype)
@@ -286,17 +303,17 @@ def learn(
 
     E = np.sum(map_blocks(add_up, n, size=max(_ROWS, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
     vectors, centers, pieces = cut_landmarks(E, k, landmarks.points, seed=seed)
-    member = LandmarkMember(rows.X.shape[1], rows.columns, rows.unit, landmarks, K, sigma, vectors, centers)
+    model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers)
     found = map_blocks(
-        lambda a, b: member.of_neighbours(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
+        lambda a, b: model.of_neighbours(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
     )
     labels = np.concatenate(found)
     # A centre of landmarks that is no object's nearest is none: without it labels are codes, and nobody's label changes.
     filled = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
     if filled.size < len(centers):
-        member = replace(member, centers=centers[filled])
+        model = replace(model, centers=centers[filled])
         labels = np.searchsorted(filled, labels).astype(np.int32)
-    return member, labels, {"n_landmarks": p, "sigma": sigma, "pieces": pieces}
+    return model, labels, {"n_landmarks": p, "sigma": sigma, "pieces": pieces}
 
 
 def neighbours_of(
