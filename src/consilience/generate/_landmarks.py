@@ -62,7 +62,7 @@ SAMPLED = 10
 #: The largest k, unless sqrt(n) is less; the smallest is a third of it.
 MOST_CLUSTERS = 60
 SMALLEST_SHARE = 1 / 3
-SCALES = (0.5, 1.5)
+SCALES = (0.5, 1.0)
 #: Starts and steps of the k-means of landmarks.
 STARTS, STEPS = 3, 100
 RULES = {
@@ -116,7 +116,7 @@ def landmarks(
         Landmarks of each member, p; where there are no more objects than that, these are the landmarks.
     n_neighbours : int, default 5
         Landmarks that each object is linked to, K.
-    scales : pair of float, default (0.5, 1.5)
+    scales : pair of float, default (0.5, 1)
         Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
@@ -133,7 +133,8 @@ def landmarks(
     -------
     Ensemble
         Each recipe holds ``algorithm, k, seed, ratio, n_neighbours, scale, features, n_landmarks, sigma, pieces, prepare``: the number
-        of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph.
+        of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph. k is the number
+        of clusters found: one of landmarks that is no object's nearest is left out.
 
     Notes
     -----
@@ -190,7 +191,7 @@ def landmarks(
         )
         recipe = {
             "algorithm": "landmarks",
-            "k": ks[i],
+            "k": facts.pop("k"),
             "seed": seeds[i],
             "ratio": float(ratio),
             "n_neighbours": int(n_neighbours),
@@ -223,7 +224,7 @@ def landmarks(
     return assemble(features, labels, recipes, members=members if keep_members else None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LandmarkMember:
     """What one clustering of :func:`landmarks` learned: enough to label any objects with the same features.
 
@@ -241,7 +242,7 @@ class LandmarkMember:
             return self.model.label(self.preparation.apply(X, n_jobs=n_jobs), n_jobs=n_jobs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LandmarkModel:
     """Landmarks and clusters of one member, in terms of the prepared features.
 
@@ -297,9 +298,11 @@ def learn(
     total = sum(map_blocks(find, n, size=_ROWS, n_jobs=n_jobs))
     sigma = scale * total / (n if weight is None else float(weight.sum()))
 
+    least = float(squares[:, 0].min())
+
     def add_up(a: int, b: int) -> np.ndarray:
         own = None if weight is None else weight[a:b]
-        return graph_of_landmarks(index[a:b], squares[a:b], sigma, p, own)
+        return graph_of_landmarks(index[a:b], squares[a:b], sigma, p, own, least)
 
     E = np.sum(map_blocks(add_up, n, size=max(_ROWS, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
     vectors, centers, pieces = cut_landmarks(E, k, landmarks.points, seed=seed)
@@ -313,7 +316,9 @@ def learn(
     if filled.size < len(centers):
         model = replace(model, centers=centers[filled])
         labels = np.searchsorted(filled, labels).astype(np.int32)
-    return model, labels, {"n_landmarks": p, "sigma": sigma, "pieces": pieces}
+    # What was asked for stays where there are too few different rows for it, of which users are told.
+    k = k if len(centers) < k else int(filled.size)
+    return model, labels, {"k": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
 
 
 def neighbours_of(

@@ -1,8 +1,8 @@
 """Rows seen through landmarks: a sparse graph between n rows and p points, and its cut on the side of the points.
 
     S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                       (1)
-    B_il  = exp( -d(i, l)^2 / (2 sigma^2) ) / sum over S(i),  l in S(i),  0 elsewhere                         (2)
-    E     = B' diag(w) B,   m = E 1                                                                           (3)
+    a_il  = exp( -d(i, l)^2 / (2 sigma^2) ) for l in S(i), 0 elsewhere,   t_i = sum_l a_il,   B_il = a_il / t_i  (2)
+    E     = B' diag(w t) B,   m = E 1                                                                         (3)
     v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                            (4)
     u_i   = sum_l B_il v_l,  scaled to length one                                                             (5)
 
@@ -30,11 +30,12 @@ import scipy.sparse as sp
 from ._jit import fast_kernel, kernel
 from .kmeans import many_kmeans
 from .neighbours import insert
+from .signatures import row_hashes
 
 #: Landmarks near the nearest one that are looked at, for each neighbour wanted.
 NEARBY = 10
 #: Steps of the k-means that places landmarks, and of the one that groups them: neither is an answer by itself.
-STEPS, GROUP_STEPS = 5, 10
+STEPS, GROUP_STEPS = 3, 10
 
 
 class Landmarks(NamedTuple):
@@ -72,20 +73,27 @@ class Rows(NamedTuple):
 def place_landmarks(
     Z: Any, p: int, n_neighbours: int, *, seed: Any, weight: np.ndarray | None = None
 ) -> Landmarks:
-    """At most p landmarks for the rows of Z, a sample of all: means of a short k-means; rows themselves if they are so few.
+    """At most p landmarks for the rows of Z, a sample of all: means of a short k-means, or the different rows if they are so few.
 
     ``n_neighbours`` is the K they will be asked for.
     """
-    if Z.shape[0] <= p:
-        points = np.asarray(Z.toarray() if sp.issparse(Z) else Z, np.float64)
+    different = _first_of_equals(Z)
+    if different.size <= p:
+        points = Z[different]
+        points = points.toarray() if sp.issparse(points) else points
     else:
         runs = many_kmeans(
             Z, [p], seeds=[seed], init="random", max_iter=STEPS, sample_weight=weight, n_jobs=1
         )
-        points = runs.centers[0]
-    # Several at one place would crowd out other neighbours of the rows there.
-    points = np.unique(points.astype(Z.dtype), axis=0)
+        points = runs.centers[0].astype(Z.dtype)
+        # Several at one place would crowd out other neighbours of the rows there.
+        points = points[_first_of_equals(points)]
     return _grouped(points, n_neighbours, seed)
+
+
+def _first_of_equals(Z: Any) -> np.ndarray:
+    """Positions of the different rows."""
+    return np.sort(np.unique(row_hashes(Z), return_index=True)[1])
 
 
 def _grouped(points: np.ndarray, n_neighbours: int, seed: Any) -> Landmarks:
@@ -134,11 +142,19 @@ def nearest_landmarks(
 
 
 def graph_of_landmarks(
-    index: np.ndarray, squares: np.ndarray, sigma: float, p: int, weight: np.ndarray | None = None
+    index: np.ndarray,
+    squares: np.ndarray,
+    sigma: float,
+    p: int,
+    weight: np.ndarray | None = None,
+    least: float = 0.0,
 ) -> np.ndarray:
-    """E (p, p) of Eq. (3), float64."""
+    """E (p, p) of Eq. (3), float64, times exp(least / (2 sigma^2)).
+
+    A factor changes nothing in (4), and with the smallest of all squares as ``least`` E cannot vanish.
+    """
     E = np.zeros((p, p))
-    _add_rows(index, squares, _rate(sigma), np.ones(0) if weight is None else weight, E)
+    _add_rows(index, squares, _rate(sigma), np.ones(0) if weight is None else weight, least, E)
     return E
 
 
@@ -251,22 +267,25 @@ def _nearest_sparse(
 
 @kernel
 def _shares(squares, rate, share):
-    """B of Eq. (2) of one row. The nearest is the first: taken off, it leaves no row without a share."""
+    """B of Eq. (2) of one row, and t but for the factor of the nearest landmark; that is the first, and taken off, so that
+    no row is without a share."""
     total = 0.0
     for t in range(squares.size):
         share[t] = np.exp(-rate * (np.float64(squares[t]) - np.float64(squares[0])))
         total += share[t]
     for t in range(squares.size):
         share[t] /= total
+    return total
 
 
 @kernel
-def _add_rows(index, squares, rate, weight, E):
+def _add_rows(index, squares, rate, weight, least, E):
     """Eq. (3). No weights: all are one."""
     share = np.empty(index.shape[1])
     for i in range(index.shape[0]):
-        _shares(squares[i], rate, share)
-        w = weight[i] if weight.size > 0 else 1.0
+        w = _shares(squares[i], rate, share) * np.exp(-rate * (np.float64(squares[i, 0]) - least))
+        if weight.size > 0:
+            w *= weight[i]
         for s in range(share.size):
             for t in range(share.size):
                 E[index[i, s], index[i, t]] += w * share[s] * share[t]
