@@ -40,7 +40,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         More parameters of the generator, by name. Unless ``k``, or ``k_min`` and ``k_max``, are among them, members
         have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
         ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
-        up (metric-subspace).
+        up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
+        less, but not below ``n_clusters`` (landmarks).
     consensus : str or consensus estimator
         Name of a method (``consilience methods`` lists them) or an instance, which is cloned; ``n_clusters`` is set
         here.
