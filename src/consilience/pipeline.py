@@ -53,7 +53,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None
-        Threads; None is all cores.
+        Threads of generator and consensus; None is all cores, except for a list of clusterers, which then run one after
+        the other, as many use all cores by themselves.
 
     Attributes
     ----------
@@ -192,6 +193,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             }
             valid = ("ratio", "bootstrap", "prepare", "n_jobs")
             check_names(params, valid, owner="A list of clusterers", reserved=reserved)
+            if self.n_jobs is not None:
+                params.setdefault("n_jobs", self.n_jobs)
             return generate.estimators(
                 features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params
             )

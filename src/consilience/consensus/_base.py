@@ -24,6 +24,7 @@ from ..evidence import Evidence
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
+from ..progress import loops_shown
 from ..rng import make_rng
 from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
 
@@ -110,7 +111,7 @@ class BaseConsensus(BaseMethod):
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_total_clusters
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
-            with refusing(what, self._remedy):
+            with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = self._fit(canonical, rng)
                 self._store(solution, ensemble, compressed, canonical, *orders)
         return self
