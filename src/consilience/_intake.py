@@ -15,8 +15,8 @@ from ._foreign import refuse_foreign, shown, unrolled
 from ._frames import as_frame, row_names
 from .errors import InputError
 from .kernels.factorise import code_dtype, code_integers
-from .labels import Clusterings, Coded, Columns, as_codable, as_vector, encode
-from .naming import check_unique, numbered
+from .labels import Clusterings, Coded, Columns, Stored, as_codable, as_vector, encode
+from .naming import check_unique, is_pair, numbered
 from .validation import checked_csr, listed
 
 
@@ -52,6 +52,10 @@ def take_in(labels: Any) -> Intake:
     frame = as_frame(labels)
     if frame is not None:
         return _from_frame(labels, frame)
+    if isinstance(labels, Stored):
+        intake = _from_array(labels.matrix)
+        intake.container = "table"
+        return intake
     if isinstance(labels, (Columns, Clusterings)):
         return _from_vectors(labels, container="table" if isinstance(labels, Columns) else "known")
     if hasattr(labels, "fit"):
@@ -75,16 +79,11 @@ def _from_frame(native: Any, frame: Any) -> Intake:
 def _from_sequence(items: list) -> Intake:
     if not items:
         raise InputError("labels is an empty list: give at least one clustering.")
-    if all(map(_is_pair, items)):
+    if all(map(is_pair, items)):
         names = [name for name, _ in items]
         check_unique(names, "clustering name", "name each clustering differently")
         return _from_items([item for _, item in items], names)
     return _from_items(items)
-
-
-def _is_pair(item: Any) -> bool:
-    """Whether this is (name, clusterer or labels), as scikit-learn's pipelines and voters take them."""
-    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and _ndim(item[1]) != 0
 
 
 def _from_items(items: list, names: list[str] | None = None) -> Intake:

@@ -109,6 +109,7 @@ class Ensemble:
         sample_weight: Any = None,
         recipes: Sequence[dict] | None = None,
     ):
+        intake = None
         if isinstance(labels, Ensemble):
             self._share(labels)
         else:
@@ -120,11 +121,13 @@ class Ensemble:
             self._set(
                 intake.labels, intake.categories, intake.clustering_names, intake.sample_names, None, None
             )
-            told = clustering_names is not None or sample_names is not None
-            question(intake, told=told and intake.container != "table", stacklevel=3)
         if clustering_names is not None:
             names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
             self._names = [str(name) for name in names]
+        if intake is not None:
+            intake.clustering_names = self._names
+            told = clustering_names is not None or sample_names is not None
+            question(intake, told=told and intake.container != "table", stacklevel=3)
         if sample_names is not None:
             self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
         check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
