@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from . import pairs
 from ._intake import take_in
-from .errors import InputError, OrientationWarning, warn
+from ._suspicion import question
+from .errors import InputError
 from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
@@ -34,9 +35,14 @@ class Ensemble:
     ----------
     labels : array, data frame, list, dict or Ensemble
         - array or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
-        - list (or dict by name) of label vectors, one per clustering;
-        - list of fitted scikit-learn clusterers (their ``labels_``);
-        - list of 0/1 indicator blocks ``(n_samples, k_i)``, dense or sparse.
+        - list, dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering. pandas Series are
+          matched by their index. Mind that ``array.tolist()`` holds one list per object instead: a list of many more
+          vectors than labels in each is refused as ambiguous, and ``numpy.array(rows)`` makes rows objects;
+        - in place of a vector a fitted scikit-learn clusterer or pipeline (its ``labels_``), or a 0/1 indicator block
+          ``(n_samples, k_i)``, dense or sparse.
+
+        What looks like features, a co-association matrix or identifiers is refused, or named in a warning where
+        it is but some of the columns; names of rows or columns given here say that the orientation is meant.
 
         Labels are categories, and renaming them changes nothing. A value means the same in every container,
         in every metric and in every file that keeps its type:
@@ -107,6 +113,7 @@ class Ensemble:
         recipes: Sequence[dict] | None = None,
         members: Sequence[Any] | None = None,
     ):
+        intake = None
         if isinstance(labels, Ensemble):
             self._share(labels)
         else:
@@ -118,12 +125,13 @@ class Ensemble:
             self._set(
                 intake.labels, intake.categories, intake.clustering_names, intake.sample_names, None, None
             )
-            self._check_columns()
-            if intake.is_matrix:
-                self._check_orientation()
         if clustering_names is not None:
             names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
             self._names = [str(name) for name in names]
+        if intake is not None:
+            intake.clustering_names = self._names
+            told = clustering_names is not None or sample_names is not None
+            question(intake, told=told and intake.container != "table", stacklevel=3)
         if sample_names is not None:
             self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
         check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
@@ -165,29 +173,6 @@ class Ensemble:
         self = cls.__new__(cls)
         self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
         return self
-
-    def _check_columns(self) -> None:
-        empty = np.flatnonzero(self.n_clusters == 0)
-        if empty.size:
-            shown = listed(repr(self.clustering_names[i]) for i in empty)
-            raise InputError(
-                f"Clustering {shown} (column {listed(empty)}) has no labels at all: every entry is missing. Drop it."
-            )
-
-    def _check_orientation(self) -> None:
-        """Many more columns than rows, and columns that look like anything but clusterings: say so."""
-        n, m = self._labels.shape
-        if m < 3 * n:
-            return
-        hint = (
-            f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, so this says {m} clusterings of "
-            f"{n} objects. Pass labels.T if you have {n} clusterings of {m} objects"
-        )
-        if m >= 10 * n and n > 2 and self.n_clusters.mean() > 0.3 * n:
-            raise InputError(
-                f"{hint}; if there really are {n} objects, pass the clusterings as a list: list(labels.T)."
-            )
-        warn(hint + ".", OrientationWarning, stacklevel=4)
 
     @classmethod
     def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:

@@ -12,6 +12,7 @@ from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import Features
 from ..kernels.memory import refusing
+from ..labels import Clusterings
 from ..rng import entropy
 from ..validation import Integer, Nothing, RandomState, check, listed
 
@@ -106,13 +107,12 @@ def assemble(
     members: Sequence[Any] | None = None,
 ) -> Ensemble:
     """The ensemble; says so if members came out with fewer clusters than asked for."""
-    # A list of vectors, not a matrix: few objects with many members would look transposed.
     with refusing(
         f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
         "ask for fewer clusterings",
     ):
         ensemble = Ensemble(
-            list(columns),
+            Clusterings(columns),  # few objects with many members would look transposed
             clustering_names=names,
             sample_names=features.sample_names,
             sample_weight=features.sample_weight,

@@ -413,8 +413,8 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"The method stopped after {steps} before it had settled; labels may still change with more.{advice}"
         )
-    wanted = getattr(method, "n_clusters", fitted.n_clusters)
-    if wanted != fitted.n_clusters:
+    wanted = getattr(method, "n_clusters", None)
+    if wanted is not None and wanted != fitted.n_clusters:
         out.append(f"{count(wanted, 'cluster')} were asked for and {number(fitted.n_clusters)} were found.")
     if m < 5:
         out.append(

@@ -220,7 +220,7 @@ class SCCABG(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         gamma1: float | None = None,
         gamma2: float | None = None,

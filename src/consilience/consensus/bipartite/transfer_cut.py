@@ -117,7 +117,7 @@ class LWGP(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 0.4,
         n_init: int = 10,

@@ -87,7 +87,7 @@ class LWEA(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True)}
     _test_params = [{}, {"theta": 1.0}]
 
-    def __init__(self, n_clusters: int = 2, *, theta: float = 0.4, n_jobs: int | None = None):
+    def __init__(self, n_clusters: int | None = None, *, theta: float = 0.4, n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.theta = theta
         self.n_jobs = n_jobs
@@ -193,7 +193,7 @@ class LWSC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 1.0,
         n_init: int = 10,

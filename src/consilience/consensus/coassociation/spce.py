@@ -307,7 +307,7 @@ class SPCE(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         threshold: float | str = "auto",
         weighting: str = "self-paced",
