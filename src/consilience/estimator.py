@@ -71,6 +71,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     history_: list
     n_iter_: int
     converged_: bool
+    shortfall_: str
 
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
@@ -84,10 +85,11 @@ class BaseMethod(ClusterMixin, BaseEstimator):
         self.history_ = solution.history
         self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
         self.converged_ = bool(solution.converged)
+        self.shortfall_ = ""
         if not self.converged_:
-            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            self.shortfall_ = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
             warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {reason}.",
+                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {self.shortfall_}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

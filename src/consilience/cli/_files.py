@@ -50,7 +50,7 @@ def _same_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def check_report(path: str | None, *others: str) -> None:
+def check_report(path: str | None, *others: str, option: str = "--report") -> None:
     """Refuse now a page that could not be written later."""
     if path is None:
         return
@@ -58,13 +58,36 @@ def check_report(path: str | None, *others: str) -> None:
     from ..io import check_writable
 
     if path == "-":
-        raise InputError("--report needs the name of a file, such as report.html.")
-    need("jinja2", "report", "--report")
+        raise InputError(f"{option} needs the name of a file, such as report.html.")
+    need("jinja2", "report", "A report")
     check_writable(path, formats=False)
     if not path.lower().endswith((".html", ".htm")):
-        raise InputError(f"--report {path} would hold a page in HTML: let its name end in .html.")
+        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
     if any(map(partial(_same_file, path), others)):
-        raise InputError(f"--report {path} would overwrite the file of that name; give the page another one.")
+        raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
+
+
+def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their_file: str) -> Any:
+    """The rows of ``theirs`` in the order of ``ours``: by name where both have names, else by position."""
+    import numpy as np
+
+    if ours.n_samples != theirs.n_samples:
+        raise InputError(
+            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be of the same objects."
+        )
+    a, b = ours.sample_names, theirs.sample_names
+    if a is None or b is None or a == b:
+        return np.arange(ours.n_samples)
+    where = {name: row for row, name in enumerate(b)}
+    strangers = [name for name in a if name not in where]
+    if strangers:
+        from ..validation import listed
+
+        raise InputError(
+            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows cannot be matched."
+        )
+    session.note(f"Matched the rows of {their_file} to those of {our_file} by name.")
+    return np.array([where[name] for name in a])
 
 
 def write_report(

@@ -29,6 +29,7 @@ COMMANDS = {
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
+    "report": ("report", "Make a page about a result from files."),
     "methods": ("methods", "List the consensus methods and generators."),
 }
 
@@ -139,7 +140,7 @@ class Program(click.Group):
             if "--debug" in args:
                 traceback.print_exc()
             _complain(
-                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it with "
+                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it in the project's issue tracker with "
                 f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)

@@ -15,6 +15,7 @@ from ._coassociation import CoassociationDisplay
 from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
+from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "ComparisonDisplay",
     "ConfidenceDisplay",
     "EmbeddingDisplay",
+    "FeaturesDisplay",
     "HistoryDisplay",
     "PacingDisplay",
     "WeightsDisplay",
