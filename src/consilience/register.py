@@ -28,7 +28,7 @@ CONSENSUS = (
     Entry("CoassociationKMeans", "consensus.coassociation.kmeans"),
     Entry("LWEA", "consensus.coassociation.locally_weighted"),
     Entry("LWSC", "consensus.coassociation.locally_weighted"),
-    Entry("LWGP", "consensus.bipartite.transfer_cut"),
+    Entry("LWGP", "consensus.bipartite.lwgp"),
     Entry("SCCABG", "consensus.bipartite.sccabg"),
     Entry("SPCE", "consensus.coassociation.spce"),
     Entry("RSEC", "consensus.lowrank.rsec"),

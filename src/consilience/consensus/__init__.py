@@ -12,8 +12,8 @@ from ..naming import command_name, look_up
 from ._base import BaseConsensus, Pacing, Solution
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from .bipartite.lwgp import LWGP as LWGP
     from .bipartite.sccabg import SCCABG as SCCABG
-    from .bipartite.transfer_cut import LWGP as LWGP
     from .coassociation.evidence import EvidenceAccumulation as EvidenceAccumulation
     from .coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
     from .coassociation.locally_weighted import LWEA as LWEA
