@@ -37,7 +37,9 @@ from consilience.kernels import (
     label_tables,
     linkage,
     metaclusters,
+    mixed_membership,
     neighbours,
+    normalised_cut,
     overlaps,
     paced_pairs,
     partition,
@@ -52,6 +54,7 @@ signatures._ROWS_PER_BLOCK = 8
 contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
 label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
+mixed_membership._BLOCK = 8
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
 INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
@@ -199,6 +202,19 @@ def label_loops(rng):
 
     rows = label_tables.label_rows(labels, offsets, ensemble.weights)
     label_tables.best_start(rows, c, costs, rng, n_init=2, max_iter=3, tol=0.0)
+    mixed_membership.infer_rows(
+        labels,
+        offsets,
+        ensemble.weights,
+        rng.random((k, c)),
+        rng.random(c) + 0.01,
+        rng.random((u, c)) + 0.01,
+        tol=1e-4,
+        max_iter=5,
+    )
+    a = np.abs(hostile(rng, k))
+    rows, _ = normalised_cut.cut_loop(labels, offsets, ensemble.weights, a)
+    normalised_cut.move_objects(rows, groups, c, a, max_sweeps=3)
 
 
 def neighbour_lists(rng):

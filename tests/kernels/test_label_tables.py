@@ -24,9 +24,10 @@ def case(seed, missing=0.3, n=50):
     labels, truth = planted(seed, n=n, m=6, missing=missing)
     rng = np.random.default_rng(seed)
     ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, n))
-    rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=rng.uniform(0.5, 2, n))
+    scale, shift = rng.uniform(0.5, 2, n), rng.normal(size=n)
+    rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=scale, shift=shift)
     T, base = rng.normal(size=(ens.n_total_clusters, 5)), rng.normal(size=5)
-    plain = base + rows.scale[:, None] * (ens.indicator().toarray() @ T)
+    plain = shift[:, None] + base + scale[:, None] * (ens.indicator().toarray() @ T)
     return ens, rows, T, base, plain, truth
 
 

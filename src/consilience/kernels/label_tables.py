@@ -1,7 +1,7 @@
 """Grouping objects by their labels: one pass from groups to a table of base clusters, and one back.
 
     C = Y' diag(w) R (k, c)                                                                                (1)
-    cost of p in group j = z_j + r_p * sum over p's clusters b of T_bj,    (T, z) = costs(C)               (2)
+    cost of p in group j = a_p + z_j + r_p * sum over p's clusters b of T_bj,    (T, z) = costs(C)         (2)
     hard: p goes to the cheapest group;    soft: R_pj = exp(-cost_pj) / sum over groups                    (3)
 
 labels (u, m) hold codes, -1 for missing; cluster j of clustering i is row offsets[i] + j of the tables; Y (u, k) is their
@@ -29,19 +29,19 @@ Costs = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class LabelRows(NamedTuple):
-    """The objects of a loop: ``mass`` (u,) weighs costs in the loss, ``scale`` (u,) is r of Eq. (2)."""
+    """The objects of a loop: ``mass`` (u,) weighs costs in the loss, ``scale`` and ``shift`` (u,) are r and a of Eq. (2)."""
 
     labels: np.ndarray
     offsets: np.ndarray
     weights: np.ndarray
     mass: np.ndarray
     scale: np.ndarray
+    shift: np.ndarray
 
-    def take(self, rows: np.ndarray) -> LabelRows:
+    def take(self, rows: np.ndarray | slice) -> LabelRows:
         """Some of the objects."""
-        return LabelRows(
-            self.labels[rows], self.offsets, self.weights[rows], self.mass[rows], self.scale[rows]
-        )
+        per_object = (self.weights, self.mass, self.scale, self.shift)
+        return LabelRows(self.labels[rows], self.offsets, *(values[rows] for values in per_object))
 
     def table(self, groups: np.ndarray, n_groups: int, n_jobs: int | None = None) -> np.ndarray:
         """C of Eq. (1) for groups (u,)."""
@@ -62,12 +62,20 @@ class Assignment(NamedTuple):
     own: np.ndarray  # (u,) cost of the group each came from
 
 
-def label_rows(labels, offsets, weights, *, mass=None, scale=None) -> LabelRows:
-    """Objects whose costs weigh as much as they do, unless said otherwise."""
-    ones = np.ones(len(labels))
-    return LabelRows(
-        labels, offsets, weights, weights if mass is None else mass, ones if scale is None else scale
-    )
+def label_rows(
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    mass: np.ndarray | None = None,
+    scale: np.ndarray | None = None,
+    shift: np.ndarray | None = None,
+) -> LabelRows:
+    """Objects whose costs are sums over their labels and weigh as much as they do, unless said otherwise."""
+    mass = weights if mass is None else mass
+    scale = np.ones(len(labels)) if scale is None else scale
+    shift = np.zeros(len(labels)) if shift is None else shift
+    return LabelRows(labels, offsets, weights, mass, scale, shift)
 
 
 def assign(
@@ -88,21 +96,22 @@ def assign(
         raise ValueError(f"Groups from {current.min()} to {current.max()}; expected 0 to {c - 1}.")
     T, base = np.ascontiguousarray(T, float), np.ascontiguousarray(base, float)
     found = Assignment(np.empty(u, np.int64), np.empty(u), np.empty(u))
-    map_blocks(
-        lambda a, b: _assign(
-            rows.labels[a:b],
-            rows.offsets,
+
+    def block(a: int, b: int) -> None:
+        part = rows.take(slice(a, b))
+        _assign(
+            part.labels,
+            part.offsets,
             T,
             base,
-            rows.scale[a:b],
+            part.scale,
+            part.shift,
             current[a:b],
             stay,
             *(out[a:b] for out in found),
-        ),
-        u,
-        size=_BLOCK,
-        n_jobs=n_jobs,
-    )
+        )
+
+    map_blocks(block, u, size=_BLOCK, n_jobs=n_jobs)
     return found
 
 
@@ -120,14 +129,15 @@ def soften(
     R, sums = np.empty((u, c)), np.empty(u)
 
     def block(a: int, b: int) -> np.ndarray:
-        table = np.zeros((k, c))
+        table, part = np.zeros((k, c)), rows.take(slice(a, b))
         _soften(
-            rows.labels[a:b],
-            rows.offsets,
+            part.labels,
+            part.offsets,
             T,
             base,
-            rows.scale[a:b],
-            rows.weights[a:b],
+            part.scale,
+            part.shift,
+            part.weights,
             R[a:b],
             sums[a:b],
             table,
@@ -138,6 +148,12 @@ def soften(
     for part in map_blocks(block, u, size=_BLOCK, n_jobs=n_jobs):
         total += part
     return R, total, sums
+
+
+def block_shares(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """M (k, c): how the clusters of each clustering share out a group, from its table; ``otherwise`` (k,) where it saw none of it."""
+    totals = np.repeat(np.add.reduceat(table, offsets[:-1], axis=0), np.diff(offsets), axis=0)
+    return np.where(totals > 0, table / np.where(totals > 0, totals, 1.0), otherwise[:, None])
 
 
 def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarray:
@@ -209,6 +225,12 @@ def alternate(
     return Settled(best, losses, bool(converged))
 
 
+def drawn_rows(rows: LabelRows, n_groups: int, rng: np.random.Generator) -> LabelRows:
+    """The objects on which starts are compared: all, or a draw of STARTS_ON of them."""
+    u, most = len(rows.labels), max(STARTS_ON, n_groups)
+    return rows if u <= most else rows.take(np.sort(rng.choice(u, most, replace=False)))
+
+
 def best_start(
     rows: LabelRows,
     n_groups: int,
@@ -225,10 +247,7 @@ def best_start(
 
     Of more than ``STARTS_ON`` objects the starts see a draw of that many, and the best goes on with all.
     """
-    u = len(rows.labels)
-    drawn = rows
-    if u > max(STARTS_ON, n_groups):
-        drawn = rows.take(np.sort(rng.choice(u, max(STARTS_ON, n_groups), replace=False)))
+    drawn = drawn_rows(rows, n_groups, rng)
 
     def follow(some: LabelRows, table: np.ndarray) -> Settled:
         near = assign(some, *costs(table), n_jobs=n_jobs)
@@ -250,7 +269,7 @@ def _one_object(rows: LabelRows, chosen: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _assign(labels, offsets, T, base, scale, current, stay, groups, cost, own):
+def _assign(labels, offsets, T, base, scale, shift, current, stay, groups, cost, own):
     c = T.shape[1]
     total = np.empty(c)
     for p in range(labels.shape[0]):
@@ -262,7 +281,7 @@ def _assign(labels, offsets, T, base, scale, current, stay, groups, cost, own):
                 for j in range(c):
                     total[j] += T[r, j]
         for j in range(c):
-            total[j] = base[j] + scale[p] * total[j]
+            total[j] = shift[p] + base[j] + scale[p] * total[j]
         best = current[p] if stay else 0
         for j in range(c):
             if total[j] < total[best]:
@@ -271,7 +290,7 @@ def _assign(labels, offsets, T, base, scale, current, stay, groups, cost, own):
 
 
 @kernel
-def _soften(labels, offsets, T, base, scale, weights, R, sums, table):
+def _soften(labels, offsets, T, base, scale, shift, weights, R, sums, table):
     c = T.shape[1]
     for p in range(labels.shape[0]):
         row = R[p]
@@ -284,7 +303,7 @@ def _soften(labels, offsets, T, base, scale, weights, R, sums, table):
                     row[j] += T[r, j]
         least = np.inf
         for j in range(c):
-            row[j] = base[j] + scale[p] * row[j]
+            row[j] = shift[p] + base[j] + scale[p] * row[j]
             least = min(least, row[j])
         total = 0.0
         for j in range(c):  # the least cost is taken off first: no sum of many logarithms underflows
