@@ -33,6 +33,16 @@ CONSENSUS = (
     Entry("SPCE", "consensus.coassociation.spce"),
     Entry("RSEC", "consensus.lowrank.rsec"),
     Entry("NRSEC", "consensus.lowrank.nrsec"),
+    Entry("CSPA", "consensus.coassociation.cspa"),
+    Entry("HBGF", "consensus.bipartite.hbgf"),
+    Entry("MCLA", "consensus.metaclusters.mcla"),
+    Entry("SEC", "consensus.coassociation.sec"),
+    Entry("KCC", "consensus.labels.kcc"),
+    Entry("ECC", "consensus.labels.kcc"),
+    Entry("Voting", "consensus.labels.voting"),
+    Entry("MixtureConsensus", "consensus.labels.mixture"),
+    Entry("BCE", "consensus.labels.bce"),
+    Entry("BestOf", "consensus.best_of"),
 )
 
 #: Features in, one clustering out: a generator and a consensus method in one estimator.
