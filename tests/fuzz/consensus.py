@@ -50,6 +50,28 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "unit_rows": False},
     ],
     "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "start": "zero"}],
+    "cspa": [{"n_init": 2}, {"n_init": 2, "refine": False}],
+    "hbgf": [{"n_init": 2}, {"n_init": 2, "joint": True}, {"n_init": 2, "refine": False}],
+    "mcla": [{"n_init": 2}],
+    "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
+    "kcc": [
+        {"n_init": 2},
+        {"n_init": 2, "utility": "entropy", "normalised": True},
+        {"n_init": 2, "utility": "cosine", "normalised": True},
+        {"n_init": 2, "utility": "power", "order": 1.5},
+        {"n_init": 2, "utility": "power", "order": 8},
+    ],
+    "ecc": [{"n_init": 2}],
+    "voting": [
+        {},
+        {"match": "many-to-one"},
+        {"match": "soft"},
+        {"method": "iterative", "n_init": 2},
+        {"method": "iterative", "n_init": 2, "centre": "mean"},
+    ],
+    "mixture-consensus": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
+    "bce": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
+    "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "score": "ari"}],
 }
 #: How often each is drawn: the dear ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}
