@@ -125,6 +125,13 @@ class Features:
         taken._squares_checked = self._squares_checked
         return taken
 
+    def seen_as(self, X: Any, columns: np.ndarray) -> Features:
+        """The same objects with other numbers X (n_samples, len(columns)), made of these columns."""
+        names = None if self.feature_names is None else [self.feature_names[j] for j in columns]
+        other = Features.__new__(Features)
+        other._set(X, self.sample_names, names, self.sample_weight)
+        return other
+
     def distinct_rows(self, enough: int) -> int:
         """Number of different rows, or any number >= ``enough`` as soon as that many were met."""
         if self._all_counted or self._distinct >= enough:

@@ -18,7 +18,7 @@ __all__ = ["MDEC"]
 #: The paper's three ways to combine the members, and the methods they are.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
-_SUBSPACE = ("ratio", "kernel", "metric", "search")
+_SUBSPACE = ("ratio", "kernel", "metric", "search", "prepare")
 
 
 class MDEC(ConsensusClustering):
@@ -48,6 +48,9 @@ class MDEC(ConsensusClustering):
         Random kernels, or one fixed similarity for all members.
     search : "exact" or "approximate"
         How members find neighbours; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
+    prepare : str, default "none"
+        How members see the features: as given, as in the paper, or for instance "standardise", or "diverse": each
+        member its own way. See :mod:`consilience.generate`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None
@@ -102,6 +105,7 @@ class MDEC(ConsensusClustering):
         kernel: str = "normal",
         metric: str = "diversified",
         search: str = "exact",
+        prepare: str = "none",
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
@@ -113,6 +117,7 @@ class MDEC(ConsensusClustering):
         self.kernel = kernel
         self.metric = metric
         self.search = search
+        self.prepare = prepare
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -189,7 +189,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             reserved = {
                 name: f"{name} of {type(self).__name__}" for name in ("n_clusterings", "random_state")
             }
-            valid = ("ratio", "bootstrap", "n_jobs")
+            valid = ("ratio", "bootstrap", "prepare", "n_jobs")
             check_names(params, valid, owner="A list of clusterers", reserved=reserved)
             return generate.estimators(
                 features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params

@@ -25,6 +25,8 @@ ORDINARY = (
     "integers",
     "sparse",
 )
+#: The first three are for any features; others may be refused.
+PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit")
 NAMES = ("kmeans", "random_k", "random_features", "bagging", "metric_subspace", "spectral", "estimators")
 
 
@@ -44,6 +46,7 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
         params |= {"unseen": str(rng.choice(["missing", "nearest"])), "bootstrap": bool(rng.random() < 0.3)}
     if name == "spectral":
         params["bandwidths"] = [float(v) for v in rng.choice([0.01, 0.1, 0.5, 1, 10, 100], 2, replace=False)]
+    params["prepare"] = str(rng.choice(PREPARE, p=[0.3, 0.3, *[0.08] * 5]))
     weight_kind, weights = ensembles.weights(rng, X.shape[0])
     if name in ("spectral", "estimators"):
         weight_kind, weights = "none", None
@@ -94,6 +97,7 @@ def makes(case: Case) -> None:
         "random_k",
         "metric_subspace",
     )
+    ordinary &= data["params"]["prepare"] in PREPARE[:3]
     try:
         case.memory["ensemble"] = made = call(case)
     except ConsilienceError as error:
@@ -136,7 +140,7 @@ def more_members(case: Case) -> None:
 
 @suite.promises("generators: recorded inertia", 0.5)
 def inertia(case: Case) -> None:
-    if case.data["maker"] != "kmeans":
+    if case.data["maker"] != "kmeans" or case.data["params"]["prepare"] != "none":
         return
     X = case.data["X"].toarray() if sp.issparse(case.data["X"]) else np.asarray(case.data["X"], float)
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
@@ -196,9 +200,11 @@ def fit_whole(case: Case, **more: Any):
         "n_jobs": 1,
     }
     if data["estimator"] == "MDEC":
-        return cs.MDEC(**{**common, "consensus": data["way"], **more}).fit(data["X"])
+        given = {"consensus": data["way"], "prepare": data["params"]["prepare"]}
+        return cs.MDEC(**{**common, **given, **more}).fit(data["X"])
     names = {"generator": data["maker"].replace("_", "-"), "consensus": data["consensus"]}
-    model = cs.ConsensusClustering(**{**common, **names, **more})
+    params = {"prepare": data["params"]["prepare"]}
+    model = cs.ConsensusClustering(**{**common, **names, "generator_params": params, **more})
     return model.fit(data["X"], sample_weight=data["weights"])
 
 

@@ -17,6 +17,7 @@ from ..validation import Integer, Nothing, RandomState, check, listed
 
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
+CHOOSE_PREPARATION = 6  # 4 and 5 are those of random metrics
 
 
 def member_seeds(random_state: Any, n_members: int) -> list[int]:

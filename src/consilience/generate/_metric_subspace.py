@@ -22,6 +22,7 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
@@ -56,7 +57,8 @@ from ._members import (
     root_upwards,
     stream,
 )
-from ._runner import each_member, within_memory
+from ._prepare import PREPARE, View, Views
+from ._runner import each_member
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -68,6 +70,7 @@ RULES = {
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
+    "prepare": PREPARE,
     "n_jobs": N_JOBS,
 }
 
@@ -85,6 +88,7 @@ def metric_subspace(
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -116,6 +120,9 @@ def metric_subspace(
         thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
     random_state : int, numpy generator or None
@@ -125,7 +132,7 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing``;
+        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing, prepare``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -155,47 +162,54 @@ def metric_subspace(
     (6, True)
     """
     given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
-    check_all({**given, "n_init": n_init, "n_jobs": n_jobs}, RULES)
+    check_all({**given, "n_init": n_init, "prepare": prepare, "n_jobs": n_jobs}, RULES)
     low_k, high_k = _pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    n, d = features.n_samples, features.n_features
+    n = features.n_samples
     ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
-    kept = max(1, round(ratio * d))
     ensure_fits(
         16.0 * n * max(ks),  # eigenvectors, and their directions
         what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
         remedy="lower k_max",
     )
-    with within_memory("metric subspace", features):
-        source = _Source(features, kept, metric)
 
-    def run(i: int) -> tuple[np.ndarray, dict]:
-        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-        rng = stream(seeds[i], CHOOSE_KERNEL)
-        mu = float(rng.uniform(low_mu, high_mu))
-        k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
-        Z = source.rows(columns)
-        cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
-        if metric == "diversified":
-            W = affinity(Z, k, mu, kernel, cells_seed)
-        else:
-            W = similarity(Z, k, cells_seed)
-        labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight)
-        recipe = {
-            "algorithm": "metric_subspace",
-            "k": ks[i],
-            "seed": seeds[i],
-            **given,
-            "n_neighbours": k,
-            "scale": mu,
-            "features": columns.tolist(),
-            **facts,
-        }
-        return labels, recipe
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        d = view.features.n_features
+        kept = max(1, round(ratio * d))
+        source = _Source(view.features, kept, metric)
 
-    labels, recipes = each_member(run, len(seeds), features, "metric subspace", n_jobs)
+        def run(i: int) -> tuple[np.ndarray, dict]:
+            columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+            rng = stream(seeds[i], CHOOSE_KERNEL)
+            mu = float(rng.uniform(low_mu, high_mu))
+            k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
+            Z = source.rows(columns)
+            cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
+            if metric == "diversified":
+                W = affinity(Z, k, mu, kernel, cells_seed)
+            else:
+                W = similarity(Z, k, cells_seed)
+            labels, facts = spectral_cut(
+                W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight
+            )
+            recipe = {
+                "algorithm": "metric_subspace",
+                "k": ks[i],
+                "seed": seeds[i],
+                **given,
+                "n_neighbours": k,
+                "scale": mu,
+                "features": view.original(columns),
+                **facts,
+            }
+            return labels, recipe
+
+        return run
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    labels, recipes = each_member(begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes)
 

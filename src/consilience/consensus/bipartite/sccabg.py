@@ -241,7 +241,7 @@ class SCCABG(BaseConsensus):
     def _fit(self, ensemble, rng):
         authors, c, first_trust = self.mode == "authors", self.n_clusters, None
         gamma1, gamma2 = (
-            default if given is None else given
+            default if given is None else float(given)
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
         )
         graph = Graph(
