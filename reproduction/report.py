@@ -341,13 +341,18 @@ def _held_against(protocol: Protocol, lines: pd.DataFrame, group: str) -> list[d
     held = lines[lines.shared.notna()]
     if held.empty:
         return []
-    rows = [
-        [c.method, c.measure, int(c.shared), f"{c.difference:+.4f}", f"{c.worst:+.4f}", int(c.lost)]
+    texts = {
+        (c.method, c.measure): [f"{c.difference:+.3f}", f"{c.worst:+.3f}", int(c.lost)]
         for c in held.itertuples()
+    }
+    measures = list(dict.fromkeys(held.measure))
+    kinds = ("mean", "lowest", f"sets lost by {LOSS:g}")
+    rows = [
+        [method, _span(_of(held, method=method).shared), *(x for m in measures for x in texts[method, m])]
+        for method in dict.fromkeys(held.method)
     ]
-    below = f"sets more than {LOSS:g} below"
-    head = ["method", "measure", "sets that both could do", "mean difference", "lowest difference", below]
-    title = _titled(f"Against {protocol.against}", group)
+    head = ["method", "sets that both could do", *(f"{m}: {kind}" for m in measures for kind in kinds)]
+    title = _titled(f"Differences to {protocol.against}", group)
     return [{"title": title, "table": markdown_table(head, rows)}]
 
 

@@ -10,7 +10,7 @@ from .consensus import LWEA, LWGP, LWSC, method
 from .errors import InputError
 from .generate import generator
 from .naming import Named, find
-from .pipeline import ConsensusClustering
+from .pipeline import WHOLE, ConsensusClustering
 from .validation import Integer, Real, Rule
 
 __all__ = ["MDEC"]
@@ -55,6 +55,8 @@ class MDEC(ConsensusClustering):
         Seed of generation and consensus.
     n_jobs : int or None
         Threads; None is all cores. The answer does not depend on it.
+    verbose : bool, int or None
+        Whether long work shows its progress; None, the default, where there is a terminal.
 
     Attributes
     ----------
@@ -93,13 +95,14 @@ class MDEC(ConsensusClustering):
     constraints: ClassVar[dict[str, Rule]] = {
         "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
         "n_clusterings": Integer(1),
+        "verbose": ConsensusClustering.constraints["verbose"],
         "theta": Real(0, open_low=True),
         **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
     }
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         consensus: Any = "hierarchical",
         n_clusterings: int = 100,
@@ -111,6 +114,7 @@ class MDEC(ConsensusClustering):
         prepare: str = "none",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
         self.consensus = consensus
@@ -123,6 +127,7 @@ class MDEC(ConsensusClustering):
         self.prepare = prepare
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @property
     def cluster_reliability_(self) -> np.ndarray:
@@ -136,7 +141,8 @@ class MDEC(ConsensusClustering):
         return "metric-subspace", {name: getattr(self, name) for name in _SUBSPACE}
 
     def _method(self) -> tuple[Any, dict[str, Any]]:
-        chosen = find(self.consensus, _WAYS) or self.consensus
+        whole = find(self.consensus, WHOLE)
+        chosen = whole.method if whole else find(self.consensus, _WAYS) or self.consensus
         if isinstance(chosen, str) and method(chosen) in (LWEA, LWSC, LWGP):
             return chosen, {"theta": self.theta}
         if self.theta != 1:

@@ -72,6 +72,7 @@ def inputs(tmp_path_factory):
 COMMANDS = {
     "cluster": ["cluster", "features.npz", "-k", "30", "-n", "400"],
     "metric subspaces": ["cluster", "features.npz", "-k", "30", "-g", "metric-subspace", "-n", "100"],
+    "landmarks": ["generate", "features.npz", "-n", "400", "-g", "landmarks"],
     "generate": ["generate", "features.npz", "-n", "2000", "-g", "bagging", "-k", "60"],
     "evidence accumulation": ["consensus", "labels.npz", "-k", "5"],
     "spce": ["consensus", "labels.npz", "-k", "5", "-m", "spce"],

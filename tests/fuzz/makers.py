@@ -27,12 +27,21 @@ ORDINARY = (
 )
 #: The first three are for any features; others may be refused.
 PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit")
-NAMES = ("kmeans", "random_k", "random_features", "bagging", "metric_subspace", "spectral", "estimators")
+NAMES = (
+    "kmeans",
+    "random_k",
+    "random_features",
+    "bagging",
+    "metric_subspace",
+    "landmarks",
+    "spectral",
+    "estimators",
+)
 
 
 def make(rng: np.random.Generator) -> dict[str, Any]:
     kind, X = features.matrix(rng)
-    name = str(rng.choice(NAMES, p=[0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.05]))
+    name = str(rng.choice(NAMES, p=[0.15, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1, 0.05]))
     k = int(rng.integers(1, max(2, min(features.distinct_rows(X), 12)) + 1))
     params: dict[str, Any] = {}
     if name == "random_k":
@@ -40,6 +49,9 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
     elif name == "metric_subspace":
         params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
         params["kernel"] = str(rng.choice(["normal", "exponential"]))
+    elif name == "landmarks":
+        params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
+        params |= {"n_landmarks": int(rng.integers(k, 40)), "n_neighbours": int(rng.integers(1, 7))}
     elif name != "estimators":
         params = {"k": k}
     if name == "bagging":
@@ -96,6 +108,7 @@ def makes(case: Case) -> None:
         "kmeans",
         "random_k",
         "metric_subspace",
+        "landmarks",
     )
     ordinary &= data["params"]["prepare"] in PREPARE[:3]
     try:
@@ -176,7 +189,9 @@ def refuses(case: Case) -> None:
 def make_whole(rng: np.random.Generator) -> dict[str, Any]:
     data = make(rng)
     data["maker"] = str(
-        rng.choice(["kmeans", "random_k", "random_features", "bagging", "metric_subspace", "spectral"])
+        rng.choice(
+            ["kmeans", "random_k", "random_features", "bagging", "metric_subspace", "landmarks", "spectral"]
+        )
     )
     u = features.distinct_rows(data["X"])
     data["n_clusters"] = int(rng.integers(1, max(2, min(u, 6)) + 1))

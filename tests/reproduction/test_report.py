@@ -241,10 +241,10 @@ def test_the_page_shows_each_group_and_how_far_confidence_can_be_trusted(tmp_pat
     for title in (
         "### ACC, default: one",
         "### Averages and ranks over 2 sets, default: two",
-        "### Against A: two",
+        "### Differences to A: two",
     ):
         assert text.count(title + "\n") == 1, title
-    assert "| B | ACC | 1 | -0.0625 | -0.0625 | 1 |" in text
+    assert "| B | 2 | +0.000 | -0.250 | 1 |" in text
     # Nothing was of middling confidence: the two other parts are in order on a and c, not on b.
     assert "| one | B | 0.700 | - | 0.800 | 1 of 2 |" in text
     assert "| two | B | 0.900 | - | 0.800 | 1 of 1 |" in text

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
-from ..naming import numbered
+from ..naming import is_pair, numbered
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
 from ._prepare import View, Views
@@ -34,7 +34,7 @@ def estimators(
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
-    clusterers : clusterer, list, or dict by name
+    clusterers : clusterer, list of clusterers or (name, clusterer) pairs, or dict by name
         Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get a seed of
         their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
     n_clusterings : int or None
@@ -140,7 +140,7 @@ def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:
         models = [(str(name), model) for name, model in clusterers.items()]
     else:
         items = [clusterers] if hasattr(clusterers, "get_params") else list(clusterers)
-        models = [(type(model).__name__, model) for model in items]
+        models = [model if is_pair(model) else (type(model).__name__, model) for model in items]
     if not models:
         raise InputError("clusterers is empty: give at least one, for instance [KMeans(5), DBSCAN()].")
     for i, (_, model) in enumerate(models):

@@ -34,6 +34,7 @@ from ..errors import InputError, warn
 from ..features import Features, as_features
 from ..kernels.cut import cut_rows
 from ..kernels.eigen import component_vectors, graph_eigenvectors
+from ..kernels.floats import unit_of_largest
 from ..kernels.graph import components
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
@@ -163,8 +164,8 @@ def metric_subspace(
     """
     given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
     check_all({**given, "n_init": n_init, "prepare": prepare, "n_jobs": n_jobs}, RULES)
-    low_k, high_k = _pair("neighbours", neighbours, Integer(1))
-    low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
+    low_k, high_k = check_pair("neighbours", neighbours, Integer(1))
+    low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n = features.n_samples
@@ -297,7 +298,7 @@ def spectral_cut(
         return labels, {**facts, "missing": int(n - linked.size)}
     count, piece = components(W)
     if count >= k:
-        return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
+        return nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(degree)
     N = sp.csr_array(
@@ -312,7 +313,7 @@ def spectral_cut(
     return labels.astype(np.int32), {"pieces": int(count), "missing": 0, "converged": found.converged}
 
 
-def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
+def nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
     """At least k pieces: average linkage of their means, each as heavy as its objects, down to k."""
     if count == k:
         return piece.astype(np.int32)
@@ -343,10 +344,8 @@ class _Source:
         self.metric = metric
         self.sparse = sp.issparse(features.X)
         self.X = features.X.tocsc() if self.sparse else features.X
-        largest = float(np.abs(features.X.data if self.sparse else features.X).max(initial=0.0))
-        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one, by
-        # a power of two, which changes no digit.
-        self.scale = 2.0 ** -float(np.frexp(largest)[1])
+        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one.
+        self.scale = unit_of_largest(features.X)
         n = features.n_samples
         if self.sparse and metric in ("correlation", "spearman"):
             ensure_fits(
@@ -356,7 +355,7 @@ class _Source:
             )
 
     def rows(self, columns: np.ndarray) -> Any:
-        Z = self.X[:, columns]
+        Z: Any = self.X[:, columns]
         Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
         Z *= self.scale
         if self.metric == "diversified":
@@ -374,7 +373,7 @@ class _Source:
         return sp.csr_array(sp.diags_array(inverse) @ Z) if sp.issparse(Z) else Z * inverse[:, None]
 
 
-def _pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:
+def check_pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:
     if not isinstance(values, (tuple, list)) or len(values) != 2:
         raise InputError(f"{name}={values!r} is not valid: expected a pair (smallest, largest).")
     low, high = values

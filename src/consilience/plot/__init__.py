@@ -15,6 +15,7 @@ from ._coassociation import CoassociationDisplay
 from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
+from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
 from ._reliability import ReliabilityDisplay
 
@@ -25,6 +26,7 @@ __all__ = [
     "ComparisonDisplay",
     "ConfidenceDisplay",
     "EmbeddingDisplay",
+    "FeaturesDisplay",
     "HistoryDisplay",
     "PacingDisplay",
     "ReliabilityDisplay",
