@@ -47,6 +47,12 @@ class Fitted:
             pipeline, method = model, model.consensus_
         if not hasattr(method, "labels_") and hasattr(method, "fit"):
             check_is_fitted(method, "labels_")
+        if hasattr(method, "task_labels_"):
+            raise InputError(
+                f"{type(model).__name__} is a multi-task method, which combines no base clusterings, so there is no consensus to "
+                "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it beside base "
+                "clusterings of the same objects use Fitted.from_ensemble(ensemble, labels_)."
+            )
         if not hasattr(method, "signatures_"):
             raise InputError(
                 f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
@@ -239,6 +245,28 @@ class Fitted:
     def is_paced(self) -> bool:
         """Whether the method says in its history how much evidence it had admitted."""
         return bool(self.terms) and getattr(self.method, "pacing", None) is not None
+
+
+def score(model: Any, n_samples: int, y: Any = None) -> float:
+    """How good a fitted consensus is, as one number of which larger is better; at most 1.
+
+    With y, the true classes: the adjusted Rand index. Without: the mean normalised mutual information (geometric) with
+    the base clusterings, what Strehl and Ghosh (2002) set a consensus to maximise; it compares answers of the same number of
+    clusters to the same ensemble, and says nothing about how many clusters there should be.
+    """
+    from .metrics import ari
+
+    fitted = Fitted.from_estimator(model)
+    labels = np.asarray(model.labels_)
+    if n_samples != len(labels):
+        raise InputError(
+            f"score was given {n_samples} objects, but {type(model).__name__} was fitted to {len(labels)}: it judges the "
+            "clustering of those. Pass the data of fit, or fit the model to these objects."
+        )
+    if y is not None:
+        return ari(labels, y)
+    agreement = fitted.evidence.agreement("nmi_geometric")
+    return float(np.mean(agreement[~np.isnan(agreement)]))
 
 
 def read_terms(history: Any) -> dict[str, np.ndarray]:

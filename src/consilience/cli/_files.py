@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import InputError
@@ -16,7 +18,13 @@ def source(path: str) -> Any:
     return sys.stdin.buffer if path == "-" else path
 
 
-def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: bool = True) -> None:
+def check_output(
+    path: str,
+    *inputs: str,
+    outputs: Sequence[str] = (),
+    as_json: bool = False,
+    json_instead: bool = True,
+) -> None:
     """Refuse now what could not be written later."""
     if path == "-":
         if as_json and not json_instead:
@@ -25,9 +33,21 @@ def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: b
     from ..io import check_writable
 
     check_writable(path)
-    for given in inputs:
-        if given != "-" and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
-            raise InputError(f"{path} is the input file itself; give another output file.")
+    if any(map(partial(_same_file, path), inputs)):
+        raise InputError(f"{path} is the input file itself; give another output file.")
+    if any(map(partial(_same_file, path), outputs)):
+        raise InputError(
+            f"{path} is given twice as an output, and one would overwrite the other; name two files."
+        )
+
+
+def _same_file(path: str, other: str) -> bool:
+    """Whether two paths mean one file that can be overwritten; it need not exist yet."""
+    if "-" in (path, other) or (os.path.exists(path) and not os.path.isfile(path)):
+        return False
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def check_report(path: str | None, *others: str, option: str = "--report") -> None:
@@ -41,8 +61,9 @@ def check_report(path: str | None, *others: str, option: str = "--report") -> No
         raise InputError(f"{option} needs the name of a file, such as report.html.")
     need("jinja2", "report", "A report")
     check_writable(path, formats=False)
-    same = [other for other in others if other != "-" and os.path.realpath(other) == os.path.realpath(path)]
-    if same:
+    if not path.lower().endswith((".html", ".htm")):
+        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
+    if any(map(partial(_same_file, path), others)):
         raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
 
 
@@ -111,7 +132,7 @@ def write_result(
     if path != "-":
         write_labels(path, labels, sample_names=names, confidence=sure)
         session.say(
-            f"wrote {len(labels)} labels in {len(sizes)} clusters ({_sizes(sizes)} objects) to {path}"
+            f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} ({_sizes(sizes)} objects) to {path}"
         )
     elif not as_json:
         write_labels(sys.stdout.buffer, labels, sample_names=names, confidence=sure)

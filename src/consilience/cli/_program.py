@@ -110,7 +110,7 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted.")
             code = 130
-        except _ReaderLeft:
+        except (_ReaderLeft, BrokenPipeError):
             # Whoever read our output has had enough.
             _drop_output()
             code = 141
@@ -131,6 +131,12 @@ class Program(click.Group):
             )
             code = 2
         except Exception as error:
+            if (
+                isinstance(error, OSError) and error.errno in _FULL
+            ):  # help texts, printed before a command runs
+                _drop_output()
+                _complain(f"error: cannot write to standard output: {error.strerror}.")
+                sys.exit(2)
             if "--debug" in args:
                 traceback.print_exc()
             _complain(
@@ -177,7 +183,7 @@ def cli() -> None:
       consilience score labels.csv truth.csv
 
     "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ, Parquet or
-    MATLAB, by their ending; "-" is standard input or output, as CSV.
+    MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).
     """
 
 

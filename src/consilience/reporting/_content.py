@@ -553,8 +553,8 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"{type(method).__name__} did not converge{steps}: {printable(fitted.shortfall, 500).rstrip('.')}."
         )
-    wanted = getattr(method, "n_clusters", fitted.n_clusters)
-    if wanted != fitted.n_clusters:
+    wanted = getattr(method, "n_clusters", None)
+    if wanted is not None and wanted != fitted.n_clusters:
         out.append(f"{count(wanted, 'cluster')} were asked for and {number(fitted.n_clusters)} were found.")
     if m < 5:
         out.append(

@@ -60,7 +60,7 @@ class EvidenceAccumulation(BaseConsensus):
     constraints = {"linkage": Choice("average", "complete", "single")}
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}]
 
-    def __init__(self, n_clusters: int = 2, *, linkage: str = "average", n_jobs: int | None = None):
+    def __init__(self, n_clusters: int | None = None, *, linkage: str = "average", n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.n_jobs = n_jobs

@@ -77,7 +77,7 @@ class CoassociationKMeans(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 10,
         max_iter: int = 300,

@@ -30,6 +30,7 @@ from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from ...kernels.paced_pairs import DensePairs, PairStore, SparsePairs
 from ...kernels.partition import compact, split_clusters
+from ...progress import progress
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Pacing, Solution
 from ._rank import ByComponents, ByEigenvalues
@@ -160,27 +161,30 @@ def learn(pairs, m, threshold, rank, *, weighting, tol):
     if weighting == "none":
         pairs.unpaced()
     rho, history = 1.0, []
-    for stage, (r, cap) in enumerate(STAGES):
-        lam = 2 * r * (1 - r) * m**2
-        if weighting == "self-paced" or (weighting == "fixed" and stage == 0):
-            easy = update_W(pairs, alpha, lam)
-        for step in range(1, cap + 1):
-            d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
-            look = rank()
-            alpha = update_alpha(d)
-            trace = look.measured["trace"]
-            terms = objective(
-                d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
-            )
-            entry = {"r": r, "step": step, "rho": rho, "lambda": lam, "nonzero": nonzero}
-            history.append(entry | look.measured | terms)
-            # With too many components F is set back to the one before: the next S is computed from that.
-            embedding = look.embedding or embedding
-            if look.verdict == 0 and step > 1:
-                break
-            rho *= 2.0**-look.verdict
-            if look.verdict > 0 and tol is not None and step > 1 and _change(history) <= tol:
-                break
+    with progress(total=sum(cap for _, cap in STAGES), what="SPCE, at most", unit="step") as bar:
+        for stage, (r, cap) in enumerate(STAGES):
+            lam = 2 * r * (1 - r) * m**2
+            if weighting == "self-paced" or (weighting == "fixed" and stage == 0):
+                easy = update_W(pairs, alpha, lam)
+            for step in range(1, cap + 1):
+                bar.update(1)
+                d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
+                look = rank()
+                alpha = update_alpha(d)
+                trace = look.measured["trace"]
+                terms = objective(
+                    d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
+                )
+                entry = {"r": r, "step": step, "rho": rho, "lambda": lam, "nonzero": nonzero}
+                history.append(entry | look.measured | terms)
+                # With too many components F is set back to the one before: the next S is computed from that.
+                embedding = look.embedding or embedding
+                if look.verdict == 0 and step > 1:
+                    break
+                rho *= 2.0**-look.verdict
+                if look.verdict > 0 and tol is not None and step > 1 and _change(history) <= tol:
+                    break
+            bar.update(cap - step)  # the stage may end early
     return alpha, embedding.F, history
 
 
@@ -303,7 +307,7 @@ class SPCE(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         threshold: float | str = "auto",
         weighting: str = "self-paced",

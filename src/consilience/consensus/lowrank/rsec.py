@@ -117,7 +117,7 @@ class RSEC(BaseLowRank):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         low_rank_weight: float = 0.5,
         error_weight: float = 0.003,
