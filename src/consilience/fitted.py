@@ -76,7 +76,9 @@ class Fitted:
         fitted = cls(
             codes.reshape(-1), np.empty(0), ensemble.compress(), ensemble.sample_names, own_weights=own
         )
-        fitted.confidence = fitted.support if confidence is None else np.asarray(confidence, float)
+        fitted.confidence = (
+            fitted.evidence.confidence if confidence is None else np.asarray(confidence, float)
+        )
         if fitted.confidence.shape != values.shape:
             raise InputError(
                 f"confidence has shape {fitted.confidence.shape} for {len(values)} objects; give one each."
@@ -137,7 +139,7 @@ class Fitted:
 
     @property
     def support(self) -> np.ndarray:
-        """(n,) share of an object's ties that go to its own cluster, whatever the method calls confidence."""
+        """(n,) share of an object's ties that go to its own cluster."""
         return self.evidence.support
 
     @cached_property

@@ -91,8 +91,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object (0 the largest) and how sure the consensus is of it.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     ensemble_ : Ensemble
         The base clusterings, with their recipes.
     consensus_ : the fitted consensus method, with all it learned.

@@ -40,6 +40,7 @@ class Solution(BaseSolution):
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
+        ``confidence`` is no method's own: :class:`~consilience.evidence.Evidence` defines it for all.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
     per_cluster_pair : (k, k) matrices between base clusters.
@@ -215,8 +216,15 @@ class BaseConsensus(BaseMethod):
         learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
-        if "confidence" not in learned:
-            learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
+        assert "confidence" not in learned, (
+            f"{type(self).__name__}: confidence has one definition, Evidence's"
+        )
+        here = back[compressed.inverse]
+        if solution.alone is None:
+            learned["confidence"] = Evidence(canonical, labels).confidence[here]
+        else:  # equal objects are in different clusters
+            evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
+            learned["confidence"] = evidence.confidence
         self._keep(solution, learned)
 
     # What users do next ------------------------------------------------------------------------------------

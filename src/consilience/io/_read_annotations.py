@@ -57,7 +57,9 @@ def read_annotations(
     """
     name = shown(path)
     with ExitStack() as stack:
-        raw = _raw_labels(path, name, stack, key=key, header=header, index=index, truth=False)
+        raw = _raw_labels(
+            path, name, stack, key=key, header=header, index=index, truth=False, transpose=False
+        )
     check_rows(raw, name)
     drop_counting(raw)
     check_unique(raw.names, "column name", "rename the columns", file=name)

@@ -17,6 +17,7 @@ from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
 from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
+from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "AgreementDisplay",
@@ -28,5 +29,6 @@ __all__ = [
     "FeaturesDisplay",
     "HistoryDisplay",
     "PacingDisplay",
+    "ReliabilityDisplay",
     "WeightsDisplay",
 ]

@@ -151,6 +151,9 @@ class SCCABG(BaseConsensus):
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     bipartite_graph_ : sparse array (n_samples, k)
         The learned graph, S; columns are the base clusters of all clusterings in order.
     edge_reliability_ : array (n_samples, k)

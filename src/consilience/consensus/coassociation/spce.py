@@ -111,17 +111,6 @@ def agreement(ensemble, labels) -> float:
     return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
-def confidence(pairs, labels, alpha) -> np.ndarray:
-    """(u,) in (0, 1]: how much of an object's ties is sure and inside its cluster.
-
-    sum over its own cluster of w W S, against the weight of that cluster plus the co-association it has with
-    objects outside. 1: always with all of its cluster and never with anyone else.
-    """
-    own, other = pairs.ties(1.0 / alpha, labels)
-    cluster = np.bincount(labels, weights=pairs.weights)[labels]
-    return (pairs.weights + own) / (cluster + other)
-
-
 def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False) -> PairStore:
     """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
 
@@ -225,8 +214,8 @@ class SPCE(BaseConsensus):
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        In (0, 1]: consensus with its own cluster, each pair by the trust in it, against the size of the cluster
-        plus the co-association with everybody else.
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
@@ -353,7 +342,6 @@ class SPCE(BaseConsensus):
             converged=found == c,
             shortfall=_shortfall(found, c, threshold, faithful),
             exact=not faithful,
-            per_sample={"confidence": confidence(pairs, labels, alpha)},
             per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_pieces": found, "threshold": float(threshold)},
