@@ -445,6 +445,17 @@ def test_print_is_light_and_short(page, tmp_path):
     assert page.run("document.documentElement.classList.contains('light')") is False  # back on screen
 
 
+def test_nothing_is_cut_off_on_paper(page):
+    """A4 with its margins is some 720 px wide."""
+    page.screen(720, 1000)
+    page.call("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        wide = "[...document.querySelectorAll('table, svg, canvas')].filter((e) => e.getBoundingClientRect().right > 721 && !e.closest('details:not([open])')).map((e) => e.className.baseVal ?? e.className)"
+        assert page.run(wide) == []
+    finally:
+        page.call("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_names_and_roles_for_screen_readers(page):
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     kinds = {"button", "image", "searchbox", "combobox", "table", "region", "link", "graphics-document"}

@@ -61,10 +61,10 @@ def check_report(path: str | None, *others: str, option: str = "--report") -> No
         raise InputError(f"{option} needs the name of a file, such as report.html.")
     need("jinja2", "report", "A report")
     check_writable(path, formats=False)
-    if not path.lower().endswith((".html", ".htm")):
-        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
     if any(map(partial(_same_file, path), others)):
         raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
+    if not path.lower().endswith((".html", ".htm")):
+        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
 
 
 def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their_file: str) -> Any:

@@ -126,7 +126,7 @@ def lead(fitted: Fitted) -> list[str]:
         second = f"Two objects of the same cluster are together in {percent(within)} of the clusterings"
         second += "." if np.isnan(across) else f", two objects of different clusters in {percent(across)}."
     if contradicts(fitted):
-        second = "The base clusterings contradict this answer: see below before using it."
+        second = "Its base clusterings do not support it: read what is worth knowing before using it."
     return [sentence for sentence in (first, second) if sentence]
 
 

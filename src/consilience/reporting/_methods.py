@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 class Words:
     """overrules: why an object can be in another cluster than the one it has most ties to.
 
-    quantities: key of the history -> (title, what it means), the telling ones alone; the others are for
+    quantities: key of the history -> (title, what it means), two at most; the others are for
     :class:`consilience.plot.HistoryDisplay`.
     """
 
@@ -23,6 +23,27 @@ _PIECES = (
     "The clusters are the pieces that the learned graph falls into: it is driven to as many as were asked for.",
 )
 _WHOLES = "it joins whole groups, and an object that was joined early moves with its group"
+_CUT = "it cuts a graph where that costs least as a whole, and balances the clusters; an object pays where the cut runs"
+_CUT_COST = {
+    "objective": (
+        "Cost of the cut",
+        "What the cut severs, in proportion to the clusters it makes; moving objects lowers it.",
+    )
+}
+_VECTORS = (
+    "it compares an object's labels in all base clusterings with the mean of a cluster, in which base clusterings count "
+    "differently"
+)
+_CENTRES = {
+    "objective": (
+        "Distance from the centres",
+        "How far the objects' labels are from the centres of their clusters, by the measure that the method was given; it "
+        "falls.",
+    )
+}
+_MODEL = (
+    "it fits a model of how clusters give rise to labels, and objects go to the cluster most likely under it"
+)
 _LOW_RANK = {
     "residual": (
         "What is left unexplained",
@@ -73,6 +94,19 @@ METHODS = {
     ),
     "RSEC": Words("it sets part of the evidence aside as errors, and judges objects by the pattern that is left", _LOW_RANK),
     "NRSEC": Words("it sets part of the evidence aside as errors, and judges objects by the pattern that is left", _LOW_RANK),
+    "CSPA": Words(_CUT, _CUT_COST),
+    "HBGF": Words(_CUT, _CUT_COST),
+    "MCLA": Words("base clusters are grouped first, and an object goes where most of its base clusters were grouped"),
+    "SEC": Words(_VECTORS, _CENTRES),
+    "KCC": Words(_VECTORS, _CENTRES),
+    "ECC": Words(_VECTORS, _CENTRES),
+    "Voting": Words("base clusterings are matched with each other first, and each has one vote, however large its clusters",
+                    {"objective": ("Votes against", "The votes for other clusters than the one that was chosen; they get fewer.")}),
+    "MixtureConsensus": Words(
+        _MODEL, {"log_likelihood": ("Fit of the model", "How likely the labels are under the model (its logarithm); it rises.")}
+    ),
+    "BCE": Words(_MODEL, {"bound": ("Fit of the model", "A lower bound of how likely the labels are under the model; it rises.")}),
+    "BestOf": Words("it takes the result of the method that agrees best with all base clusterings, not object by object"),
 }  # fmt: skip
 _ANY = Words(
     "it weighs the evidence as a whole, not object by object",
