@@ -213,9 +213,7 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
         if m < 3 * n:
             return
         per_clustering = sum(map(len, intake.categories)) / m
-        refused = (
-            intake.container in ("array", "frame") and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
-        )
+        refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
     says = f"so this says {m} clusterings of {n} objects"
     turned = f"if you have {n} clusterings of {m} objects"
     told = {
