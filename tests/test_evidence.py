@@ -61,19 +61,6 @@ class Dense:
         own = np.flatnonzero(self.groups == self.groups[p])
         return np.sqrt(self.purity(p) * self.company(p) / max(self.company(q) for q in own))
 
-    def attained(self, j):
-        """Pairs of the group kept together, against those that base clusters of the same sizes could keep together."""
-        above = below = 0.0
-        for i in range(self.m):
-            known = self.labels[:, i] >= 0
-            whole = self.w[known & (self.groups == j)].sum()
-            for label in np.unique(self.labels[known, i]):
-                cluster = (self.labels[:, i] == label) & (self.groups >= 0)
-                part = self.w[cluster & (self.groups == j)].sum()
-                above += part * part
-                below += part * min(self.w[cluster].sum(), whole)
-        return above / below
-
     def between(self, a, b, alpha=None):
         alpha = np.ones(self.m) if alpha is None else alpha
         above = below = 0.0
@@ -129,7 +116,6 @@ def test_confidence(case):
     evidence = Evidence(ensemble, groups)
     np.testing.assert_allclose(evidence.purity, [dense.purity(p) for p in dense.objects], atol=1e-12)
     np.testing.assert_allclose(evidence.confidence, [dense.confidence(p) for p in dense.objects], atol=1e-12)
-    np.testing.assert_allclose(evidence.attained, [dense.attained(j) for j in range(4)], atol=1e-12)
 
 
 def test_confidence_by_hand():
@@ -140,19 +126,16 @@ def test_confidence_by_hand():
     np.testing.assert_allclose(evidence.purity, [1, 1, 7 / 9, 8 / 9, 8 / 9])
     np.testing.assert_allclose(evidence.typicality, [1, 1, 5 / 6, 1, 1])
     np.testing.assert_allclose(evidence.confidence, np.sqrt([1, 1, 35 / 54, 8 / 9, 8 / 9]))
-    # Of 3, 2 and 1, 1, 1, 1 objects of group 0 in clusters of 3, of 2 and 3, and of 1: 9 + 5 + 3 pairs of 9 + 7 + 3.
-    np.testing.assert_allclose(evidence.attained, [17 / 19, 1])
 
 
 def test_fine_base_clusterings_do_not_lower_confidence(seed):
-    """Random pieces of a group say nothing against it: stability falls with their number, what is attained does not."""
+    """Random pieces of a group say nothing against it: stability falls with their number, confidence does not."""
     rng = np.random.default_rng(seed)
     groups = np.repeat([0, 1, 2], 200)
     fine = cs.Ensemble(np.column_stack([10 * groups + rng.integers(0, 10, 600) for _ in range(20)]))
     evidence = Evidence(fine, groups)
     assert evidence.stability.max() < 0.12
     np.testing.assert_allclose(evidence.purity, 1)
-    np.testing.assert_allclose(evidence.attained, 1)
     assert evidence.support.mean() > 0.99
     assert evidence.confidence.mean() > 0.9
 
@@ -191,7 +174,7 @@ def test_objects_by_their_distinct_rows_are_the_objects(case, seed):
     other = np.concatenate([groups, np.random.default_rng(seed).permutation(groups)])
     full, rows = Evidence(repeated, other), repeated.compress().inverse
     short = Evidence(repeated.compress(), other, rows=rows, weights=dense.w[twice])
-    for name in ("table", "support", "confidence", "attained", "object_stability", "stability", "between"):
+    for name in ("table", "support", "confidence", "object_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(short, name), getattr(full, name), atol=1e-9, err_msg=name)
     np.testing.assert_allclose(short.memberships(np.arange(5)), full.memberships()[:5])
 
@@ -205,7 +188,6 @@ def test_objects_without_a_group_count_nowhere(case):
     np.testing.assert_allclose(part.object_stability[here], rest.object_stability)
     np.testing.assert_allclose(part.support[here], rest.support)
     np.testing.assert_allclose(part.confidence[here], rest.confidence)
-    np.testing.assert_allclose(part.attained[[0, 1, 3]], rest.attained[[0, 1, 3]])
     assert np.isnan(part.object_stability[groups == 2]).all()
 
 
@@ -217,7 +199,7 @@ def test_small_weights_are_not_taken_for_nothing(case, scale):
     one, other = (
         Evidence(cs.Ensemble(ensemble.labels, sample_weight=s * small), groups) for s in (1.0, scale)
     )
-    for name in ("support", "confidence", "attained", "object_stability", "stability", "between"):
+    for name in ("support", "confidence", "object_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-9, err_msg=name)
 
 

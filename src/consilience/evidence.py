@@ -13,7 +13,6 @@ partition (or in none).
     purity of p:           mean over the i that saw p of T[l_i(p), j(p)] / S[l_i(p)],   S = sum_j T[:, j]  (8)
     typicality of p:       r_p / max of r over the group,  r_p = sum_i T[l_i(p), j(p)] / sum_i N[i, j(p)]  (9)
     confidence of p:       sqrt(purity * typicality)                                                       (10)
-    attained by group j:   sum_l T[l, j]^2 / sum_l T[l, j] min(S[l], N[i(l), j])                           (11)
 
 The sums of (5) and (9) are over the clusterings that saw p. B is the mean co-association between groups; with nothing missing
 (5) is the mean co-association of p with the others of its group, and (7) that of all its pairs: the item and cluster
@@ -25,8 +24,7 @@ Confidence asks two questions, and an object must pass both. (8): of those it is
 An object at a border fails. (9): is it with its group as often as the most typical object of the group is? One that was
 merged into a group of others, or lies at its rim, fails. Both are shares of what base clusterings of this fineness can
 give, so that many small base clusters lower neither: S[l], not N, is below in (8), and the group's own most in (9). An
-object's pair with itself stays in, so that only the ratios of the weights matter. (11) puts stability on the same
-footing: the share of the pairs that clusters of these sizes could at most have kept together.
+object's pair with itself stays in, so that only the ratios of the weights matter.
 """
 
 from __future__ import annotations
@@ -208,13 +206,6 @@ class Evidence:
         """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
         itself, seen = self._itself(), (self.seen**2).sum(axis=0)
         return _ratio((self.table**2).sum(axis=0) - itself, seen - itself, seen)
-
-    @cached_property
-    def attained(self) -> np.ndarray:
-        """(c,) Eq. (11), in (0, 1]: 1 if no base cluster mixes the group with another, however fine; NaN if nothing saw it."""
-        most = np.minimum(self._cluster_weights[:, None], self._seen_by_owner)
-        together, possible = (self.table**2).sum(axis=0), (self.table * most).sum(axis=0)
-        return _ratio(together, possible, together)
 
     def _itself(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
         """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""

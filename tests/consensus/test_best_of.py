@@ -41,6 +41,13 @@ def test_equal_members_are_told_apart_and_the_first_wins(seed):
     assert model.best_method_ != "lwea 3"
 
 
+def test_objects_that_nothing_tells_apart():
+    """One distinct object is too few for a method by itself; together they are one cluster."""
+    model = cs.BestOf(1, methods=("mcla", "lwea")).fit(np.zeros((4, 3), int))
+    assert model.labels_.tolist() == [0, 0, 0, 0]
+    assert list(model.scores_) == ["mcla", "lwea"]
+
+
 @pytest.mark.parametrize(
     ("methods", "words"),
     [

@@ -50,9 +50,14 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "unit_rows": False},
     ],
     "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "start": "zero"}],
-    "cspa": [{"n_init": 2}, {"n_init": 2, "refine": False}],
-    "hbgf": [{"n_init": 2}, {"n_init": 2, "joint": True}, {"n_init": 2, "refine": False}],
-    "mcla": [{"n_init": 2}],
+    "cspa": [{"n_init": 2}, {"n_init": 2, "refine": False}, {"n_init": 2, "partitioner": "metis"}],
+    "hbgf": [
+        {"n_init": 2},
+        {"n_init": 2, "joint": True},
+        {"n_init": 2, "refine": False},
+        {"n_init": 2, "partitioner": "metis"},
+    ],
+    "mcla": [{"n_init": 2}, {"n_init": 2, "partitioner": "metis"}],
     "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
     "kcc": [
         {"n_init": 2},

@@ -115,7 +115,9 @@ class BestOf(BaseConsensus):
             name = (
                 name if name not in scores else f"{name} {sum(key.split()[0] == name for key in scores) + 1}"
             )
-            answers[name] = model.fit(ensemble).labels_
+            # Of one distinct object a method would say that a consensus needs two; here it stands for several.
+            alone = ensemble.n_samples == 1
+            answers[name] = np.zeros(1, np.int64) if alone else model.fit(ensemble).labels_
             scores[name] = mean_agreement(ensemble, answers[name], _SCORES[self.criterion])
         best = max(scores, key=lambda name: round(scores[name], 12))
         return Solution(answers[best], n_iter=len(scores), extra={"scores": scores, "best_method": best})

@@ -5,6 +5,7 @@
 
 S (v, v) symmetric and not negative, D = diag(S 1). METIS balances: within 0.1% of equal weights by bisection and 3% k-way, as
 far as the weights of single vertices allow. Unequal clusters are cut through; it is here for comparison with published figures.
+Where heavy vertices leave METIS fewer vertices than parts, it prints lines of its own to the standard output, which the answer does not depend on.
 """
 
 from __future__ import annotations

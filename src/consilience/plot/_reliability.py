@@ -38,7 +38,7 @@ class ReliabilityDisplay:
     >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> display = cs.plot.ReliabilityDisplay.from_estimator(model, ["a", "b", "b", "b"], edges=[0, 0.9, 1])
     >>> display.counts.tolist(), display.right.round(2).tolist()
-    ([2, 2], [0.5, 1.0])
+    ([1, 3], [0.0, 1.0])
     """
 
     def __init__(self, edges, counts, right, confidence):
