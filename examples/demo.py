@@ -29,8 +29,12 @@ def main() -> None:
 
     OUT.mkdir(exist_ok=True)
     cs.io.write_labels(OUT / "labels.csv", model.labels_, confidence=model.confidence_)
-    doubtful = (model.confidence_ < 0.5).sum()
-    print(f"\n{doubtful} images are doubtful (confidence below 0.5).")
+    reliability = cs.plot.ReliabilityDisplay.from_estimator(model, digits, edges=[0, 0.6, 0.9, 1])
+    print("\nconfidence    images  rightly placed")
+    for words, images, right in zip(
+        ("below 0.6", "0.6 to 0.9", "above 0.9"), reliability.counts, reliability.right
+    ):
+        print(f"{words:12} {images:7}  {right:.0%}")
     print(f"Labels and confidence of every image: {OUT / 'labels.csv'}")
     page = cs.report(model, X, path=OUT / "report.html", truth=digits, source="handwritten digits")
     print(f"The whole story, in your browser: {page.path.resolve().as_uri()}")

@@ -215,3 +215,21 @@ def test_objects_of_weight_zero_only_get_a_label():
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
     with pytest.raises(InputError, match="sample_weight is zero for all but 0 objects"):
         model.fit(BLOBS, sample_weight=np.zeros(150))
+
+
+def test_n_jobs_reaches_generator_and_consensus(monkeypatch):
+    """Those of a list of clusterers too, unless their own are given."""
+    seen = []
+    make = cs.generate.estimators
+    monkeypatch.setattr(
+        cs.generate,
+        "estimators",
+        lambda *args, **more: (seen.append(more.get("n_jobs")), make(*args, **more))[1],
+    )
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    for n_jobs, params, expected in ((2, None, 2), (2, {"n_jobs": 1}, 1), (None, None, None)):
+        model = cs.ConsensusClustering(
+            2, generator=[KMeans(2, n_init=1), KMeans(3, n_init=1)], generator_params=params, n_jobs=n_jobs
+        ).fit(X)
+        assert seen.pop() == expected
+        assert model.consensus_.n_jobs == n_jobs

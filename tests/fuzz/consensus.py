@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from consilience.consensus import methods
 from consilience.errors import ConsilienceError
+from consilience.labels import Clusterings
 
 from ..zoo import same_partition
 from . import ensembles
@@ -112,10 +113,10 @@ def build(case: Case, **more: Any):
 
 
 def fit(case: Case, labels: np.ndarray | None = None, weights: Any = "given", **more: Any):
-    """A fit of the case, or of the case with other labels or weights. Vectors: few objects would look transposed."""
+    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would look transposed."""
     labels = case.data["labels"] if labels is None else labels
     weights = case.data["weights"] if isinstance(weights, str) else weights
-    return build(case, **more).fit(list(labels.T), sample_weight=weights)
+    return build(case, **more).fit(Clusterings(labels.T), sample_weight=weights)
 
 
 def ordinary(case: Case) -> bool:
@@ -339,7 +340,7 @@ def refit(case: Case) -> None:
     with_other = planted_small(case)
     again.set_params(n_clusters=1).fit(with_other)
     again.set_params(n_clusters=case.data["n_clusters"])
-    again.fit(list(case.data["labels"].T), sample_weight=case.data["weights"])
+    again.fit(Clusterings(case.data["labels"].T), sample_weight=case.data["weights"])
     identical(case, again, "fitted to other data before")
 
 
@@ -357,4 +358,6 @@ def cloned(case: Case) -> None:
     copy = clone(model(case))
     require(not hasattr(copy, "labels_"), "a clone is fitted already")
     require(repr(copy.get_params()) == repr(model(case).get_params()), "a clone has other parameters")
-    identical(case, copy.fit(list(case.data["labels"].T), sample_weight=case.data["weights"]), "a clone")
+    identical(
+        case, copy.fit(Clusterings(case.data["labels"].T), sample_weight=case.data["weights"]), "a clone"
+    )

@@ -35,6 +35,7 @@ from consilience.kernels import (
     kmeans,
     krylov,
     label_tables,
+    landmarks,
     linkage,
     metaclusters,
     mixed_membership,
@@ -235,6 +236,27 @@ def neighbour_lists(rng):
     neighbours.symmetric_graph(index, np.ones(index.shape))
 
 
+def rows_by_landmarks(rng):
+    X = some_rows(rng)
+    n, d = X.shape
+    K, p = int(rng.integers(1, 6)), int(rng.integers(1, n + 1))
+    landmarks.NEARBY = int(rng.integers(1, 4))
+    points = landmarks.place_landmarks(X, p, K, seed=0)
+    columns = np.arange(d)
+    if rng.random() < 0.3:  # rows to come may be anything
+        X = hostile(rng, X.shape)
+    rows = landmarks.Rows(X, columns, float(rng.choice([0.5, 1.0])))
+    K = min(K, len(points.points)) if rng.random() < 0.9 else n + 1
+    index, squares = np.empty((n, K), np.int32), np.empty((n, K), X.dtype)
+    landmarks.nearest_landmarks(rows, points, 0, n, index, squares)
+    sigma, p = float(rng.choice([0.0, 1e-9, 1.0])), len(points.points)
+    weight = None if rng.random() < 0.5 else rng.random(n)
+    landmarks.graph_of_landmarks(index, squares, sigma, p, weight, float(squares[:, 0].min()))
+    c, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    landmarks.label_rows(index, squares, sigma, hostile(rng, (p, c)), rng.random((k, c)))
+    landmarks.row_vectors(index, squares, sigma, rng.random((p, c)))
+
+
 def runs_of_kmeans(rng):
     X = some_rows(rng)
     n, d = X.shape
@@ -349,7 +371,8 @@ def features(rng):
 
 
 CASES = [
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, label_loops, neighbour_lists, runs_of_kmeans, boxes,
+    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, label_loops, neighbour_lists,
+    rows_by_landmarks, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features,
 ]  # fmt: skip
 

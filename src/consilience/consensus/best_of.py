@@ -52,7 +52,7 @@ class BestOf(BaseConsensus):
     methods : sequence of str or consensus estimators, default ("cspa", "mcla", "hbgf")
         Names as in ``consilience methods`` or class names, with their default parameters; or estimators, whose parameters but
         n_clusters are kept.
-    score : {"anmi", "ari"}, default "anmi"
+    criterion : {"anmi", "ari"}, default "anmi"
         Mean NMI (geometric) or mean adjusted Rand index with the base clusterings.
     random_state : int, Generator or None
         Seed of the methods given by name.
@@ -86,7 +86,7 @@ class BestOf(BaseConsensus):
 
     constraints = {
         "methods": Kind("a list of names of consensus methods, or of consensus estimators", _are_methods),
-        "score": Choice(*_SCORES),
+        "criterion": Choice(*_SCORES),
     }
     _test_params = [{"methods": ("mcla", "lwea")}]
     _any_unit = False
@@ -96,13 +96,13 @@ class BestOf(BaseConsensus):
         n_clusters: int = 2,
         *,
         methods: Sequence[Any] = ("cspa", "mcla", "hbgf"),
-        score: str = "anmi",
+        criterion: str = "anmi",
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.methods = methods
-        self.score = score
+        self.criterion = criterion
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -118,7 +118,7 @@ class BestOf(BaseConsensus):
             # Of one distinct object a method would say that a consensus needs two; here it stands for several.
             alone = ensemble.n_samples == 1
             answers[name] = np.zeros(1, np.int64) if alone else model.fit(ensemble).labels_
-            scores[name] = mean_agreement(ensemble, answers[name], _SCORES[self.score])
+            scores[name] = mean_agreement(ensemble, answers[name], _SCORES[self.criterion])
         best = max(scores, key=lambda name: round(scores[name], 12))
         return Solution(answers[best], n_iter=len(scores), extra={"scores": scores, "best_method": best})
 

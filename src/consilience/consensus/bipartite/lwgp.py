@@ -56,7 +56,8 @@ class LWGP(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
-        Share of an object's evidence that points to its own cluster, in (0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (5).
 
@@ -81,7 +82,7 @@ class LWGP(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 0.4,
         n_init: int = 10,

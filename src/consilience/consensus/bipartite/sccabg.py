@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...errors import InputError, warn
 from ...evidence import trust_by_reliability
+from ...progress import progress
 from ...validation import Choice, Integer, Nothing, Real
 from .._base import BaseConsensus, Pacing, Solution
 from ._authors import follow_authors
@@ -75,25 +76,27 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
     lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
     shared = graph.shared() | {"right": right, "sigma": sigma}
     state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
-    while True:
-        history.append(record(graph, state, values))
-        found = history[-1]["pieces"]
-        too_far = found > c or not found  # without an edge there is nothing left to take apart
-        if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
-            break
-        if too_far and before is not None:
-            graph.blocks, graph.total, graph.C, state = before
-            growth **= 0.5
-        else:
-            right, sigma, values = update_F(graph.total, graph.copies, c)
-            state = replace(state, right=right, sigma=sigma)
-            before = graph.blocks, graph.total, graph.C, state
-        state = replace(state, C=graph.C, rho=state.rho * growth)
-        graph.advance(state)
-        if state.weigh and graph.total.least_W >= 1.0:
-            graph.trust_all()
-            state = replace(state, weigh=False)
-        state = replace(state, lam=PACE * state.lam)
+    with progress(total=max_iter, what="SCCABG, at most", unit="round") as bar:
+        while True:
+            bar.update(1)
+            history.append(record(graph, state, values))
+            found = history[-1]["pieces"]
+            too_far = found > c or not found  # without an edge there is nothing left to take apart
+            if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
+                break
+            if too_far and before is not None:
+                graph.blocks, graph.total, graph.C, state = before
+                growth **= 0.5
+            else:
+                right, sigma, values = update_F(graph.total, graph.copies, c)
+                state = replace(state, right=right, sigma=sigma)
+                before = graph.blocks, graph.total, graph.C, state
+            state = replace(state, C=graph.C, rho=state.rho * growth)
+            graph.advance(state)
+            if state.weigh and graph.total.least_W >= 1.0:
+                graph.trust_all()
+                state = replace(state, weigh=False)
+            state = replace(state, lam=PACE * state.lam)
     if not found and before is not None and keep_last:
         graph.blocks, graph.total, graph.C, state = before
         history.append(record(graph, state, values))
@@ -148,6 +151,9 @@ class SCCABG(BaseConsensus):
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     bipartite_graph_ : sparse array (n_samples, k)
         The learned graph, S; columns are the base clusters of all clusterings in order.
     edge_reliability_ : array (n_samples, k)
@@ -217,7 +223,7 @@ class SCCABG(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         gamma1: float | None = None,
         gamma2: float | None = None,
@@ -241,7 +247,7 @@ class SCCABG(BaseConsensus):
     def _fit(self, ensemble, rng):
         authors, c, first_trust = self.mode == "authors", self.n_clusters, None
         gamma1, gamma2 = (
-            default if given is None else given
+            default if given is None else float(given)
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
         )
         graph = Graph(

@@ -64,7 +64,8 @@ class LWEA(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
-        Share of an object's evidence that points to its own cluster, in (0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, rising.
 
@@ -88,7 +89,7 @@ class LWEA(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True)}
     _test_params = [{}, {"theta": 1.0}]
 
-    def __init__(self, n_clusters: int = 2, *, theta: float = 0.4, n_jobs: int | None = None):
+    def __init__(self, n_clusters: int | None = None, *, theta: float = 0.4, n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.theta = theta
         self.n_jobs = n_jobs
@@ -129,8 +130,11 @@ class LWSC(BaseConsensus):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
@@ -163,7 +167,7 @@ class LWSC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 1.0,
         n_init: int = 10,
