@@ -94,7 +94,7 @@ class BestOf(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         methods: Sequence[Any] = ("cspa", "mcla", "hbgf"),
         criterion: str = "anmi",

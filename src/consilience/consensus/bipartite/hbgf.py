@@ -107,7 +107,7 @@ class HBGF(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         joint: bool = False,
         refine: bool = True,

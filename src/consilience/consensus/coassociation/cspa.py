@@ -109,7 +109,7 @@ class CSPA(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         refine: bool = True,
         partitioner: str = "spectral",

@@ -79,7 +79,7 @@ class SEC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         single_moves: bool = False,
         n_init: int = 10,

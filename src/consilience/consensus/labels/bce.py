@@ -143,7 +143,7 @@ class BCE(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 5,
         max_iter: int = 500,

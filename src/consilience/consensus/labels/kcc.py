@@ -100,7 +100,7 @@ class KCC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         utility: str = "category",
         order: float = 5.0,
@@ -187,7 +187,7 @@ class ECC(KCC):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         normalised: bool = False,
         n_init: int = 10,

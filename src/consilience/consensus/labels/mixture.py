@@ -132,7 +132,7 @@ class MixtureConsensus(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 10,
         max_iter: int = 500,

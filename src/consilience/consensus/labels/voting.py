@@ -117,7 +117,7 @@ class Voting(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         method: str = "aligned",
         match: str = "one-to-one",

@@ -80,7 +80,7 @@ class MCLA(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         partitioner: str = "spectral",
         n_init: int = 10,
