@@ -62,7 +62,8 @@ class BestOf(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     scores_ : dict
         Score of every method, by its command-line name (with a number behind it where it is there twice).
     best_method_ : str

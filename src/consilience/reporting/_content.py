@@ -407,6 +407,7 @@ def comparison(main: str, display: ComparisonDisplay) -> dict[str, Any]:
         "clusters": "Clusters",
         "base_nmi": "NMI with the base",
         "firmness": "Firmness",
+        "confidence": "Mean confidence",
         "doubtful": "Doubtful",
         "acc": "Accuracy",
         "nmi": "NMI",

@@ -73,7 +73,8 @@ class Voting(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     cluster_labels_ : array (k,)
         The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for none.
     aligned_ : array (n_samples, n_clusterings)
