@@ -121,6 +121,11 @@ class Evidence:
         """
         return measure_tables(self.table, self.ensemble.offsets, measure, **options)
 
+    def mean_agreement(self, measure: str = "nmi_geometric") -> float:
+        """The mean of :meth:`agreement` over the clusterings that have one; 0 if none has."""
+        values = self.agreement(measure)
+        return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+
     # Objects -----------------------------------------------------------------------------------------------
 
     def memberships(self, objects: np.ndarray | None = None) -> np.ndarray:

@@ -176,7 +176,7 @@ class Voting(BaseConsensus):
             return 1.0 - maps(table, rows.offsets, self.match), np.zeros(table.shape[1])
 
         runs = [self._settle(rows, start, costs) for start in self._starts(ensemble, rng)]
-        return max(runs, key=lambda run: round(_anmi(ensemble, run.groups), 12))
+        return max(runs, key=lambda run: round(Evidence(ensemble, run.groups).mean_agreement(), 12))
 
     def _settle(self, rows: LabelRows, start: np.ndarray, costs: Costs) -> Settled:
         """The loop from one partition (u,), -1 where it has no label."""
@@ -192,7 +192,7 @@ class Voting(BaseConsensus):
         fitting = np.flatnonzero(ensemble.n_clusters == self.n_clusters)[:_STARTS_LOOKED_AT]
         members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
         if members:
-            agree = np.array([_anmi(ensemble, member) for member in members])
+            agree = np.array([Evidence(ensemble, member).mean_agreement() for member in members])
             return [members[i] for i in np.argsort(-agree.round(12), kind="stable")[: self.n_init]]
         labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_total_clusters
         J = jaccard(overlap_matrix(labels, offsets, ensemble.weights, n_jobs=self.n_jobs), offsets)
@@ -201,9 +201,3 @@ class Voting(BaseConsensus):
             J, min(self.n_clusters, k), weights=np.ones(k), seeds=seeds, n_jobs=self.n_jobs
         )
         return [vote(labels, offsets, ensemble.weights, groups, self.n_clusters, n_jobs=self.n_jobs).labels]
-
-
-def _anmi(ensemble: Any, groups: np.ndarray) -> float:
-    """Mean NMI of a partition, -1 where it has no label, with the clusterings it can be compared with."""
-    values = Evidence(ensemble, groups).agreement("nmi_geometric")
-    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
