@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..estimator import BaseMethod
 from ..estimator import Solution as BaseSolution
 from ..evidence import Evidence
@@ -164,6 +164,8 @@ class BaseConsensus(BaseMethod):
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
         unit = unit_of_lightest(weights) if any_unit else unit_of(weights)
+        if not self._any_unit:
+            self._ask_for_the_unit(compressed)
         if unit == 1.0:
             return compressed
         if not any_unit:
@@ -172,6 +174,16 @@ class BaseConsensus(BaseMethod):
                 "that unit. Divide the weights so that they are near 1."
             )
         return compressed.with_weights(weights / unit)
+
+    def _ask_for_the_unit(self, compressed: Compressed) -> None:
+        """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
+        weights, mean = compressed.weights, float(compressed.weights.sum()) / compressed.inverse.size
+        if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
+            warn(
+                f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                "that unit. If the weights only say which objects count more, divide them by their mean.",
+                stacklevel=4,
+            )
 
     @final
     def _store(
