@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble
-from ..errors import InputError, warn
+from ..errors import ConsensusWarning, InputError, warn
 from ..estimator import BaseMethod
 from ..estimator import Solution as BaseSolution
-from ..evidence import Evidence
+from ..evidence import Agreement, Evidence, agreement_beside_baseline
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
@@ -84,6 +84,7 @@ class BaseConsensus(BaseMethod):
 
     labels_: np.ndarray
     confidence_: np.ndarray
+    agreement_: Agreement
     sample_names_: list | None
     n_clusters: int
 
@@ -113,6 +114,7 @@ class BaseConsensus(BaseMethod):
             with refusing(what, self._remedy):
                 solution = self._fit(canonical, rng)
                 self._store(solution, ensemble, compressed, canonical, *orders)
+                self._compare(canonical)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
@@ -222,6 +224,21 @@ class BaseConsensus(BaseMethod):
         if "confidence" not in learned:
             learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
         self._keep(solution, learned)
+
+    @final
+    def _compare(self, canonical: Compressed) -> None:
+        """Keep how the answer agrees with its inputs as ``agreement_``, and say where they contradict it."""
+        self.agreement_ = agreement_beside_baseline(
+            canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
+        )
+        if self.agreement_.contradicted:
+            answer, plain = self.agreement_
+            warn(
+                f"{type(self).__name__} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
+                f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}.",
+                ConsensusWarning,
+                stacklevel=4,
+            )
 
     # What users do next ------------------------------------------------------------------------------------
 

@@ -402,6 +402,18 @@ def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
     return data, notes
 
 
+def _contradiction(method: Any) -> list[str]:
+    """That the base clusterings contradict the answer, if they do: then it is the method that fails, not they."""
+    agreement = getattr(method, "agreement_", None)
+    if agreement is None or not agreement.contradicted:
+        return []
+    return [
+        f"The base clusterings contradict this answer: they agree with it by a mean NMI of {agreement.consensus:.2f}, and with a plain "
+        f"average linkage of the same evidence by {agreement.baseline:.2f}. Use EvidenceAccumulation, or other settings of "
+        f"{type(method).__name__}."
+    ]
+
+
 def cautions(fitted: Fitted) -> list[str]:
     """What a careful colleague would point out."""
     method, signatures = fitted.method, fitted.signatures
@@ -413,6 +425,8 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"The method stopped after {steps} before it had settled; labels may still change with more.{advice}"
         )
+    contradiction = _contradiction(method)
+    out += contradiction
     wanted = getattr(method, "n_clusters", fitted.n_clusters)
     if wanted != fitted.n_clusters:
         out.append(f"{count(wanted, 'cluster')} were asked for and {number(fitted.n_clusters)} were found.")
@@ -438,7 +452,7 @@ def cautions(fitted: Fitted) -> list[str]:
             f"{count(alone, 'cluster')} {'holds' if alone == 1 else 'hold'} a single object: an outlier, or a larger number of clusters than the data have."
         )
     within, across = fitted.togetherness
-    if not np.isnan(across) and within < across + 0.05:
+    if not np.isnan(across) and within < across + 0.05 and not contradiction:
         out.append(
             "Objects of the same cluster are hardly more often together than objects of different clusters: the base "
             "clusterings do not support this many clusters, or do not agree at all."
