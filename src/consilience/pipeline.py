@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
 from .consensus import BaseConsensus, method, methods
-from .ensemble import Ensemble
+from .ensemble import Ensemble, say_unseen
 from .errors import InputError
 from .features import Features, as_features
 from .kernels.memory import refusing
@@ -137,7 +137,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.ensemble_: Ensemble = self._generate(features, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
-        # A generator can leave objects unseen (bagging); the consensus says so in its own words.
+        _ensure_seen(self.ensemble_)
         self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         if not counted.all():
@@ -210,6 +210,19 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _ensure_seen(ensemble: Ensemble) -> None:
+    """A generator can leave objects unseen: what helps is said in its parameters, for there is no ensemble to drop them from."""
+    if not ensemble.unseen.size:
+        return
+    m, recipe = ensemble.n_clusterings, (ensemble.recipes or [{}])[0]
+    advice = "Use clusterers that place every object, or more of them."
+    if recipe.get("ratio", 1.0) < 1.0:
+        advice = f"Raise n_clusterings={m}, or the ratio={recipe['ratio']:g} of objects that each sees (generator_params)"
+        nearest = ', or pass generator_params={"unseen": "nearest"}: each then places all objects.'
+        advice += nearest if "unseen" in recipe else "."
+    raise InputError(f"{say_unseen(ensemble)} {advice}")
 
 
 def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:

@@ -38,3 +38,29 @@ def progress(
         leave=False,
         disable=None if _shown is None else not _shown,
     )
+
+
+#: Expected seconds from which work is announced.
+LONG = 20.0
+
+
+def announce(what: str, seconds: float, n_bytes: float) -> None:
+    """One line on stderr before long work: what it takes. Shown where bars are shown."""
+    import sys
+
+    from tqdm.auto import tqdm
+
+    shown = sys.stderr.isatty() if _shown is None else _shown
+    if shown and seconds >= LONG:
+        tqdm.write(
+            f"consilience: {what}: about {_duration(seconds)} of processor time and {n_bytes / 1e9:.1f} GB.",
+            file=sys.stderr,
+        )
+
+
+def _duration(seconds: float) -> str:
+    """'40 seconds', '7 minutes' or '3 hours'."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

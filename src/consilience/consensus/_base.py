@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..compressed import Compressed
-from ..ensemble import Ensemble, as_ensemble
+from ..ensemble import Ensemble, as_ensemble, say_unseen
 from ..errors import ConsensusWarning, InputError, warn
 from ..estimator import BaseMethod
 from ..estimator import Solution as BaseSolution
@@ -24,8 +24,9 @@ from ..evidence import Agreement, Evidence, agreement_beside_baseline
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
+from ..progress import announce
 from ..rng import make_rng
-from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
+from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
 
 
 @dataclass
@@ -111,6 +112,8 @@ class BaseConsensus(BaseMethod):
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_total_clusters
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
+            if (cost := self._cost(canonical)) is not None:
+                announce(what, *cost)
             with refusing(what, self._remedy):
                 solution = self._fit(canonical, rng)
                 self._store(solution, ensemble, compressed, canonical, *orders)
@@ -119,6 +122,10 @@ class BaseConsensus(BaseMethod):
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
         raise NotImplementedError
+
+    def _cost(self, ensemble: Compressed) -> tuple[float, float] | None:
+        """Seconds and bytes that a fit is expected to take, of methods that can take long; None of the others."""
+        return None
 
     @final
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
@@ -130,13 +137,7 @@ class BaseConsensus(BaseMethod):
         if ensemble.n_samples < 2:
             raise InputError("The ensemble has a single object; a consensus needs at least two.")
         if ensemble.unseen.size:
-            names = ensemble.sample_names
-            shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
-            many = ensemble.unseen.size > 1
-            raise InputError(
-                f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no "
-                "consensus can place them. Drop them with ensemble.drop_unseen()."
-            )
+            raise InputError(f"{say_unseen(ensemble)} Drop them with ensemble.drop_unseen().")
         compressed = ensemble.compress(n_jobs=getattr(self, "n_jobs", None))
         u, c = compressed.n_samples, self.n_clusters
         if c > ensemble.n_samples:
