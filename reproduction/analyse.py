@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,22 @@ from .store import Records
 #: Never mixed: no truth used; the best of a grid by the truth; the figures as printed.
 WORDS = {"default": "default", "tuned": "tuned by the truth", "printed": "printed"}
 _COLUMNS = list(WORDS)
+#: Parts of the objects: confidence above .9, from .6 to .9, below .6.
+CONFIDENCE = ("surest", "middle", "rest")
+#: Of the range of a measure: a method that is further below the one it is held against has lost the set.
+LOSS = 0.05
 #: The columns of each table; all begin with the protocol.
 SCHEMA = {
     name: ["protocol", *columns.split()]
     for name, columns in {
         "figures": "measure set vary method column runs mean std printed printed_std difference reached "
         "p_against_best among_best note",
-        "comparisons": "measure column sets method average rank rsec_score",
-        "tests": "measure column sets methods chi2 p f f_p critical_difference",
+        "comparisons": "measure column group sets method average rank rsec_score shared difference worst lost",
+        "tests": "measure column group sets methods chi2 p f f_p critical_difference",
         "curves": "measure set vary method line parameter value mean",
         "costs": "method column cells mean_seconds longest_seconds mean_processor_seconds peak_bytes",
+        "reliability": "set group method column surest_objects surest_right middle_objects middle_right rest_objects "
+        "rest_right",
         "sets": "set file objects features classes printed_shape differences",
         "runs": "date cores machine workers threads versions",
         "remarks": "kind text cells",
@@ -196,9 +203,12 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
         }.items():
             out[name] += [{"measure": measure.name, **line} for line in lines]
     out["tests"] = [
-        {"measure": line["measure"], **line.pop("test")} for line in out["comparisons"] if "test" in line
+        {**{key: line[key] for key in ("measure", "column", "group")}, **line.pop("test")}
+        for line in out["comparisons"]
+        if "test" in line
     ]
     out["costs"] = list(_costs(protocol, good))
+    out["reliability"] = list(_reliability(protocol, good))
     out["sets"] = list(_sets(protocol, runs))
     out["runs"] = [_last_run(runs[-1])] if runs else []
     out["remarks"] = list(_remarks(protocol, runs, good, bad))
@@ -301,14 +311,17 @@ def _comparisons(
         }
         methods = list(dict.fromkeys(m for _, m in means))
         failed = {(r["set"], r["method"]) for r in failures if r["column"] == column}
-        rows = [
-            row
-            for row in dict.fromkeys(row for row, _ in means)
-            if column == "printed"
-            or all((row, m) in means or any((s, m) in failed for s in _sets_of(row)) for m in methods)
-        ]
-        if rows and len(methods) > 1:
-            yield from _compared_methods(column, rows, methods, means)
+        rows: dict[str, list[str]] = defaultdict(list)  # by group
+        for row in dict.fromkeys(row for row, _ in means):
+            if column == "printed" or all(
+                (row, m) in means or any((s, m) in failed for s in _sets_of(row)) for m in methods
+            ):
+                rows[group_of(row, protocol)].append(row)
+        for group, mine in rows.items() if len(methods) > 1 else ():
+            table = np.array([[means.get((row, m), np.nan) for m in methods] for row in mine])
+            rivals = _held_against(table / measure.scale, methods, protocol.against)
+            for line in _compared_methods(table, methods, test=column != "printed"):
+                yield {"column": column, "group": group, **line, **rivals.get(line["method"], {})}
 
 
 def _sets_of(row: str) -> set[str]:
@@ -316,14 +329,32 @@ def _sets_of(row: str) -> set[str]:
     return {row, re.sub(r" \d+$", "", row)}
 
 
-def _compared_methods(column: str, rows: list[str], methods: list[str], means: dict) -> Iterator[dict]:
-    table = np.array([[means.get((row, m), np.nan) for m in methods] for row in rows])
+def group_of(row: str, protocol: Protocol) -> str:
+    """The group of a row of the tables: of its set, or of the set that it is a task of."""
+    return next((protocol.groups[name] for name in _sets_of(row) if name in protocol.groups), "")
+
+
+def _compared_methods(table: np.ndarray, methods: list[str], *, test: bool) -> Iterator[dict]:
+    """Each method's average and rank over the rows of a table, best first; the first line brings the test."""
     rank, score = ranks(table).mean(axis=0), rsec_score(table)
-    test = friedman(table) if column != "printed" else None
+    tested = friedman(table) if test else None
     for place, j in enumerate(np.argsort(rank, kind="stable")):
-        line = {"column": column, "sets": len(rows), "method": methods[j]}
+        line = {"sets": len(table), "method": methods[j]}
         line |= {"average": table[:, j].mean(), "rank": rank[j], "rsec_score": score[j]}
-        yield line if place or test is None else {**line, "test": {"column": column, **test}}
+        yield line if place or tested is None else {**line, "test": tested}
+
+
+def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> dict[str, dict]:
+    """Method -> over the sets that it and its rival could do: mean and lowest difference, and how many sets it lost."""
+    if rival not in methods:
+        return {}
+    differences = (table - table[:, [methods.index(rival)]]).T
+    both = {m: held[~np.isnan(held)] for m, held in zip(methods, differences) if m != rival}
+    return {
+        m: {"shared": d.size, "difference": d.mean(), "worst": d.min(), "lost": (d < -LOSS).sum()}
+        for m, d in both.items()
+        if d.size
+    }
 
 
 def _curves(protocol: Protocol, found: pd.DataFrame) -> Iterator[dict]:
@@ -358,6 +389,19 @@ def _costs(protocol: Protocol, cells: list[dict]) -> Iterator[dict]:
                 "mean_processor_seconds": group.cpu_seconds.mean(),
                 "peak_bytes": group.peak_bytes.max(),
             }
+
+
+def _reliability(protocol: Protocol, cells: list[dict]) -> Iterator[dict]:
+    """Objects by confidence, and how many of them are rightly placed, over all repetitions on a set."""
+    counts: dict[tuple, np.ndarray] = defaultdict(lambda: np.zeros(6, int))
+    for record in cells:
+        if "reliability" in record and record["column"] == "default":
+            counts[record["set"], record["method"]] += np.ravel(record["reliability"])
+    names = [f"{part}_{what}" for part in CONFIDENCE for what in ("objects", "right")]
+    for item, method in product(protocol.sets, protocol.methods):
+        if (held := counts.get((item.name, method.name))) is not None:
+            where = {"set": item.name, "group": item.group, "method": method.name, "column": "default"}
+            yield {**where, **dict(zip(names, held.tolist()))}
 
 
 def _sets(protocol: Protocol, runs: list[dict]) -> Iterator[dict]:

@@ -54,6 +54,11 @@ class Cell:
         return "/".join([*parts, str(self.repetition)])
 
     @property
+    def group(self) -> tuple[str, str, str, str, str]:
+        """The cell but for its repetition."""
+        return self.item.name, self.vary, self.method.name, self.column, self.setting
+
+    @property
     def ensemble_name(self) -> str:
         """Shared by all methods: the same columns and the same missing labels for each of them."""
         return f"{self.item.data}/{self.vary}/{self.repetition}"

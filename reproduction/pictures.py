@@ -19,10 +19,11 @@ def draw(protocols: list[Protocol], held: dict[str, pd.DataFrame], folder: Path)
     out = []
     for protocol in protocols:
         mine = {name: table[table.protocol == protocol.name] for name, table in held.items()}
-        for (measure, column), lines in mine["comparisons"].groupby(["measure", "column"], sort=False):
-            test = mine["tests"].query("measure == @measure and column == @column")
+        for at, lines in mine["comparisons"].groupby(["measure", "column", "group"], sort=False):
+            measure, column, group = at
+            test = mine["tests"].query("measure == @measure and column == @column and group == @group")
             if len(test):
-                title = f"{protocol.name}: average ranks by {measure}, {WORDS[column]}"
+                title = f"{protocol.name}: average ranks by {measure}, {WORDS[column]} {group}".strip()
                 out.append(_save(draw_ranks(lines, test.critical_difference.iloc[0], title), folder, title))
         for title, x, lines in (*_over_grids(mine["curves"]), *_over_ensembles(protocol, mine["figures"])):
             title = f"{protocol.name}: {title}"

@@ -34,7 +34,8 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     """One row of the table: a set by the name of its file, with the shape that was printed.
 
     ``printed_as`` is the printed row it is compared with, where that has another name; ``transform`` is what is done to
-    the features before anything else.
+    the features before anything else. ``group`` is the part of the sets within which methods are averaged and ranked;
+    sets of different groups are never compared together.
     """
 
     name: Name
@@ -45,6 +46,7 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     transform: Literal["tfidf", "unit", "standardize"] | None = None
     printed_as: str | None = None
     note: str = ""
+    group: str = ""
 
 
 class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -166,6 +168,11 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     about: str = ""
     measures: Annotated[tuple[Measure, ...], Meta(min_length=1)]
     repetitions: Count
+    #: Seconds and bytes that a cell may take, unless the run says otherwise.
+    time_limit: Annotated[float, Meta(gt=0)] | None = None
+    memory_limit: Annotated[float, Meta(gt=0)] | None = None
+    #: The method that every other one is held against, set by set.
+    against: str | None = None
     ensembles: Ensembles = Ensembles()
     vary: Vary | None = None
     sets: Annotated[tuple[DataSet, ...], Meta(min_length=1)]
@@ -180,6 +187,8 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
                 raise ValueError(f"two {what} have the same name among {listed(names, 20)}")
         if unknown := set(self.printed) - {measure.name for measure in self.measures}:
             raise ValueError(f"printed: {listed(map(repr, sorted(unknown)))} is not one of the measures")
+        if self.against is not None and self.against not in {method.name for method in self.methods}:
+            raise ValueError(f"against={self.against!r} is not one of the methods")
         for variation in self.variations:  # each must be valid ensembles
             msgspec.convert({**msgspec.structs.asdict(self.ensembles), **variation.change}, Ensembles)
 
@@ -204,6 +213,11 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         ]
 
     @property
+    def groups(self) -> dict[str, str]:
+        """Set -> the group it is in, "" where there are none."""
+        return {item.name: item.group for item in self.sets}
+
+    @property
     def base_methods(self) -> set[str]:
         """Rows that are no methods but the base clusterings themselves."""
         return {method.name for method in self.methods if method.is_base}
@@ -220,10 +234,12 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             raise InputError(
                 f"repetitions={repetitions} is not valid: expected a whole number of at least 1."
             )
+        chosen = _pick(self.methods, methods, "method", self.name)
         return msgspec.structs.replace(
             self,
             sets=_pick(self.sets, sets, "set", self.name),
-            methods=_pick(self.methods, methods, "method", self.name),
+            methods=chosen,
+            against=self.against if self.against in {method.name for method in chosen} else None,
             repetitions=min(repetitions or self.repetitions, self.repetitions),
         )
 

@@ -17,17 +17,19 @@ from consilience.errors import FileError, InputError
 from consilience.io import atomic_write
 from consilience.kernels.memory import size as shown_size
 
-from .analyse import SCHEMA, WORDS, tables
+from .analyse import CONFIDENCE, LOSS, SCHEMA, WORDS, group_of, tables
 from .protocol import FOLDER, Measure, Protocol, read_protocol
 from .store import read_store
 
 Tables = dict[str, pd.DataFrame]
 ABOUT = {
     "figures": "every mean with its deviation and number of runs, the printed figure beside it, and whether it was reached",
-    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method",
+    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by group of the sets, and how far "
+    "above or below the method that all are held against",
     "tests": "Friedman's test with the F of Iman and Davenport, and Nemenyi's critical difference",
     "curves": "means over the values of each grid that is tuned by the truth",
-    "costs": "time and peak memory of the consensus step alone, above what the process held before",
+    "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), above what the process held before",
+    "reliability": "objects by confidence (above .9, from .6, below), and how many of them are rightly placed",
     "sets": "the data: shapes, ours and printed, and what differs",
     "runs": "when, where and with which versions",
     "remarks": "what was left out, failed or warned",
@@ -39,6 +41,7 @@ _TEXTS = {
     "vary",
     "method",
     "column",
+    "group",
     "reached",
     "among_best",
     "note",
@@ -46,7 +49,15 @@ _TEXTS = {
     "parameter",
 }
 _TEXTS |= {"value", "file", "printed_shape", "differences", "date", "machine", "versions", "kind", "text"}
-_WHOLE = ("runs", "sets", "methods", "cells", "peak_bytes")  # a gap would turn them into floats
+_WHOLE = (
+    "runs",
+    "sets",
+    "methods",
+    "cells",
+    "peak_bytes",
+    "shared",
+    "lost",
+)  # a gap would turn them into floats
 _FORMULA = r"(?=[=+\-@\t\r])"  # how a cell begins that a spreadsheet takes for one
 
 
@@ -126,8 +137,11 @@ def read_tables(folder: Path) -> Tables:
     out = {}
     for name, columns in SCHEMA.items():
         path = folder / f"{name}.csv"
-        empty = pd.DataFrame(columns=columns, dtype=str)
-        table = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else empty
+        table = pd.DataFrame(columns=columns, dtype=str)
+        if path.exists():  # tables of before may lack a column that came later
+            table = pd.read_csv(path, dtype=str, keep_default_na=False).reindex(
+                columns=columns, fill_value=""
+            )
         for column in columns:
             if column in _TEXTS:
                 table[column] = table[column].str.replace("^'" + _FORMULA, "", regex=True)
@@ -141,7 +155,7 @@ def _csv(table: pd.DataFrame) -> str:
     safe = table.copy()
     for column in table:
         if column in _TEXTS:
-            texts = table[column].fillna("").astype(str)
+            texts = table[column].astype(object).fillna("").astype(str)
             safe[column] = texts.str.replace("^" + _FORMULA, "'", regex=True)
         elif column in _WHOLE:
             safe[column] = pd.to_numeric(table[column]).round().astype("Int64")
@@ -213,6 +227,8 @@ def _section(protocol: Protocol, held: Tables, shown: set[str]) -> dict[str, Any
         "setup": _setup(protocol, mine["figures"]),
         "results": [block for measure in protocol.measures for block in _results(protocol, measure, mine)],
         "ranks": [block for column in ("default", "tuned") for block in _ranks(protocol, column, mine)],
+        "reliability": _reliability_table(mine["reliability"]),
+        "features": all(method.input == "features" for method in protocol.methods),
         "sets": _sets_table(sets),
         "costs": _costs_table(mine["costs"]),
         "run": next(mine["runs"].itertuples(), None),
@@ -235,16 +251,26 @@ def _setup(protocol: Protocol, figures: pd.DataFrame) -> str:
 
 
 def _results(protocol: Protocol, measure: Measure, mine: Tables) -> list[dict]:
-    """The tables of one measure, default and tuned apart."""
+    """The tables of one measure, default and tuned apart, and each group of sets for itself."""
     out = []
     for column in ("default", "tuned"):
-        part = _of(mine["figures"], measure=measure.name, column=column)
-        if len(part):
+        every = _of(mine["figures"], measure=measure.name, column=column)
+        for group, part in _by_group(every, protocol):
             count = reached(part, column)
             said = "" if count == "-" else f": {count} printed figures reached"
             table = _varied(protocol, part, measure) if protocol.variations else _grid(part, measure)
-            out.append({"title": f"{measure.name}, {WORDS[column]}{said}", "table": table})
+            title = _titled(f"{measure.name}, {WORDS[column]}", group)
+            out.append({"title": f"{title}{said}", "table": table})
     return out
+
+
+def _by_group(figures: pd.DataFrame, protocol: Protocol) -> Iterable[tuple[str, pd.DataFrame]]:
+    groups = figures.set.map(lambda row: group_of(row, protocol))
+    return ((group, figures[groups == group]) for group in dict.fromkeys(groups))
+
+
+def _titled(title: str, group: str) -> str:
+    return f"{title}: {group}" if group else title
 
 
 def _grid(part: pd.DataFrame, measure: Measure) -> str:
@@ -273,10 +299,19 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
 
 
 def _ranks(protocol: Protocol, column: str, mine: Tables) -> list[dict]:
-    """Averages and ranks of all measures in one table, and the tests in words."""
-    lines = _of(mine["comparisons"], column=column)
-    if lines.empty:
-        return []
+    """Averages and ranks of all measures in one table, and the tests in words; a block for each group of sets."""
+    every = _of(mine["comparisons"], column=column)
+    out = []
+    for group in dict.fromkeys(every.group):
+        lines = _of(every, group=group)
+        out.append(_ranks_of(protocol, lines, _of(mine["tests"], column=column, group=group), column, group))
+        out += _held_against(protocol, lines, group)
+    return out
+
+
+def _ranks_of(
+    protocol: Protocol, lines: pd.DataFrame, tested: pd.DataFrame, column: str, group: str
+) -> dict[str, Any]:
     measures = [measure for measure in protocol.measures if measure.name in set(lines.measure)]
     digits = {measure.name: measure.digits for measure in measures}
     texts = {
@@ -295,10 +330,42 @@ def _ranks(protocol: Protocol, column: str, mine: Tables) -> list[dict]:
         f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square {t.chi2:.2f}, p = {t.p:.3g}; "
         f"F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than {t.critical_difference:.2f} are "
         "not told apart at 5%."
-        for t in _of(mine["tests"], column=column).itertuples()
+        for t in tested.itertuples()
     ]
-    title = f"Averages and ranks over {_span(lines.sets)} sets, {WORDS[column]}"
-    return [{"title": title, "table": markdown_table(head, rows), "tests": tests}]
+    title = _titled(f"Averages and ranks over {_span(lines.sets)} sets, {WORDS[column]}", group)
+    return {"title": title, "table": markdown_table(head, rows), "tests": tests}
+
+
+def _held_against(protocol: Protocol, lines: pd.DataFrame, group: str) -> list[dict]:
+    """How far above or below the one method that all are held against; nothing where there is none."""
+    held = lines[lines.shared.notna()]
+    if held.empty:
+        return []
+    texts = {
+        (c.method, c.measure): [f"{c.difference:+.3f}", f"{c.worst:+.3f}", int(c.lost)]
+        for c in held.itertuples()
+    }
+    measures = list(dict.fromkeys(held.measure))
+    kinds = ("mean", "lowest", f"sets lost by {LOSS:g}")
+    rows = [
+        [method, _span(_of(held, method=method).shared), *(x for m in measures for x in texts[method, m])]
+        for method in dict.fromkeys(held.method)
+    ]
+    head = ["method", "sets that both could do", *(f"{m}: {kind}" for m in measures for kind in kinds)]
+    title = _titled(f"Differences to {protocol.against}", group)
+    return [{"title": title, "table": markdown_table(head, rows)}]
+
+
+def _reliability_table(counts: pd.DataFrame) -> str:
+    """Group by group: the share rightly placed at each confidence (mean over the sets), and on how many sets in order."""
+    rows = []
+    for (group, method), part in counts.groupby(["group", "method"], sort=False):
+        shares = np.column_stack([part[f"{p}_right"] / part[f"{p}_objects"] for p in CONFIDENCE])
+        in_order = sum(bool((np.diff(row[~np.isnan(row)]) < 0).all()) for row in shares)
+        texts = ("-" if np.isnan(column).all() else f"{np.nanmean(column):.3f}" for column in shares.T)
+        rows.append([group or "all", method, *texts, f"{in_order} of {len(part)}"])
+    head = ["sets", "method", "above .9", ".6 to .9", "below .6", "sets in this order"]
+    return markdown_table(head, rows) if rows else ""
 
 
 def _sets_table(sets: pd.DataFrame) -> str:

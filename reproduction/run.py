@@ -44,6 +44,7 @@ _THREADS = (
     "LOKY_MAX_CPU_COUNT",
 )
 _WATCH = 0.2  # seconds between looks at time and memory of the running cells
+_LIMITS = ("TimeLimit", "MemoryLimit")
 _STARTS = 3  # workers in a row that may fail to start before the run gives up
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit loaded libraries and their threads
 
@@ -88,7 +89,8 @@ def run(
     not run again (a failed one with ``retry``). ``sets``, ``methods`` and ``repetitions`` restrict the run; ``tuned`` says
     whether to run the grids that are tuned by the truth. There are ``jobs`` workers of ``threads`` each, by default as many as
     fit the cores. ``time_limit`` in seconds, and ``memory_limit`` in bytes above what its worker holds before, are each
-    cell's. ``on_note`` is called with each sentence about what is left out or differs.
+    cell's; by default they are the protocol's. Once a cell is over one of them its other repetitions are not tried.
+    ``on_note`` is called with each sentence about what is left out or differs.
     """
     protocol = load_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen = protocol.restricted(list(sets or []), list(methods or []), repetitions)
@@ -97,6 +99,8 @@ def run(
     for name, limit in (("time_limit", time_limit), ("memory_limit", memory_limit)):
         if limit is not None and not limit > 0:
             raise InputError(f"{name}={limit} is not valid: expected a positive number.")
+    time_limit = protocol.time_limit if time_limit is None else time_limit
+    memory_limit = protocol.memory_limit if memory_limit is None else memory_limit
     workers = max(1, cores() // threads) if jobs is None else resolve_jobs(jobs)
     started = time.perf_counter()
     plan = make_plan(chosen, data, tuned=tuned)
@@ -215,6 +219,8 @@ class _Pool:
         self.workers: list[_Worker] = []
         self.ready: deque[Cell | Base] = deque()
         self.waiting: dict[str, list[Cell]] = {}
+        #: What was over a limit, whatever its repetition: another seed makes no cell smaller, so the others are not tried.
+        self.over: dict[tuple, dict] = {}
         self.failed_starts = 0
 
     def run(self, cells: list[Cell]) -> None:
@@ -253,8 +259,7 @@ class _Pool:
         while len(self.workers) < min(self.n_workers, len(self.ready) + busy):
             self.workers.append(_Worker())
         for worker in self.workers:
-            if worker.ready and worker.task is None and self.ready:
-                task = self.ready.popleft()
+            if worker.ready and worker.task is None and (task := self._next()) is not None:
                 base = task if isinstance(task, Base) else task.base
                 worker.give(task, self.data, None if base is None else self._file(base), self.memory_limit)
         talking = wait([worker.connection for worker in self.workers], timeout=_WATCH)
@@ -262,6 +267,15 @@ class _Pool:
             self._take_in(worker)
         for worker in [worker for worker in self.workers if worker.task]:
             self._watch(worker)
+
+    def _next(self) -> Cell | Base | None:
+        """What to do next; cells that another repetition has shown to be over a limit are recorded on the way."""
+        while self.ready:
+            task = self.ready.popleft()
+            if not isinstance(task, Cell) or (over := self.over.get(task.group)) is None:
+                return task
+            self._record(task, failure(over["type"], f"not tried, as another repetition {over['message']}"))
+        return None
 
     def _take_in(self, worker: _Worker) -> None:
         answer, task = worker.answer(), worker.task
@@ -305,6 +319,8 @@ class _Pool:
         """Record what came of a task; what waited for base clusterings goes on, or fails with them."""
         if isinstance(task, Cell):
             self._record(task, answer)
+            if answer.get("error", {}).get("type") in _LIMITS:
+                self.over[task.group] = answer["error"]
             return
         self.store.append({"kind": "base", "name": task.name, "key": task.key, **answer})
         waiting = self.waiting.pop(task.key)

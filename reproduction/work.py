@@ -179,9 +179,11 @@ def run_cell(cell: Cell, folder: str | None, file: str | None) -> dict:
         if method.fill == "random":
             labels = fill_at_random(labels, np.random.default_rng(seed_of(cell.ensemble_name + "/fill")))
         subject: Any = Ensemble(labels)
-        _warm_up(method.method, repr(sorted(cell.params.items())), cell)
+        _warm_up(cell, _TINY_ENSEMBLE)
     else:
         subject = loaded.features
+        if method.input == "features":
+            _warm_up(cell, _TINY_FEATURES)
     estimator = make_estimator(cell, loaded.n_classes)
     with Meter() as meter:
         found = _fitted(estimator, subject, loaded, method.input)
@@ -191,7 +193,11 @@ def run_cell(cell: Cell, folder: str | None, file: str | None) -> dict:
         if isinstance(getattr(estimator, name + "_", None), (bool, int, np.integer))
     }
     n_clusters = int(np.unique(found[found >= 0]).size)
-    return {"scores": _scores(found, loaded), "n_clusters": n_clusters, **facts, **meter.figures}
+    answer = {"scores": _scores(found, loaded), "n_clusters": n_clusters, **facts, **meter.figures}
+    confidence = getattr(estimator, "confidence_", None)
+    if confidence is not None and loaded.task is None:
+        answer["reliability"] = reliability(found, np.asarray(confidence), loaded.truth)
+    return answer
 
 
 # Ensembles -------------------------------------------------------------------------------------------------
@@ -264,26 +270,28 @@ def filled_in(params: dict, n_classes: int) -> dict:
     return {key: n_classes if value == "$c" else value for key, value in params.items()}
 
 
-def make_estimator(cell: Cell, n_classes: int, **changes: Any) -> Any:
+def make_estimator(cell: Cell, n_classes: int) -> Any:
     """The method with its parameters, the true number of clusters and the cell's seed."""
     cls = find_method(cell.method.method)
     accepted = inspect.signature(cls).parameters
     usual = {"n_clusters": n_classes, "random_state": seed_of(cell.name)}
     params = {name: value for name, value in usual.items() if name in accepted}
-    return cls(**{**params, **filled_in(cell.params, n_classes), **changes})
+    return cls(**{**params, **filled_in(cell.params, n_classes)})
 
 
 _warmed: set[tuple[str, str]] = set()
+_TINY_ENSEMBLE = Ensemble(np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 0], [1, 0, 0]]))
+_TINY_FEATURES = np.arange(120.0).reshape(40, 3) % 7 + np.repeat([0.0, 50.0], 20)[:, None]
 
 
-def _warm_up(method: str, params: str, cell: Cell) -> None:
-    """Compile what the method compiles, on six objects, so that its first cell is timed like the others."""
-    if (method, params) in _warmed:
+def _warm_up(cell: Cell, tiny: Any) -> None:
+    """Compile what the method compiles, on a few objects, so that its first cell is timed like the others."""
+    method = cell.method.method, repr(sorted(cell.params.items()))
+    if method in _warmed:
         return
-    _warmed.add((method, params))
-    tiny = Ensemble(np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 0], [1, 0, 0]]))
-    with contextlib.suppress(Exception):  # if it cannot do six objects it is merely not warm
-        make_estimator(cell, 2, n_clusters=2).fit(tiny)
+    _warmed.add(method)
+    with contextlib.suppress(Exception):  # if it cannot do so few objects it is merely not warm
+        make_estimator(cell, 2).fit(tiny)
 
 
 def _fitted(estimator: Any, subject: Any, loaded: LoadedSet, kind: str) -> np.ndarray:
@@ -293,7 +301,9 @@ def _fitted(estimator: Any, subject: Any, loaded: LoadedSet, kind: str) -> np.nd
     if kind == "each-task":
         rows = [loaded.task == task for task in np.unique(loaded.task)]  # type: ignore[arg-type]
         return _flat([clone(estimator).fit(subject[here]).labels_ for here in rows], loaded)
-    return np.asarray(estimator.fit(subject).labels_)
+    fitted = estimator.fit(subject)
+    # A mixture has no labels_: what it says of the objects it was fitted to is a prediction.
+    return np.asarray(fitted.labels_ if hasattr(fitted, "labels_") else fitted.predict(subject))
 
 
 def _flat(labels: Any, loaded: LoadedSet) -> np.ndarray:
@@ -338,6 +348,18 @@ def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
     pairs = metrics.pair_confusion(labels, truth, missing="cluster")
     agreed = 2 * pairs.true_positive + len(labels)
     return agreed / (agreed + pairs.false_positive + pairs.false_negative)
+
+
+def reliability(labels: np.ndarray, confidence: np.ndarray, truth: np.ndarray) -> list[list[int]]:
+    """[objects, of these rightly placed] at confidence above .9, from .6 to .9, and below .6.
+
+    Rightly placed: in the class that the object's cluster is matched to, where clusters and classes are matched one to one
+    so that as many objects as possible agree.
+    """
+    classes = np.unique(truth, return_inverse=True)[1].ravel()
+    right = metrics.align(labels, classes) == classes
+    surest, rest = confidence > 0.9, confidence < 0.6
+    return [[int(part.sum()), int(right[part].sum())] for part in (surest, ~surest & ~rest, rest)]
 
 
 def _scores(found: np.ndarray, loaded: LoadedSet) -> dict:

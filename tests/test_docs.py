@@ -152,3 +152,16 @@ def test_readme_commands_run(tmp_path, monkeypatch):
     for line in lines:
         done = CliRunner().invoke(cli, shlex.split(line, comments=True)[1:])
         assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+def test_citation_and_classifiers_are_up_to_date():
+    tomllib = pytest.importorskip("tomllib")
+    root = PACKAGE.parents[1]
+    cited = (root / "CITATION.cff").read_text("utf-8")
+    assert f"version: {consilience.__version__}\n" in cited
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"license: {project['license']}\n" in cited
+    assert project["description"] in cited
+    versions = [c.rpartition(" ")[2] for c in project["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert versions[0] == project["requires-python"].lstrip(">=")
+    assert versions == [f"3.{minor}" for minor in range(10, 10 + len(versions))]

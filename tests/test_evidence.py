@@ -43,6 +43,37 @@ class Dense:
         below = sum(self.pairs(self.seen, p, q) for q in mates)
         return sum(self.pairs(self.together, p, q) for q in mates) / below if below > 1e-9 else np.nan
 
+    def purity(self, p):
+        """Mean, over the clusterings that saw p, of the share of its base cluster's weight that is in its group."""
+        shares = []
+        for i in range(self.m):
+            if self.labels[p, i] >= 0:
+                mates = (self.labels[:, i] == self.labels[p, i]) & (self.groups >= 0)
+                shares.append(self.w[mates & (self.groups == self.groups[p])].sum() / self.w[mates].sum())
+        return np.mean(shares)
+
+    def company(self, p):
+        """Weighted co-association of p with its group, itself included, each pair as often as it was seen."""
+        own = np.flatnonzero(self.groups == self.groups[p])
+        return (self.w[own] @ self.together[p, own]).sum() / (self.w[own] @ self.seen[p, own]).sum()
+
+    def confidence(self, p):
+        own = np.flatnonzero(self.groups == self.groups[p])
+        return np.sqrt(self.purity(p) * self.company(p) / max(self.company(q) for q in own))
+
+    def attained(self, j):
+        """Pairs of the group kept together, against those that base clusters of the same sizes could keep together."""
+        above = below = 0.0
+        for i in range(self.m):
+            known = self.labels[:, i] >= 0
+            whole = self.w[known & (self.groups == j)].sum()
+            for label in np.unique(self.labels[known, i]):
+                cluster = (self.labels[:, i] == label) & (self.groups >= 0)
+                part = self.w[cluster & (self.groups == j)].sum()
+                above += part * part
+                below += part * min(self.w[cluster].sum(), whole)
+        return above / below
+
     def between(self, a, b, alpha=None):
         alpha = np.ones(self.m) if alpha is None else alpha
         above = below = 0.0
@@ -93,6 +124,45 @@ def test_stability(case):
     np.testing.assert_allclose(evidence.stability, [dense.between(j, j) for j in range(4)], atol=1e-9)
 
 
+def test_confidence(case):
+    ensemble, groups, dense = case
+    evidence = Evidence(ensemble, groups)
+    np.testing.assert_allclose(evidence.purity, [dense.purity(p) for p in dense.objects], atol=1e-12)
+    np.testing.assert_allclose(evidence.confidence, [dense.confidence(p) for p in dense.objects], atol=1e-12)
+    np.testing.assert_allclose(evidence.attained, [dense.attained(j) for j in range(4)], atol=1e-12)
+
+
+def test_confidence_by_hand():
+    labels = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]
+    evidence = Evidence(cs.Ensemble(labels), np.array([0, 0, 0, 1, 1]))
+    # Of the company of object 2, itself included, 1, 1/3 and 1 are in its group; it is with it 3 + 1 + 1 times of 9. The
+    # first two are with it 3 + 2 + 1 times, and alone with it. All of group 1 is together, with 2 in one of three.
+    np.testing.assert_allclose(evidence.purity, [1, 1, 7 / 9, 8 / 9, 8 / 9])
+    np.testing.assert_allclose(evidence.typicality, [1, 1, 5 / 6, 1, 1])
+    np.testing.assert_allclose(evidence.confidence, np.sqrt([1, 1, 35 / 54, 8 / 9, 8 / 9]))
+    # Of 3, 2 and 1, 1, 1, 1 objects of group 0 in clusters of 3, of 2 and 3, and of 1: 9 + 5 + 3 pairs of 9 + 7 + 3.
+    np.testing.assert_allclose(evidence.attained, [17 / 19, 1])
+
+
+def test_fine_base_clusterings_do_not_lower_confidence(seed):
+    """Random pieces of a group say nothing against it: stability falls with their number, what is attained does not."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat([0, 1, 2], 200)
+    fine = cs.Ensemble(np.column_stack([10 * groups + rng.integers(0, 10, 600) for _ in range(20)]))
+    evidence = Evidence(fine, groups)
+    assert evidence.stability.max() < 0.12
+    np.testing.assert_allclose(evidence.purity, 1)
+    np.testing.assert_allclose(evidence.attained, 1)
+    assert evidence.support.mean() > 0.99
+    assert evidence.confidence.mean() > 0.9
+
+
+def test_no_confidence_in_what_was_not_seen_or_has_no_group():
+    labels = np.array([[0, 0], [0, 0], [1, 1], [1, -1], [-1, -1]])
+    evidence = Evidence(cs.Ensemble(labels), np.array([0, 0, 1, -1, 1]))
+    np.testing.assert_allclose(evidence.confidence, [1, 1, 1, 0, 0])
+
+
 @pytest.mark.parametrize("weigh", [False, True])
 def test_mean_coassociation_between_groups(case, weigh):
     ensemble, groups, dense = case
@@ -121,7 +191,7 @@ def test_objects_by_their_distinct_rows_are_the_objects(case, seed):
     other = np.concatenate([groups, np.random.default_rng(seed).permutation(groups)])
     full, rows = Evidence(repeated, other), repeated.compress().inverse
     short = Evidence(repeated.compress(), other, rows=rows, weights=dense.w[twice])
-    for name in ("table", "support", "object_stability", "stability", "between"):
+    for name in ("table", "support", "confidence", "attained", "object_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(short, name), getattr(full, name), atol=1e-9, err_msg=name)
     np.testing.assert_allclose(short.memberships(np.arange(5)), full.memberships()[:5])
 
@@ -134,6 +204,8 @@ def test_objects_without_a_group_count_nowhere(case):
     np.testing.assert_allclose(part.stability, rest.stability)
     np.testing.assert_allclose(part.object_stability[here], rest.object_stability)
     np.testing.assert_allclose(part.support[here], rest.support)
+    np.testing.assert_allclose(part.confidence[here], rest.confidence)
+    np.testing.assert_allclose(part.attained[[0, 1, 3]], rest.attained[[0, 1, 3]])
     assert np.isnan(part.object_stability[groups == 2]).all()
 
 
@@ -145,16 +217,8 @@ def test_small_weights_are_not_taken_for_nothing(case, scale):
     one, other = (
         Evidence(cs.Ensemble(ensemble.labels, sample_weight=s * small), groups) for s in (1.0, scale)
     )
-    for name in ("support", "object_stability", "stability", "between"):
+    for name in ("support", "confidence", "attained", "object_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-9, err_msg=name)
-
-
-def test_confidence_of_methods_without_their_own(case):
-    ensemble, _, dense = case
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(ensemble)
-    expected = Dense(ensemble.labels, model.labels_, dense.w)
-    own = [expected.membership(p)[model.labels_[p]] for p in expected.objects]
-    np.testing.assert_allclose(model.confidence_, own, atol=1e-12)
 
 
 def test_means_between_groups_are_exactly_symmetric(seed):

@@ -155,6 +155,11 @@ GENERATORS = {
         "_metric_subspace.affinity",
         "metric subspace on 40 .*; lower n_jobs",
     ),
+    "landmarks": (
+        lambda X: generate.landmarks(X, 2),
+        "_landmarks.place_landmarks",
+        "landmarks on 40 .*; lower n_jobs or n_landmarks",
+    ),
     "assembly": (
         lambda X: generate.kmeans(X, 2, k=3),
         "_members.Ensemble",

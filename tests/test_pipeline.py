@@ -222,8 +222,8 @@ def test_objects_that_bagging_leaves_out_and_each_remedy_named():
     few = {"generator": "bagging", "n_clusterings": 2, "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"missing from every clustering.* Raise n_clusterings=2, or the ratio=0\.8 of objects that each sees \(generator_params\), or "
-        r'pass generator_params=\{"unseen": "nearest"\}: each then places all objects',
+        match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each see more "
+        r"\(generator_params=\{'ratio': ...\}\), or .*'unseen': 'nearest'",
     ):
         cs.ConsensusClustering(2, **few).fit(X)
     remedies = (
@@ -239,7 +239,25 @@ def test_objects_that_every_clusterer_calls_noise():
     X = np.vstack([np.random.default_rng(0).normal(size=(40, 2)) * 0.1, [[50.0, 50.0]]])
     noise = [DBSCAN(eps=1.0), DBSCAN(eps=2.0)]
     with pytest.raises(
-        InputError, match=r"Object 40 is missing from every clustering.* Use clusterers that place"
+        InputError, match=r"Object 40 was seen by none of the 2 base clusterings.* Make more of them"
     ):
         cs.ConsensusClustering(2, generator=noise).fit(X)
     assert cs.ConsensusClustering(2, generator=[*noise, KMeans(2)]).fit(X).labels_.shape == (41,)
+
+
+def test_n_jobs_reaches_generator_and_consensus(monkeypatch):
+    """Those of a list of clusterers too, unless their own are given."""
+    seen = []
+    make = cs.generate.estimators
+    monkeypatch.setattr(
+        cs.generate,
+        "estimators",
+        lambda *args, **more: (seen.append(more.get("n_jobs")), make(*args, **more))[1],
+    )
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    for n_jobs, params, expected in ((2, None, 2), (2, {"n_jobs": 1}, 1), (None, None, None)):
+        model = cs.ConsensusClustering(
+            2, generator=[KMeans(2, n_init=1), KMeans(3, n_init=1)], generator_params=params, n_jobs=n_jobs
+        ).fit(X)
+        assert seen.pop() == expected
+        assert model.consensus_.n_jobs == n_jobs

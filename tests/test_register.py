@@ -115,5 +115,5 @@ def test_type_checkers_see_what_is_registered(room, names):
 
 def test_names_that_are_not_there():
     for package in (cs, cs.consensus, cs.multitask):
-        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'MCLA'"):
-            package.MCLA  # noqa: B018
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nonesuch'"):
+            package.Nonesuch  # noqa: B018

@@ -36,6 +36,9 @@ GENERATORS = {
     "random_features": lambda j: cs.generate.random_features(X, 4, k=4, random_state=0, n_jobs=j),
     "bagging": lambda j: cs.generate.bagging(X, 4, k=4, unseen="nearest", random_state=0, n_jobs=j),
     "metric_subspace": lambda j: cs.generate.metric_subspace(X, 4, random_state=0, n_jobs=j),
+    "landmarks": lambda j: cs.generate.landmarks(
+        X, 4, n_landmarks=60, prepare="diverse", random_state=0, n_jobs=j
+    ),
     "spectral": lambda j: cs.generate.spectral(X, 4, random_state=0, n_jobs=j),
     "estimators": lambda j: cs.generate.estimators(
         X, [KMeans(4, n_init=1), DBSCAN(eps=6)], n_clusterings=4, random_state=0, n_jobs=j

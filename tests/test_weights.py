@@ -213,6 +213,9 @@ MAKERS = {
     "metric_subspace": lambda X, w: generate.metric_subspace(
         X, 3, n_init=2, sample_weight=w, random_state=0
     ),
+    "landmarks": lambda X, w: generate.landmarks(
+        X, 3, n_landmarks=50, k_max=20, sample_weight=w, random_state=0
+    ),
 }  # fmt: skip
 
 

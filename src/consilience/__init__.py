@@ -22,15 +22,25 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import metrics as metrics
     from . import multitask as multitask
     from . import plot as plot
+    from .consensus import BCE as BCE
+    from .consensus import CSPA as CSPA
+    from .consensus import ECC as ECC
+    from .consensus import HBGF as HBGF
+    from .consensus import KCC as KCC
     from .consensus import LWEA as LWEA
     from .consensus import LWGP as LWGP
     from .consensus import LWSC as LWSC
+    from .consensus import MCLA as MCLA
     from .consensus import NRSEC as NRSEC
     from .consensus import RSEC as RSEC
     from .consensus import SCCABG as SCCABG
+    from .consensus import SEC as SEC
     from .consensus import SPCE as SPCE
+    from .consensus import BestOf as BestOf
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation
+    from .consensus import MixtureConsensus as MixtureConsensus
+    from .consensus import Voting as Voting
     from .ensemble import Ensemble as Ensemble
     from .features import Features as Features
     from .mdec import MDEC as MDEC

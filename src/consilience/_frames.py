@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from .naming import check_unique
 
 
 def as_frame(data: Any) -> Any:
@@ -22,11 +21,10 @@ def as_frame(data: Any) -> Any:
     except TypeError:
         return None
     except nw.exceptions.DuplicateError:
-        counts = Counter(map(str, data.columns))
-        repeated = sorted(name for name, count in counts.items() if count > 1)
-        raise InputError(
-            f"Column names are not unique: {', '.join(map(repr, repeated))} appear more than once; rename them."
-        ) from None
+        # pyarrow calls the columns themselves so
+        names = data.column_names if hasattr(data, "column_names") else data.columns
+        check_unique(map(str, names), "column name", "rename the columns")
+        raise
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

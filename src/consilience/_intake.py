@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ._foreign import refuse_foreign, shown, unrolled
 from ._frames import as_frame, row_names
 from .errors import InputError
 from .kernels.factorise import code_dtype, code_integers
-from .labels import Coded, Columns, as_codable, as_vector, encode
-from .naming import check_unique, numbered
+from .labels import Clusterings, Coded, Columns, Stored, as_codable, as_vector, encode
+from .naming import check_unique, is_pair, numbered
 from .validation import checked_csr, listed
 
 
@@ -27,13 +28,16 @@ class Intake:
     categories: list[np.ndarray]
     clustering_names: list[str] | None = None
     sample_names: list[Any] | None = None
-    is_matrix: bool = False  # given as one n x m array: the only form that can be the wrong way round
+    #: What it came in: "array", "frame", "table" (a file), "list", "dict", or "known" (to be clusterings).
+    container: str = "list"
 
 
 def take_in(labels: Any) -> Intake:
     """Recognise the container and encode what is in it."""
     import scipy.sparse as sp
 
+    labels = unrolled(labels)
+    refuse_foreign(labels, "labels", reader="read_labels")
     if sp.issparse(labels):
         raise InputError(
             f"labels is a sparse matrix of shape {labels.shape}. Pass a dense (n_samples, n_clusterings) array of "
@@ -42,18 +46,22 @@ def take_in(labels: Any) -> Intake:
     if isinstance(labels, Mapping):
         if not labels:
             raise InputError("labels is an empty mapping: give at least one clustering.")
-        intake = _from_vectors([labels[name] for name in labels])
-        intake.clustering_names = [str(name) for name in labels]
+        intake = _from_items(list(labels.values()), [str(name) for name in labels])
+        intake.container = "dict"
         return intake
     frame = as_frame(labels)
     if frame is not None:
         return _from_frame(labels, frame)
-    if isinstance(labels, Columns):
-        return _from_vectors(labels, is_matrix=True)
-    if isinstance(labels, Sequence) and not isinstance(labels, (str, bytes)):
+    if isinstance(labels, Stored):
+        intake = _from_array(labels.matrix)
+        intake.container = "table"
+        return intake
+    if isinstance(labels, (Columns, Clusterings)):
+        return _from_vectors(labels, container="table" if isinstance(labels, Columns) else "known")
+    if hasattr(labels, "fit"):
+        return _from_items([labels])
+    if isinstance(labels, Sequence) and not isinstance(labels, bytes):
         return _from_sequence(list(labels))
-    if hasattr(labels, "labels_"):
-        return _from_sequence([labels])
     return _from_array(labels)
 
 
@@ -62,8 +70,7 @@ def _from_frame(native: Any, frame: Any) -> Intake:
         raise InputError(
             f"The data frame has no columns (shape {frame.shape}): give one column per clustering."
         )
-    check_unique(frame.columns, "column name", "rename the columns")
-    intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()])
+    intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()], container="frame")
     intake.clustering_names = [str(name) for name in frame.columns]
     intake.sample_names = row_names(native)
     return intake
@@ -72,38 +79,117 @@ def _from_frame(native: Any, frame: Any) -> Intake:
 def _from_sequence(items: list) -> Intake:
     if not items:
         raise InputError("labels is an empty list: give at least one clustering.")
-    if all(hasattr(item, "fit") for item in items):
-        unfitted = [type(item).__name__ for item in items if not hasattr(item, "labels_")]
-        if unfitted:
-            raise InputError(
-                f"{listed(unfitted)} have no labels_ yet: fit every clusterer first, "
-                "or let consilience.generate.estimators(X, clusterers) do it."
-            )
-        intake = _from_vectors([item.labels_ for item in items])
-        intake.clustering_names = numbered(type(item).__name__ for item in items)
-        return intake
-    dimensions = {_ndim(item) for item in items}
-    if dimensions == {2}:
-        return _from_vectors([_from_one_hot(block, i) for i, block in enumerate(items)])
-    if dimensions == {1}:
-        intake = _from_vectors(items)
-        names = [getattr(item, "name", None) for item in items]
-        if all(name is not None for name in names):
-            intake.clustering_names = numbered(names)
-        return intake
-    if dimensions == {0}:
+    if all(map(is_pair, items)):
+        names = [name for name, _ in items]
+        check_unique(names, "clustering name", "name each clustering differently")
+        return _from_items([item for _, item in items], names)
+    return _from_items(items)
+
+
+def _from_items(items: list, names: list[str] | None = None) -> Intake:
+    """From label vectors, fitted clusterers and 0/1 blocks, one per clustering."""
+    items, sample_names = _aligned(items, names)
+    if names is None and all(hasattr(item, "fit") for item in items):
+        names = numbered(type(item).__name__ for item in items)
+    if names is None:
+        own = [getattr(item, "name", None) for item in items]
+        names = None if any(name in (None, "") for name in own) else numbered(own)
+    if {_ndim(item) for item in items} == {0}:
         raise InputError(
             f"labels is a flat list of {len(items)} values. For a single clustering pass [labels], a list holding one vector."
         )
+    intake = _from_vectors([_vector(item, i) for i, item in enumerate(items)])
+    intake.clustering_names, intake.sample_names = names, sample_names
+    return intake
+
+
+def _vector(item: Any, position: int) -> Any:
+    """The labels of one clustering, given in any of the ways there are."""
+    if hasattr(item, "fit"):
+        return _labels_of(item)
+    dimensions = _ndim(item)
+    if dimensions == 0:
+        raise InputError(
+            f"Clustering {position} is {shown(item)}, not a vector of labels; expected one label per object. Give label "
+            "vectors, fitted clusterers or 0/1 blocks, one per clustering."
+        )
+    return _from_one_hot(item, position) if dimensions == 2 else item
+
+
+def _labels_of(model: Any) -> Any:
+    """What a fitted clusterer found: a pipeline keeps it in its last step, a search in its best model."""
+    name, inner = type(model).__name__, model
+    while not hasattr(inner, "labels_"):
+        if getattr(inner, "steps", None):
+            inner = inner.steps[-1][1]
+        elif hasattr(inner, "best_estimator_"):
+            inner = inner.best_estimator_
+        else:
+            break
+    if hasattr(inner, "labels_"):
+        return inner.labels_
+    if hasattr(inner, "predict") and _is_fitted(inner):
+        raise InputError(
+            f"{name} is fitted but keeps no labels_: pass its labels instead, model.predict(X), or let "
+            "consilience.generate.estimators(X, models) fit it."
+        )
     raise InputError(
-        "labels is a list whose items have different numbers of dimensions. Give label vectors (one per clustering), "
-        "fitted clusterers, or 0/1 blocks, not a mixture."
+        f"{name} has no labels_ yet: fit every clusterer first, or let consilience.generate.estimators(X, clusterers) do it."
     )
+
+
+def _is_fitted(model: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _aligned(items: list, names: list[str] | None) -> tuple[list, list[Any] | None]:
+    """pandas Series in the order of the first one's index, and its names of the objects."""
+    series = [i for i, item in enumerate(items) if _is_series(item)]
+    if not series:
+        return items, None
+    first = items[series[0]]
+    if all(items[i].index.equals(first.index) for i in series):
+        return items, row_names(first)
+    called = [f"clustering {i if names is None else repr(names[i])}" for i in range(len(items))]
+    if len(series) < len(items):
+        other = next(i for i in range(len(items)) if i not in series)
+        raise InputError(
+            f"The Series among the clusterings have different indexes, but {called[other]} has none, so its labels cannot be "
+            "matched to theirs. Give all of them as Series, or bring the Series into one order and pass their .to_numpy()."
+        )
+    for i in series:
+        check_unique(items[i].index, "sample name", f"make the index of {called[i]} unique")
+        strange = items[i].index.symmetric_difference(first.index)
+        if len(strange):
+            raise InputError(
+                f"C{called[i][1:]} labels other objects than {called[series[0]]}: {listed(map(repr, strange))} "
+                f"{'is' if len(strange) == 1 else 'are'} in one index alone. To match by name and leave the others missing "
+                f"pass pandas.DataFrame({'dict(enumerate(labels))' if names is None else 'labels'}); if rows correspond by "
+                "position, reset every index with reset_index(drop=True)."
+            )
+    return [item.loc[first.index] for item in items], list(first.index)
+
+
+def _is_series(item: Any) -> bool:
+    return type(item).__module__.partition(".")[0] == "pandas" and type(item).__name__ == "Series"
 
 
 def _ndim(item: Any) -> int:
     if hasattr(item, "ndim"):
         return int(item.ndim)
+    if hasattr(item, "fit") or isinstance(item, Coded):
+        return 1
+    if hasattr(item, "shape"):  # a polars Series
+        return len(item.shape)
+    if hasattr(item, "__array__") and hasattr(item, "__len__"):  # an Arrow array
+        return 1
     if isinstance(item, (str, bytes)) or not isinstance(item, Sequence):
         return 0
     first = item[0] if item else None
@@ -143,7 +229,7 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
     return labels
 
 
-def _from_vectors(vectors: Sequence[Any], *, is_matrix: bool = False) -> Intake:
+def _from_vectors(vectors: Sequence[Any], *, container: str = "list") -> Intake:
     columns = [
         vector if isinstance(vector, Coded) else as_vector(vector, f"Clustering {i}")
         for i, vector in enumerate(vectors)
@@ -160,19 +246,20 @@ def _from_vectors(vectors: Sequence[Any], *, is_matrix: bool = False) -> Intake:
     codes: np.ndarray = np.empty((lengths[0], len(columns)), code_dtype(max(map(len, categories))))
     for i, (column_codes, _) in enumerate(encoded):
         codes[:, i] = column_codes
-    return Intake(codes, categories, is_matrix=is_matrix)
+    return Intake(codes, categories, container=container)
 
 
 def _from_array(labels: Any) -> Intake:
     array = as_codable(labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels))
     if array.ndim == 0:
         raise InputError(
-            f"labels={labels!r} is not a label matrix: pass an array of shape (n_samples, n_clusterings)."
+            f"labels={shown(labels)} is not a label matrix: pass an array of shape (n_samples, n_clusterings)."
         )
+    if array.ndim == 1 and array.dtype == object and any(_ndim(item) for item in array):
+        return _from_sequence(array.tolist())  # vectors in an array, as of different lengths
     if array.ndim == 1:
         raise InputError(
-            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} objects pass "
-            "labels.reshape(-1, 1) or [labels]."
+            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} objects pass [labels]."
         )
     if array.ndim > 2:
         raise InputError(
@@ -183,5 +270,5 @@ def _from_array(labels: Any) -> Intake:
     if array.dtype.kind in "iu" and not isinstance(array, np.ma.MaskedArray) and array.shape[0]:
         found = code_integers(array)
         if found is not None:
-            return Intake(*found, is_matrix=True)
-    return _from_vectors(list(array.T), is_matrix=True)
+            return Intake(*found, container="array")
+    return _from_vectors(list(array.T), container="array")

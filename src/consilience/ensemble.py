@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from . import pairs
 from ._intake import take_in
-from .errors import InputError, OrientationWarning, warn
+from ._suspicion import question
+from .errors import InputError
 from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
@@ -34,9 +35,14 @@ class Ensemble:
     ----------
     labels : array, data frame, list, dict or Ensemble
         - array or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
-        - list (or dict by name) of label vectors, one per clustering;
-        - list of fitted scikit-learn clusterers (their ``labels_``);
-        - list of 0/1 indicator blocks ``(n_samples, k_i)``, dense or sparse.
+        - list, dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering. pandas Series are
+          matched by their index. Mind that ``array.tolist()`` holds one list per object instead: a list of many more
+          vectors than labels in each is refused as ambiguous, and ``numpy.array(rows)`` makes rows objects;
+        - in place of a vector a fitted scikit-learn clusterer or pipeline (its ``labels_``), or a 0/1 indicator block
+          ``(n_samples, k_i)``, dense or sparse.
+
+        What looks like features, a co-association matrix or identifiers is refused, or named in a warning where
+        it is but some of the columns; names of rows or columns given here say that the orientation is meant.
 
         Labels are categories, and renaming them changes nothing. A value means the same in every container,
         in every metric and in every file that keeps its type:
@@ -67,6 +73,9 @@ class Ensemble:
         Positive weights; an object of weight 3 counts as three equal objects.
     recipes : list of dict, optional
         How each member was made; generators fill this in.
+    members : list, optional
+        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes of
+        ``labels``; generators that are asked to keep them fill this in. Not written to files.
 
     Attributes
     ----------
@@ -102,7 +111,9 @@ class Ensemble:
         sample_names: Sequence[Any] | None = None,
         sample_weight: Any = None,
         recipes: Sequence[dict] | None = None,
+        members: Sequence[Any] | None = None,
     ):
+        intake = None
         if isinstance(labels, Ensemble):
             self._share(labels)
         else:
@@ -114,12 +125,13 @@ class Ensemble:
             self._set(
                 intake.labels, intake.categories, intake.clustering_names, intake.sample_names, None, None
             )
-            self._check_columns()
-            if intake.is_matrix:
-                self._check_orientation()
         if clustering_names is not None:
             names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
             self._names = [str(name) for name in names]
+        if intake is not None:
+            intake.clustering_names = self._names
+            told = clustering_names is not None or sample_names is not None
+            question(intake, told=told and intake.container != "table", stacklevel=3)
         if sample_names is not None:
             self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
         check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
@@ -127,6 +139,8 @@ class Ensemble:
             self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
             self._recipes = _recipes(recipes, self.n_clusterings)
+        if members is not None:
+            self._members = check_count(members, self.n_clusterings, "members", "clusterings")
 
     _labels: np.ndarray
     _categories: list[np.ndarray]
@@ -134,6 +148,7 @@ class Ensemble:
     _sample_names: list[Any] | None
     _weights: np.ndarray | None
     _recipes: list[dict] | None
+    _members: list[Any] | None = None
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
     _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
@@ -148,7 +163,7 @@ class Ensemble:
 
     def _share(self, other: Ensemble) -> None:
         """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
-        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes")
+        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes", "_members")
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
@@ -158,29 +173,6 @@ class Ensemble:
         self = cls.__new__(cls)
         self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
         return self
-
-    def _check_columns(self) -> None:
-        empty = np.flatnonzero(self.n_clusters == 0)
-        if empty.size:
-            shown = listed(repr(self.clustering_names[i]) for i in empty)
-            raise InputError(
-                f"Clustering {shown} (column {listed(empty)}) has no labels at all: every entry is missing. Drop it."
-            )
-
-    def _check_orientation(self) -> None:
-        """Many more columns than rows, and columns that look like anything but clusterings: say so."""
-        n, m = self._labels.shape
-        if m < 3 * n:
-            return
-        hint = (
-            f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, so this says {m} clusterings of "
-            f"{n} objects. Pass labels.T if you have {n} clusterings of {m} objects"
-        )
-        if m >= 10 * n and n > 2 and self.n_clusters.mean() > 0.3 * n:
-            raise InputError(
-                f"{hint}; if there really are {n} objects, pass the clusterings as a list: list(labels.T)."
-            )
-        warn(hint + ".", OrientationWarning, stacklevel=4)
 
     @classmethod
     def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:
@@ -212,7 +204,7 @@ class Ensemble:
         recipes = None
         if any(part._recipes is not None for part in parts):
             recipes = [recipe for part in parts for recipe in part._recipes or [{}] * part.n_clusterings]
-        return cls._from_codes(
+        joined = cls._from_codes(
             np.concatenate([part.labels for part in parts], axis=1),
             [c for part in parts for c in part._categories],
             names,
@@ -220,6 +212,9 @@ class Ensemble:
             weighted[0]._weights if weighted else None,
             recipes,
         )
+        if all(part._members is not None for part in parts):
+            joined._members = [member for part in parts for member in part._members or []]
+        return joined
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -282,6 +277,11 @@ class Ensemble:
     def recipes(self) -> list[dict] | None:
         """How each member was made, or None."""
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
+
+    @property
+    def members(self) -> list[Any] | None:
+        """What labels further objects, one for each clustering, or None where it was not kept."""
+        return None if self._members is None else list(self._members)
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -385,7 +385,7 @@ class Ensemble:
         columns = positions_of(picked, self.n_clusterings, "clusterings")
         if columns.size == 0:
             raise InputError("No clusterings were selected: an ensemble needs at least one.")
-        return Ensemble._from_codes(
+        picked = Ensemble._from_codes(
             self._labels[:, columns],
             [self._categories[i] for i in columns],
             None if self._names is None else [self._names[i] for i in columns],
@@ -393,6 +393,8 @@ class Ensemble:
             self._weights,
             None if self._recipes is None else [self._recipes[i] for i in columns],
         )
+        picked._members = None if self._members is None else [self._members[i] for i in columns]
+        return picked
 
     def drop_unseen(self) -> Ensemble:
         """Without the objects that no clustering saw (:attr:`unseen` lists them)."""

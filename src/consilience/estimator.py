@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -15,6 +16,30 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .errors import warn
 from .validation import Rule
+
+#: Clusters made where nobody said how many.
+GUESS = 2
+
+
+def fit_with_a_guess(model: Any, fit: Callable[[Any], Any]) -> Any:
+    """Fit a model whose ``n_clusters`` is None with a guess, and say so.
+
+    An error would be clearer still, but scikit-learn's tools expect that every estimator can be fitted as it is made.
+    The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
+    """
+    warn(
+        f"n_clusters was not given, so {type(model).__name__} makes {GUESS} clusters, which is a guess. Give the number wanted: "
+        "n_clusters=...",
+        stacklevel=4,
+    )
+    twin = copy.copy(model)
+    twin.n_clusters = GUESS
+    fit(twin)
+    parameters = model.get_params(deep=False)
+    for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
+        delattr(model, name)
+    vars(model).update((name, value) for name, value in vars(twin).items() if name not in parameters)
+    return model
 
 
 @dataclass(kw_only=True)
@@ -46,6 +71,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     history_: list
     n_iter_: int
     converged_: bool
+    shortfall_: str
 
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
@@ -59,10 +85,11 @@ class BaseMethod(ClusterMixin, BaseEstimator):
         self.history_ = solution.history
         self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
         self.converged_ = bool(solution.converged)
+        self.shortfall_ = ""
         if not self.converged_:
-            reason = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            self.shortfall_ = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
             warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {reason}.",
+                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {self.shortfall_}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -10,12 +10,23 @@ partition (or in none).
     stability of p:        (sum_i T[l_i(p), j(p)] - self) / (sum_i N[i, j(p)] - self)                      (5)
     B (c, c)               (T' A T - self) / (N' A N - self),   A = diag(weights of the clusterings)       (6)
     stability of group j:  B[j, j]                                                                         (7)
+    purity of p:           mean over the i that saw p of T[l_i(p), j(p)] / S[l_i(p)],   S = sum_j T[:, j]  (8)
+    typicality of p:       r_p / max of r over the group,  r_p = sum_i T[l_i(p), j(p)] / sum_i N[i, j(p)]  (9)
+    confidence of p:       sqrt(purity * typicality)                                                       (10)
+    attained by group j:   sum_l T[l, j]^2 / sum_l T[l, j] min(S[l], N[i(l), j])                           (11)
 
-The sums of (5) are over the clusterings that saw p. B is the mean co-association between groups; with nothing missing
+The sums of (5) and (9) are over the clusterings that saw p. B is the mean co-association between groups; with nothing missing
 (5) is the mean co-association of p with the others of its group, and (7) that of all its pairs: the item and cluster
 consensus of Monti et al. (2003). With missing labels each pair weighs as often as it was seen. An object of weight w
 counts as w equal objects, so "self", which takes the pair of an object with itself out, is min(w, 1) a sight in (5)
 and w min(w, 1) on the diagonal of (6).
+
+Confidence asks two questions, and an object must pass both. (8): of those it is together with, how many are in its group?
+An object at a border fails. (9): is it with its group as often as the most typical object of the group is? One that was
+merged into a group of others, or lies at its rim, fails. Both are shares of what base clusterings of this fineness can
+give, so that many small base clusters lower neither: S[l], not N, is below in (8), and the group's own most in (9). An
+object's pair with itself stays in, so that only the ratios of the weights matter. (11) puts stability on the same
+footing: the share of the pairs that clusters of these sizes could at most have kept together.
 """
 
 from __future__ import annotations
@@ -104,6 +115,11 @@ class Evidence:
         return np.repeat(self.seen, self.ensemble.n_clusters, axis=0)
 
     @cached_property
+    def _cluster_weights(self) -> np.ndarray:
+        """(k,) S: weight of the objects in each base cluster that have a group."""
+        return self.table.sum(axis=1)
+
+    @cached_property
     def _shares(self) -> np.ndarray:
         """(k, c) share of each group, as its clustering saw it, that lies in a base cluster."""
         return self.table / np.maximum(self._seen_by_owner, np.finfo(float).tiny)
@@ -131,6 +147,27 @@ class Evidence:
         """(n,) Eq. (4). O(n m) time for any number of groups."""
         total = self._over_clusters(self._shares.sum(axis=1))
         return self._over_own(self._shares) / np.maximum(total, np.finfo(float).tiny)
+
+    @cached_property
+    def purity(self) -> np.ndarray:
+        """(n,) Eq. (8); 0 for an object that nothing saw, or that has no group."""
+        shares = self.table / np.maximum(self._cluster_weights, np.finfo(float).tiny)[:, None]
+        return self._over_own(shares) / np.maximum(self._sights(), 1.0)
+
+    @cached_property
+    def typicality(self) -> np.ndarray:
+        """(n,) Eq. (9); 0 for an object that nothing saw, or that has no group."""
+        seen = self._over_own(self._seen_by_owner)
+        ties = self._over_own(self.table) / np.where(seen > 0, seen, 1.0)
+        most = np.zeros(self.n_groups)
+        here = self.groups >= 0
+        np.maximum.at(most, self.groups[here], ties[here])
+        return np.where(here, ties / np.where(most > 0, most, 1.0)[self.groups], 0.0)
+
+    @cached_property
+    def confidence(self) -> np.ndarray:
+        """(n,) Eq. (10), in [0, 1]: what every consensus method has as ``confidence_``. O(n m + k c) time."""
+        return np.minimum(np.sqrt(self.purity * self.typicality), 1.0)  # sums of shares round
 
     @cached_property
     def object_stability(self) -> np.ndarray:
@@ -179,6 +216,13 @@ class Evidence:
         """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
         itself, seen = self._itself(), (self.seen**2).sum(axis=0)
         return _ratio((self.table**2).sum(axis=0) - itself, seen - itself, seen)
+
+    @cached_property
+    def attained(self) -> np.ndarray:
+        """(c,) Eq. (11), in (0, 1]: 1 if no base cluster mixes the group with another, however fine; NaN if nothing saw it."""
+        most = np.minimum(self._cluster_weights[:, None], self._seen_by_owner)
+        together, possible = (self.table**2).sum(axis=0), (self.table * most).sum(axis=0)
+        return _ratio(together, possible, together)
 
     def _itself(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
         """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ._foreign import refuse_foreign, shown, unrolled
 from ._frames import as_array, as_frame, row_names
 from .errors import ConsilienceError, InputError, InputTypeError
 from .kernels.floats import as_floats
@@ -125,6 +126,13 @@ class Features:
         taken._squares_checked = self._squares_checked
         return taken
 
+    def seen_as(self, X: Any, columns: np.ndarray) -> Features:
+        """The same objects with other numbers X (n_samples, len(columns)), made of these columns."""
+        names = None if self.feature_names is None else [self.feature_names[j] for j in columns]
+        other = Features.__new__(Features)
+        other._set(X, self.sample_names, names, self.sample_weight)
+        return other
+
     def distinct_rows(self, enough: int) -> int:
         """Number of different rows, or any number >= ``enough`` as soon as that many were met."""
         if self._all_counted or self._distinct >= enough:
@@ -172,6 +180,8 @@ def as_features(X: Any, sample_weight: Any = None) -> Features:
 def _read(X: Any, least_rows: int) -> tuple[Any, list[Any] | None, list[str] | None]:
     """Values and names, all rules checked."""
     sample_names = feature_names = None
+    X = unrolled(X)
+    refuse_foreign(X, "X", reader="read_features")
     if sp.issparse(X):
         values = _from_sparse(X)
     else:
@@ -211,6 +221,11 @@ def _from_array(X: Any) -> np.ndarray:
         raise InputError(
             "X is an Ensemble already; generators take features. Pass it to a consensus method instead."
         )
+    if isinstance(X, Mapping):
+        raise InputError(
+            f"X is {shown(X)}, not a table: pass pandas.DataFrame(X), or numpy.column_stack(list(X.values())) if each value "
+            "is a column."
+        )
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     try:
@@ -229,7 +244,7 @@ def _from_array(X: Any) -> np.ndarray:
             f"X has shape {values.shape}: a table (objects, features) is needed. Flatten the others with "
             "X.reshape(len(X), -1)."
             if values.ndim > 2
-            else f"X={X!r} is not a table: give an array of shape (objects, features)."
+            else f"X={shown(X)} is not a table: give an array of shape (objects, features)."
         )
     if values.dtype.kind == "c":
         raise InputError(

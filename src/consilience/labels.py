@@ -38,6 +38,16 @@ class Columns(list):
     """Label vectors that are the columns of one table, which may lie the wrong way round."""
 
 
+class Stored(NamedTuple):
+    """A label matrix as a file holds it, which may lie the wrong way round."""
+
+    matrix: np.ndarray
+
+
+class Clusterings(list):
+    """Label vectors that are known to be clusterings, one each: made here, so that nobody need ask what they are."""
+
+
 def encode(labels: Any, where: str) -> tuple[np.ndarray, np.ndarray]:
     """(codes, categories) of one label vector; ``where`` is what messages call it.
 

@@ -10,7 +10,7 @@ from .consensus import LWEA, LWGP, LWSC, method
 from .errors import InputError
 from .generate import generator
 from .naming import Named, find
-from .pipeline import ConsensusClustering
+from .pipeline import WHOLE, ConsensusClustering
 from .validation import Integer, Real, Rule
 
 __all__ = ["MDEC"]
@@ -18,7 +18,7 @@ __all__ = ["MDEC"]
 #: The paper's three ways to combine the members, and the methods they are.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
-_SUBSPACE = ("ratio", "kernel", "metric", "search")
+_SUBSPACE = ("ratio", "kernel", "metric", "search", "prepare")
 
 
 class MDEC(ConsensusClustering):
@@ -48,15 +48,23 @@ class MDEC(ConsensusClustering):
         Random kernels, or one fixed similarity for all members.
     search : "exact" or "approximate"
         How members find neighbours; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
+    prepare : str, default "none"
+        How members see the features: as given, as in the paper, or for instance "standardise", or "diverse": each
+        member its own way. See :mod:`consilience.generate`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None
         Threads; None is all cores. The answer does not depend on it.
+    verbose : bool, int or None
+        Whether long work shows its progress; None, the default, where there is a terminal.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object (0 the largest) and how sure the consensus is of it.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     ensemble_ : Ensemble
         The members, with their recipes.
     cluster_reliability_ : array (k,)
@@ -87,13 +95,14 @@ class MDEC(ConsensusClustering):
     constraints: ClassVar[dict[str, Rule]] = {
         "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
         "n_clusterings": Integer(1),
+        "verbose": ConsensusClustering.constraints["verbose"],
         "theta": Real(0, open_low=True),
         **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
     }
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         consensus: Any = "hierarchical",
         n_clusterings: int = 100,
@@ -102,8 +111,10 @@ class MDEC(ConsensusClustering):
         kernel: str = "normal",
         metric: str = "diversified",
         search: str = "exact",
+        prepare: str = "none",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
         self.consensus = consensus
@@ -113,8 +124,10 @@ class MDEC(ConsensusClustering):
         self.kernel = kernel
         self.metric = metric
         self.search = search
+        self.prepare = prepare
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @property
     def cluster_reliability_(self) -> np.ndarray:
@@ -128,7 +141,8 @@ class MDEC(ConsensusClustering):
         return "metric-subspace", {name: getattr(self, name) for name in _SUBSPACE}
 
     def _method(self) -> tuple[Any, dict[str, Any]]:
-        chosen = find(self.consensus, _WAYS) or self.consensus
+        whole = find(self.consensus, WHOLE)
+        chosen = whole.method if whole else find(self.consensus, _WAYS) or self.consensus
         if isinstance(chosen, str) and method(chosen) in (LWEA, LWSC, LWGP):
             return chosen, {"theta": self.theta}
         if self.theta != 1:

@@ -12,6 +12,14 @@ from .validation import Rule, listed
 
 Thing = TypeVar("Thing")
 
+#: Other names that people know things by -> the name here. Wherever a name is looked up, these are understood.
+ALIASES = {
+    "eac": "evidence-accumulation",
+    "cokm": "coassociation-k-means",
+    "random-subspace": "random-features",
+    "bootstrap": "bagging",
+}
+
 
 def command_name(name: str) -> str:
     """EvidenceAccumulation -> evidence-accumulation, SPCE -> spce, random_k -> random-k."""
@@ -20,11 +28,14 @@ def command_name(name: str) -> str:
 
 
 def find(name: Any, known: Mapping[str, Thing]) -> Thing | None:
-    """The entry of that name, or None; case, hyphens and underscores do not matter."""
+    """The entry of that name or alias, or None; case, hyphens and underscores do not matter."""
     if not isinstance(name, str):
         return None
     by_letters = {_letters(key): value for key, value in known.items()}
-    return by_letters.get(_letters(name))
+    wanted = _letters(name)
+    if wanted not in by_letters:
+        wanted = _letters(_BY_LETTERS.get(wanted, ""))
+    return by_letters.get(wanted)
 
 
 class Named(Rule):
@@ -103,5 +114,15 @@ def numbered(names: Iterable[Any]) -> list[str]:
     return out
 
 
+def is_pair(item: Any) -> bool:
+    """Whether this is (name, clusterer or labels), as scikit-learn's pipelines and voters take them."""
+    if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)):
+        return False
+    return hasattr(item[1], "fit") or (hasattr(item[1], "__len__") and not isinstance(item[1], (str, bytes)))
+
+
 def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
+
+
+_BY_LETTERS = {_letters(alias): name for alias, name in ALIASES.items()}

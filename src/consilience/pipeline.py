@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from contextlib import nullcontext
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
@@ -11,18 +13,43 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
 from .consensus import BaseConsensus, method, methods
-from .ensemble import Ensemble, say_unseen
+from .ensemble import Ensemble
 from .errors import InputError
+from .estimator import fit_with_a_guess
 from .features import Features, as_features
+from .fitted import score
 from .kernels.memory import refusing
 from .kernels.parallel import one_blas_thread
-from .naming import Named, check_names
+from .labels import Clusterings
+from .naming import Named, check_names, find
+from .progress import progress_shown
 from .rng import draw_seeds
-from .validation import Integer, Kind, Nothing, Rule, check_parameters, check_weights
+from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
 
 __all__ = ["ConsensusClustering"]
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+
+
+class Whole(NamedTuple):
+    """A published method that is a generator and a consensus method together."""
+
+    generator: str
+    method: str
+    params: dict[str, Any]
+
+
+#: Those, by the name that ``consensus`` takes.
+WHOLE = {
+    "mdec": Whole("metric-subspace", "lwea", {"theta": 1.0}),
+    "mdec-hc": Whole("metric-subspace", "lwea", {"theta": 1.0}),
+    "mdec-sc": Whole("metric-subspace", "lwsc", {"theta": 1.0}),
+    "mdec-bg": Whole("metric-subspace", "lwgp", {"theta": 1.0}),
+}
+
+
+def _is_clusterer(value: Any) -> bool:
+    return hasattr(value, "fit_predict") and not isinstance(value, type)
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -31,33 +58,44 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int
-        Number of clusters returned.
-    generator : str, callable or list of clusterers
+        Number of clusters returned. If it is not given, that of a ``consensus`` estimator, or else 2 with a warning that
+        this is a guess.
+    generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made: a name (``consilience methods`` lists them; each is a function of
-        :mod:`consilience.generate`), a callable ``(X, random_state=...) -> Ensemble`` or labels, or a list of
-        scikit-learn clusterers. In names, hyphens and underscores are alike.
+        :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
+        ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
+        name. In names, hyphens and underscores are alike.
     generator_params : dict, optional
         More parameters of the generator, by name. Unless ``k``, or ``k_min`` and ``k_max``, are among them, members
         have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
         ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
-        up (metric-subspace).
+        up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
+        less, but not below ``n_clusters`` (landmarks).
     consensus : str or consensus estimator
-        Name of a method (``consilience methods`` lists them) or an instance, which is cloned; ``n_clusters`` is set
-        here.
+        Name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
+        which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
+        come from metric-subspace, whatever the default of ``generator``.
     consensus_params : dict, optional
         More parameters of the consensus method, by name.
     n_clusterings : int or None
         Number of base clusterings; None leaves it to the generator (20 for most, 100 for metric-subspace, one for each
-        bandwidth for spectral, each clusterer once for a list). A callable decides by itself.
+        bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
+        single one that does not). A callable decides by itself.
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None
-        Threads; None is all cores.
+        Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
+        many use all cores by themselves.
+    verbose : bool, int or None
+        Whether long work shows its progress; None, the default, where there is a terminal.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object (0 the largest) and how sure the consensus is of it.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     ensemble_ : Ensemble
         The base clusterings, with their recipes.
     consensus_ : the fitted consensus method, with all it learned.
@@ -77,22 +115,25 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     constraints: ClassVar[dict[str, Rule]] = {
         "generator": Named(generate.generators())
-        | Kind("a function", callable)
+        | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
+        | Kind("a clusterer (an instance)", _is_clusterer)
         | Kind(
-            "a list of clusterers", lambda value: isinstance(value, Sequence) and not isinstance(value, str)
+            "a list or dict of clusterers",
+            lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
         ),
         "generator_params": _PARAMS,
-        "consensus": Named(methods())
+        "consensus": Named([*methods(), *WHOLE])
         | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
         "consensus_params": _PARAMS,
         "n_clusterings": Nothing() | Integer(1),
+        "verbose": Nothing() | Flag() | Integer(0),
     }
 
     labels_: np.ndarray
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         generator: Any = "random-k",
         generator_params: Mapping[str, Any] | None = None,
@@ -101,6 +142,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_clusterings: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
         self.generator = generator
@@ -110,18 +152,26 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.n_clusterings = n_clusterings
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConsensusClustering:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
         """
-        check_parameters(self)
+        n_clusters = self._n_clusters()
+        if n_clusters is None:
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
+        check_parameters(self, n_clusters=n_clusters)
         consensus = self._consensus()
-        with refusing(
-            f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
-            "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
-            "whose memory grows with n alone (random-k and LWGP)",
+        shown = None if self.verbose is None else bool(self.verbose)
+        with (
+            progress_shown(shown) if shown is not None else nullcontext(),
+            refusing(
+                f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
+                "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
+                "whose memory grows with n alone (random-k and LWGP)",
+            ),
         ):
             return self._learn(X, sample_weight, consensus)
 
@@ -129,15 +179,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
-        everything.check_k(self.n_clusters, "n_clusters")
+        everything.check_k(consensus.n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
-            features.check_k(self.n_clusters, "n_clusters")
+            features.check_k(consensus.n_clusters, "n_clusters")
         seeds = draw_seeds(self.random_state, 2)
         self.ensemble_: Ensemble = self._generate(features, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
-        _ensure_seen(self.ensemble_)
+        self._check_seen()
         self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         if not counted.all():
@@ -145,22 +195,65 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         return self
 
+    def _check_seen(self) -> None:
+        """A generator can leave objects unseen, as bagging does with few members."""
+        unseen, m = self.ensemble_.unseen, self.ensemble_.n_clusterings
+        if unseen.size == 0:
+            return
+        names = self.ensemble_.sample_names
+        shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
+        bagging = find(self._generator()[0], {"bagging": True})
+        more = (
+            ", let each see more (generator_params={'ratio': ...}), or give those it left out the label of the nearest one it saw "
+            "(generator_params={'unseen': 'nearest'})"
+        )
+        raise InputError(
+            f"{'Object' if unseen.size == 1 else 'Objects'} {shown} {'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
+            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of them "
+            f"(n_clusterings={self.n_clusterings}){more if bagging else ''}."
+        )
+
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the
+        mean agreement (NMI) with the base clusterings; see :func:`consilience.fitted.score`.
+        """
+        check_is_fitted(self, "consensus_")
+        n_samples = as_features(X).n_samples
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return score(self, n_samples, y)
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by row name (or position)."""
         check_is_fitted(self, "consensus_")
         return self.consensus_.to_frame()
 
+    def _n_clusters(self) -> int | None:
+        """The number asked for here, or that of the consensus estimator given."""
+        return getattr(self.consensus, "n_clusters", None) if self.n_clusters is None else self.n_clusters
+
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         """What makes the base clusterings, and its parameters."""
-        return self.generator, dict(self.generator_params or {})
+        chosen, params = self.generator, dict(self.generator_params or {})
+        whole = find(self.consensus, WHOLE)
+        if whole is None:
+            return chosen, params
+        default = inspect.signature(type(self).__init__).parameters["generator"].default
+        if chosen != default and find(chosen, {whole.generator: True}) is None:
+            raise InputError(
+                f"consensus={self.consensus!r} is a whole method, whose members come from {whole.generator}: leave out "
+                f"generator={chosen!r}, or choose consensus={whole.method!r} to combine its members."
+            )
+        return whole.generator, params
 
     def _method(self) -> tuple[Any, dict[str, Any]]:
         """What combines them, and its parameters."""
-        return self.consensus, dict(self.consensus_params or {})
+        params = dict(self.consensus_params or {})
+        whole = find(self.consensus, WHOLE)
+        return (self.consensus, params) if whole is None else (whole.method, {**whole.params, **params})
 
     def _consensus(self) -> BaseConsensus:
         """The method, ready to fit."""
@@ -172,7 +265,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         check_names(params, names, owner=owner, reserved=reserved)
         if "n_jobs" in names and self.n_jobs is not None:
             params["n_jobs"] = self.n_jobs
-        return consensus.set_params(n_clusters=self.n_clusters, **params)
+        return consensus.set_params(n_clusters=self._n_clusters(), **params)
 
     def _generate(self, features: Features, seed: int) -> Ensemble:
         chosen, params = self._generator()
@@ -180,26 +273,37 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             return generate.generator(chosen)(
                 features,
                 params,
-                n_clusters=self.n_clusters,
+                n_clusters=self._n_clusters(),
                 n_clusterings=self.n_clusterings,
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
-        if not callable(chosen):
+        if _is_clusterer(chosen) or not callable(chosen):
             reserved = {
                 name: f"{name} of {type(self).__name__}" for name in ("n_clusterings", "random_state")
             }
-            valid = ("ratio", "bootstrap", "n_jobs")
+            valid = ("ratio", "bootstrap", "prepare", "n_jobs")
             check_names(params, valid, owner="A list of clusterers", reserved=reserved)
+            if self.n_jobs is not None:
+                params.setdefault("n_jobs", self.n_jobs)
             return generate.estimators(
-                features, list(chosen), n_clusterings=self.n_clusterings, random_state=seed, **params
+                features,
+                chosen,
+                n_clusterings=self.n_clusterings or _times(chosen),
+                random_state=seed,
+                **params,
             )
         if self.n_clusterings is not None:
             raise InputError(
                 f"n_clusterings={self.n_clusterings} means nothing to a generator that is a function: it decides by itself. "
                 "Leave n_clusterings out, or pass what the function takes in generator_params."
             )
-        ensemble = Ensemble(chosen(features.X, random_state=seed, **params))
+        if _takes(chosen, "random_state"):
+            params.setdefault("random_state", seed)
+        found = chosen(features.X, **params)
+        if isinstance(found, list) and all(np.shape(one) == (features.n_samples,) for one in found):
+            found = Clusterings(found)
+        ensemble = Ensemble(found)
         if ensemble.n_samples != features.n_samples:
             raise InputError(
                 f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} rows of X."
@@ -212,17 +316,21 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _ensure_seen(ensemble: Ensemble) -> None:
-    """A generator can leave objects unseen: what helps is said in its parameters, for there is no ensemble to drop them from."""
-    if not ensemble.unseen.size:
-        return
-    m, recipe = ensemble.n_clusterings, (ensemble.recipes or [{}])[0]
-    advice = "Use clusterers that place every object, or more of them."
-    if recipe.get("ratio", 1.0) < 1.0:
-        advice = f"Raise n_clusterings={m}, or the ratio={recipe['ratio']:g} of objects that each sees (generator_params)"
-        nearest = ', or pass generator_params={"unseen": "nearest"}: each then places all objects.'
-        advice += nearest if "unseen" in recipe else "."
-    raise InputError(f"{say_unseen(ensemble)} {advice}")
+def _times(clusterers: Any) -> int | None:
+    """How many members are made of one clusterer: more than one only where they can differ."""
+    if not _is_clusterer(clusterers):
+        return None
+    names = clusterers.get_params() if hasattr(clusterers, "get_params") else ()
+    return 20 if any(name.split("__")[-1] == "random_state" for name in names) else 1
+
+
+def _takes(function: Any, name: str) -> bool:
+    """Whether a function can be called with that keyword; one that does not tell is believed to."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:

@@ -28,11 +28,21 @@ CONSENSUS = (
     Entry("CoassociationKMeans", "consensus.coassociation.kmeans"),
     Entry("LWEA", "consensus.coassociation.locally_weighted"),
     Entry("LWSC", "consensus.coassociation.locally_weighted"),
-    Entry("LWGP", "consensus.bipartite.transfer_cut"),
+    Entry("LWGP", "consensus.bipartite.lwgp"),
     Entry("SCCABG", "consensus.bipartite.sccabg"),
     Entry("SPCE", "consensus.coassociation.spce"),
     Entry("RSEC", "consensus.lowrank.rsec"),
     Entry("NRSEC", "consensus.lowrank.nrsec"),
+    Entry("CSPA", "consensus.coassociation.cspa"),
+    Entry("HBGF", "consensus.bipartite.hbgf"),
+    Entry("MCLA", "consensus.metaclusters.mcla"),
+    Entry("SEC", "consensus.coassociation.sec"),
+    Entry("KCC", "consensus.labels.kcc"),
+    Entry("ECC", "consensus.labels.kcc"),
+    Entry("Voting", "consensus.labels.voting"),
+    Entry("MixtureConsensus", "consensus.labels.mixture"),
+    Entry("BCE", "consensus.labels.bce"),
+    Entry("BestOf", "consensus.best_of"),
 )
 
 #: Features in, one clustering out: a generator and a consensus method in one estimator.

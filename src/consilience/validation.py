@@ -186,9 +186,12 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
         check(name, values[name], rule)
 
 
-def check_parameters(estimator: Any) -> dict[str, Any]:
-    """The parameters of an estimator, after a check by its ``constraints`` and the common rules."""
-    parameters = estimator.get_params(deep=False)
+def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
+    """The parameters of an estimator, after a check by its ``constraints`` and the common rules.
+
+    ``settled`` are values found for parameters that were left open.
+    """
+    parameters = {**estimator.get_params(deep=False), **settled}
     rules = {**COMMON_RULES, **estimator.constraints}
     check_all(parameters, {name: rules[name] for name in parameters if name in rules})
     return parameters

@@ -91,7 +91,7 @@ def test_our_fault_is_exit_1(folder, run, monkeypatch):
     result = run("consensus", "ensemble.csv", "-k", "3")
     assert result.exit_code == 1
     assert result.stderr == (
-        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please report it with the "
+        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please report it in the project's issue tracker with the "
         f"output of: consilience --debug consensus ensemble.csv -k 3 (version {cs.__version__})\n"
     )
     for place in (["--debug", "consensus"], ["consensus", "--debug"]):

@@ -15,6 +15,7 @@ import consilience as cs
 from consilience.consensus import methods
 from consilience.errors import InputError
 
+from ..test_evidence import Dense
 from ..zoo import clear, planted, same_partition
 
 CASES = [
@@ -64,6 +65,34 @@ def test_learned_attributes(cls, params):
     assert model.n_iter_ >= 0
     if hasattr(model, "membership_"):
         assert np.allclose(model.membership_.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_confidence_is_the_one_definition(cls, params, weighted, missing, seed):
+    """Against loops over pairs of objects: no method has a confidence, or a scale, of its own."""
+    labels, _ = planted(seed, n=30, m=5, missing=missing)
+    weights = np.random.default_rng(seed).integers(1, 4, 30) / 2 if weighted else np.ones(30)
+    model = build(cls, params).fit(labels, sample_weight=weights if weighted else None)
+    dense = Dense(labels, model.labels_, weights)
+    expected = [dense.confidence(p) for p in dense.objects]
+    np.testing.assert_allclose(model.confidence_, expected, atol=1e-10)
+
+
+def test_a_confidence_of_its_own_is_refused(cls, params, monkeypatch):
+    """A new method cannot bring another scale."""
+    labels, _ = planted()
+    model = build(cls, params)
+    solve = model._fit
+
+    def with_its_own(ensemble, rng):
+        solution = solve(ensemble, rng)
+        solution.per_sample = {**solution.per_sample, "confidence": np.ones(ensemble.n_samples)}
+        return solution
+
+    monkeypatch.setattr(model, "_fit", with_its_own)
+    with pytest.raises(AssertionError, match="confidence has one definition"):
+        model.fit(labels)
 
 
 def test_exactly_the_clusters_asked_for_numbered_by_size(cls, params):

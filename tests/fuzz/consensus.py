@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from consilience.consensus import methods
 from consilience.errors import ConsilienceError
+from consilience.labels import Clusterings
 
 from ..zoo import same_partition
 from . import ensembles
@@ -49,6 +50,28 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "unit_rows": False},
     ],
     "nrsec": [{"n_init": 2}, {"n_init": 2, "gamma": 1.2, "start": "zero"}],
+    "cspa": [{"n_init": 2}, {"n_init": 2, "refine": False}],
+    "hbgf": [{"n_init": 2}, {"n_init": 2, "joint": True}, {"n_init": 2, "refine": False}],
+    "mcla": [{"n_init": 2}],
+    "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
+    "kcc": [
+        {"n_init": 2},
+        {"n_init": 2, "utility": "entropy", "normalised": True},
+        {"n_init": 2, "utility": "cosine", "normalised": True},
+        {"n_init": 2, "utility": "power", "order": 1.5},
+        {"n_init": 2, "utility": "power", "order": 8},
+    ],
+    "ecc": [{"n_init": 2}],
+    "voting": [
+        {},
+        {"match": "many-to-one"},
+        {"match": "soft"},
+        {"method": "iterative", "n_init": 2},
+        {"method": "iterative", "n_init": 2, "centre": "mean"},
+    ],
+    "mixture-consensus": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
+    "bce": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
+    "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "score": "ari"}],
 }
 #: How often each is drawn: the dear ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}
@@ -85,10 +108,10 @@ def build(case: Case, **more: Any):
 
 
 def fit(case: Case, labels: np.ndarray | None = None, weights: Any = "given", **more: Any):
-    """A fit of the case, or of the case with other labels or weights. Vectors: few objects would look transposed."""
+    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would look transposed."""
     labels = case.data["labels"] if labels is None else labels
     weights = case.data["weights"] if isinstance(weights, str) else weights
-    return build(case, **more).fit(list(labels.T), sample_weight=weights)
+    return build(case, **more).fit(Clusterings(labels.T), sample_weight=weights)
 
 
 def ordinary(case: Case) -> bool:
@@ -312,7 +335,7 @@ def refit(case: Case) -> None:
     with_other = planted_small(case)
     again.set_params(n_clusters=1).fit(with_other)
     again.set_params(n_clusters=case.data["n_clusters"])
-    again.fit(list(case.data["labels"].T), sample_weight=case.data["weights"])
+    again.fit(Clusterings(case.data["labels"].T), sample_weight=case.data["weights"])
     identical(case, again, "fitted to other data before")
 
 
@@ -330,4 +353,6 @@ def cloned(case: Case) -> None:
     copy = clone(model(case))
     require(not hasattr(copy, "labels_"), "a clone is fitted already")
     require(repr(copy.get_params()) == repr(model(case).get_params()), "a clone has other parameters")
-    identical(case, copy.fit(list(case.data["labels"].T), sample_weight=case.data["weights"]), "a clone")
+    identical(
+        case, copy.fit(Clusterings(case.data["labels"].T), sample_weight=case.data["weights"]), "a clone"
+    )

@@ -25,12 +25,23 @@ ORDINARY = (
     "integers",
     "sparse",
 )
-NAMES = ("kmeans", "random_k", "random_features", "bagging", "metric_subspace", "spectral", "estimators")
+#: The first three are for any features; others may be refused.
+PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit")
+NAMES = (
+    "kmeans",
+    "random_k",
+    "random_features",
+    "bagging",
+    "metric_subspace",
+    "landmarks",
+    "spectral",
+    "estimators",
+)
 
 
 def make(rng: np.random.Generator) -> dict[str, Any]:
     kind, X = features.matrix(rng)
-    name = str(rng.choice(NAMES, p=[0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.05]))
+    name = str(rng.choice(NAMES, p=[0.15, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1, 0.05]))
     k = int(rng.integers(1, max(2, min(features.distinct_rows(X), 12)) + 1))
     params: dict[str, Any] = {}
     if name == "random_k":
@@ -38,12 +49,16 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
     elif name == "metric_subspace":
         params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
         params["kernel"] = str(rng.choice(["normal", "exponential"]))
+    elif name == "landmarks":
+        params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
+        params |= {"n_landmarks": int(rng.integers(k, 40)), "n_neighbours": int(rng.integers(1, 7))}
     elif name != "estimators":
         params = {"k": k}
     if name == "bagging":
         params |= {"unseen": str(rng.choice(["missing", "nearest"])), "bootstrap": bool(rng.random() < 0.3)}
     if name == "spectral":
         params["bandwidths"] = [float(v) for v in rng.choice([0.01, 0.1, 0.5, 1, 10, 100], 2, replace=False)]
+    params["prepare"] = str(rng.choice(PREPARE, p=[0.3, 0.3, *[0.08] * 5]))
     weight_kind, weights = ensembles.weights(rng, X.shape[0])
     if name in ("spectral", "estimators"):
         weight_kind, weights = "none", None
@@ -93,7 +108,9 @@ def makes(case: Case) -> None:
         "kmeans",
         "random_k",
         "metric_subspace",
+        "landmarks",
     )
+    ordinary &= data["params"]["prepare"] in PREPARE[:3]
     try:
         case.memory["ensemble"] = made = call(case)
     except ConsilienceError as error:
@@ -136,7 +153,7 @@ def more_members(case: Case) -> None:
 
 @suite.promises("generators: recorded inertia", 0.5)
 def inertia(case: Case) -> None:
-    if case.data["maker"] != "kmeans":
+    if case.data["maker"] != "kmeans" or case.data["params"]["prepare"] != "none":
         return
     X = case.data["X"].toarray() if sp.issparse(case.data["X"]) else np.asarray(case.data["X"], float)
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
@@ -172,7 +189,9 @@ def refuses(case: Case) -> None:
 def make_whole(rng: np.random.Generator) -> dict[str, Any]:
     data = make(rng)
     data["maker"] = str(
-        rng.choice(["kmeans", "random_k", "random_features", "bagging", "metric_subspace", "spectral"])
+        rng.choice(
+            ["kmeans", "random_k", "random_features", "bagging", "metric_subspace", "landmarks", "spectral"]
+        )
     )
     u = features.distinct_rows(data["X"])
     data["n_clusters"] = int(rng.integers(1, max(2, min(u, 6)) + 1))
@@ -196,9 +215,11 @@ def fit_whole(case: Case, **more: Any):
         "n_jobs": 1,
     }
     if data["estimator"] == "MDEC":
-        return cs.MDEC(**{**common, "consensus": data["way"], **more}).fit(data["X"])
+        given = {"consensus": data["way"], "prepare": data["params"]["prepare"]}
+        return cs.MDEC(**{**common, **given, **more}).fit(data["X"])
     names = {"generator": data["maker"].replace("_", "-"), "consensus": data["consensus"]}
-    model = cs.ConsensusClustering(**{**common, **names, **more})
+    params = {"prepare": data["params"]["prepare"]}
+    model = cs.ConsensusClustering(**{**common, **names, "generator_params": params, **more})
     return model.fit(data["X"], sample_weight=data["weights"])
 
 

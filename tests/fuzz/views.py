@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import consilience as cs
 from consilience.errors import ConsilienceError
+from consilience.labels import Clusterings
 
 from . import ensembles
 from .properties import Case, Suite, require
@@ -44,7 +45,7 @@ def ensemble(case: Case) -> cs.Ensemble:
 @suite.promises("ensemble made")
 def made(case: Case) -> None:
     labels = case.data["labels"]
-    case.memory["ensemble"] = cs.Ensemble(list(labels.T), sample_weight=case.data["weights"])
+    case.memory["ensemble"] = cs.Ensemble(Clusterings(labels.T), sample_weight=case.data["weights"])
     case.memory["before"] = labels.copy()
     for j in range(labels.shape[1]):
         back = ensemble(case).original_labels(j)

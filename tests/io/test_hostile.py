@@ -305,3 +305,14 @@ def test_the_check_lets_foreign_errors_through(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         files.check(path)
     assert issubclass(FileError, ConsilienceError)
+
+
+def test_texts_with_numbers_that_are_no_characters(tmp_path):
+    path = tmp_path / "labels.npy"
+    texts = np.array([["a", "b"], ["c", "d"], ["a", "d"]])
+    texts.view(np.uint32)[1, 1] = 0x110000
+    np.save(path, texts)
+    with pytest.raises(
+        FileError, match=r"labels.npy is damaged: its texts hold numbers that are no characters"
+    ):
+        cs.io.read_labels(path)

@@ -34,8 +34,13 @@ from consilience.kernels import (
     information,
     kmeans,
     krylov,
+    label_tables,
+    landmarks,
     linkage,
+    metaclusters,
+    mixed_membership,
     neighbours,
+    normalised_cut,
     overlaps,
     paced_pairs,
     partition,
@@ -49,6 +54,8 @@ kmeans.BLOCK = 8
 signatures._ROWS_PER_BLOCK = 8
 contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
+label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
+mixed_membership._BLOCK = 8
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
 INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
@@ -177,6 +184,40 @@ def cluster_overlaps(rng):
     overlaps.scatter(labels, offsets, hostile(rng, (labels.shape[0], width)))
 
 
+def label_loops(rng):
+    ensemble = some_ensemble(rng)
+    labels, offsets, u = ensemble.labels, ensemble.offsets, ensemble.n_samples
+    k, c = int(offsets[-1]), int(rng.integers(1, min(u, 5) + 1))
+    rows = label_tables.label_rows(labels, offsets, ensemble.weights, scale=hostile(rng, u))
+    T, base = hostile(rng, (k, c)), hostile(rng, c)
+    groups = rng.integers(-1 if rng.random() < 0.1 else 0, c, u)
+    label_tables.assign(rows, T, base, groups, stay=bool(rng.integers(2)))
+    label_tables.soften(rows, T, base)
+    metaclusters.vote(labels, offsets, ensemble.weights, rng.integers(0, c, k), c)
+
+    def costs(table):
+        T = table / np.maximum(np.add.reduceat(table, offsets[:-1], axis=0), 1e-300).repeat(
+            np.diff(offsets), axis=0
+        )
+        return hostile(rng, T.shape) if rng.random() < 0.3 else 1 - T, np.zeros(T.shape[1])
+
+    rows = label_tables.label_rows(labels, offsets, ensemble.weights)
+    label_tables.best_start(rows, c, costs, rng, n_init=2, max_iter=3, tol=0.0)
+    mixed_membership.infer_rows(
+        labels,
+        offsets,
+        ensemble.weights,
+        rng.random((k, c)),
+        rng.random(c) + 0.01,
+        rng.random((u, c)) + 0.01,
+        tol=1e-4,
+        max_iter=5,
+    )
+    a = np.abs(hostile(rng, k))
+    rows, _ = normalised_cut.cut_loop(labels, offsets, ensemble.weights, a)
+    normalised_cut.move_objects(rows, groups, c, a, max_sweeps=3)
+
+
 def neighbour_lists(rng):
     X = some_rows(rng)
     if rng.random() < 0.2:
@@ -193,6 +234,27 @@ def neighbour_lists(rng):
     radius = np.abs(hostile(rng, n)) if rng.random() < 0.2 else rng.random(n)
     index, _ = neighbours.most_similar(pairs, k, radius, float(rng.choice([0.1, 1.0])), bound)
     neighbours.symmetric_graph(index, np.ones(index.shape))
+
+
+def rows_by_landmarks(rng):
+    X = some_rows(rng)
+    n, d = X.shape
+    K, p = int(rng.integers(1, 6)), int(rng.integers(1, n + 1))
+    landmarks.NEARBY = int(rng.integers(1, 4))
+    points = landmarks.place_landmarks(X, p, K, seed=0)
+    columns = np.arange(d)
+    if rng.random() < 0.3:  # rows to come may be anything
+        X = hostile(rng, X.shape)
+    rows = landmarks.Rows(X, columns, float(rng.choice([0.5, 1.0])))
+    K = min(K, len(points.points)) if rng.random() < 0.9 else n + 1
+    index, squares = np.empty((n, K), np.int32), np.empty((n, K), X.dtype)
+    landmarks.nearest_landmarks(rows, points, 0, n, index, squares)
+    sigma, p = float(rng.choice([0.0, 1e-9, 1.0])), len(points.points)
+    weight = None if rng.random() < 0.5 else rng.random(n)
+    landmarks.graph_of_landmarks(index, squares, sigma, p, weight, float(squares[:, 0].min()))
+    c, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    landmarks.label_rows(index, squares, sigma, hostile(rng, (p, c)), rng.random((k, c)))
+    landmarks.row_vectors(index, squares, sigma, rng.random((p, c)))
 
 
 def runs_of_kmeans(rng):
@@ -309,7 +371,8 @@ def features(rng):
 
 
 CASES = [
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
+    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, label_loops, neighbour_lists,
+    rows_by_landmarks, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features,
 ]  # fmt: skip
 

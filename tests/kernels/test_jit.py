@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import pkgutil
@@ -12,6 +13,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
 import consilience
 from consilience.errors import ConsilienceWarning
@@ -150,6 +152,29 @@ def test_a_full_disk_is_said_and_not_raised(double, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # said once
         assert _jit.fast_kernel(double)(2.0) == 4.0
+
+
+def test_an_interrupt_that_falls_into_the_compiler_is_raised_after_it():
+    """As LLVM does: it calls Python, and what is raised in there cannot pass through it."""
+
+    reached = []
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    def compile_two():
+        with event.trigger_event("numba:compile"):
+            with event.trigger_event("numba:compile"):
+                ctypes.CFUNCTYPE(None)(interrupted)()
+            reached.append("the end")
+
+    hook = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        compile_two()
+    assert reached == ["the end"]
+    assert sys.unraisablehook is hook
+    with event.trigger_event("numba:compile"):
+        pass  # said once
 
 
 def test_both_forms_of_the_decorator(double):

@@ -82,12 +82,18 @@ def test_weights_count_as_copies(seed):
     np.testing.assert_allclose(found, repeated.evidence.between, atol=1e-9)
 
 
-def test_support_is_the_confidence_of_methods_without_their_own(model):
+def test_confidence_of_any_labels_is_that_of_the_methods(ensemble, model):
     fitted = Fitted.from_estimator(model)
-    np.testing.assert_allclose(fitted.support, model.confidence_, atol=1e-12)
+    np.testing.assert_allclose(fitted.evidence.confidence, model.confidence_, atol=1e-12)
+    elsewhere = Fitted.from_ensemble(ensemble, model.labels_)
+    np.testing.assert_allclose(elsewhere.confidence, model.confidence_, atol=1e-12)
+
+
+def test_support_is_the_membership_in_the_own_cluster(model):
+    fitted = Fitted.from_estimator(model)
     rows = fitted.evidence.memberships(np.arange(60))
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
-    np.testing.assert_allclose(rows[np.arange(60), model.labels_], model.confidence_, atol=1e-12)
+    np.testing.assert_allclose(rows[np.arange(60), model.labels_], fitted.support, atol=1e-12)
 
 
 # Co-association --------------------------------------------------------------------------------------------
@@ -234,6 +240,59 @@ def test_confidence_counts_everyone_once(model):
     assert display.quartiles[0, 1] == pytest.approx(np.median(model.confidence_[model.labels_ == 0]))
 
 
+def test_reliability_by_hand():
+    labels, truth = [0, 0, 0, 1, 1, 2], ["a", "a", "b", "b", "b", "a"]
+    display = cs.plot.ReliabilityDisplay.from_labels(
+        labels, [0.95, 0.9, 0.6, 0.7, 1.0, 0.1], truth, edges=[0, 0.6, 0.9, 1]
+    )
+    # 0 is matched to a and 1 to b; 2 has no class left. A value on an edge is in the bin above it, 1 in the last.
+    assert display.counts.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(display.right, [0, 1 / 2, 1])
+    np.testing.assert_allclose(display.confidence, [0.1, 0.65, 0.95])
+    assert display.error == pytest.approx((0.1 + 2 * 0.15 + 3 * 0.05) / 6)
+
+
+def test_reliability_counts_everyone_with_a_class(model, seed):
+    truth = np.random.default_rng(seed).integers(-1, 3, 60)  # -1: not known
+    display = cs.plot.ReliabilityDisplay.from_estimator(model, truth, bins=7)
+    assert display.counts.sum() == (truth >= 0).sum()
+    right = np.nansum(display.counts * display.right) / display.counts.sum()
+    assert right == pytest.approx(cs.metrics.accuracy(model.labels_, truth, missing="ignore"))
+    assert np.isnan(display.right[display.counts == 0]).all()
+    assert 0 <= display.error <= 1
+
+
+def test_reliability_of_a_pipeline_and_of_several_tasks():
+    X = np.random.default_rng(0).normal(size=(40, 3)) + 4 * (np.arange(40) % 2)[:, None]
+    pipeline = cs.ConsensusClustering(n_clusters=2, n_clusterings=5, random_state=0).fit(X)
+    tasks = cs.multitask.ASI(2, random_state=0).fit(np.abs(X), task=np.repeat([0, 1], 20))
+    for fitted in (pipeline, tasks):
+        assert cs.plot.ReliabilityDisplay.from_estimator(fitted, np.arange(40) % 2).counts.sum() == 40
+
+
+def test_reliability_says_what_it_expects(model):
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import NotFittedError
+
+    display = cs.plot.ReliabilityDisplay
+    with pytest.raises(NotFittedError):
+        display.from_estimator(cs.EvidenceAccumulation(2), [0, 1])
+    with pytest.raises(InputError, match=r"KMeans has no labels_ and confidence_.*from_labels"):
+        display.from_estimator(KMeans(2, n_init=1).fit(np.arange(10.0)[:, None]), np.zeros(10))
+    with pytest.raises(InputError, match=r"confidence has shape \(60,\) for the 3 objects of truth"):
+        display.from_estimator(model, [0, 1, 2])
+    with pytest.raises(InputError, match=r"confidence holds 1\.5: expected values between 0 and 1"):
+        display.from_labels([0, 1], [0.5, 1.5], [0, 1])
+    with pytest.raises(InputError, match="truth names the class of no object"):
+        display.from_labels([0, 1], [0.5, 0.5], [-1, -1])
+    for edges in ([0, 0.5], [0, 0.5, 0.5, 1], [1], [[0, 1]]):
+        with pytest.raises(InputError, match="expected numbers that rise from 0 to 1"):
+            display.from_labels([0, 1], [0.5, 0.5], [0, 1], edges=edges)
+    for bins in (0, 2.5, True):
+        with pytest.raises(InputError, match="expected a whole number from 1 on"):
+            display.from_labels([0, 1], [0.5, 0.5], [0, 1], bins=bins)
+
+
 def test_history_of_numbers_and_of_dicts():
     assert read_terms([3, 2.5])["objective"].tolist() == [3, 2.5]
     terms = read_terms([{"loss": 1, "note": "x"}, {"loss": np.float32(2), "rank": True}, {"loss": None}])
@@ -372,10 +431,16 @@ def pyplot():
 
 def test_every_display_draws_into_the_axes_given(ensemble, pyplot):
     model = cs.SCCABG(n_clusters=4).fit(ensemble)  # it iterates, is self-paced and learns trust
+    X = np.random.default_rng(0).normal(size=(60, 5))
     drawn = set()
     for name in cs.plot.__all__:
         cls = getattr(cs.plot, name)
-        display = cls.from_estimators([model]) if name == "ComparisonDisplay" else cls.from_estimator(model)
+        if name == "ComparisonDisplay":
+            display = cls.from_estimators([model])
+        elif name == "ReliabilityDisplay":
+            display = cls.from_estimator(model, np.arange(60) % 3)
+        else:
+            display = cls.from_estimator(model, *([X] if name == "FeaturesDisplay" else []))
         figure, ax = pyplot.subplots()
         assert display.plot(ax) is display
         assert display.ax_ is ax
@@ -384,7 +449,7 @@ def test_every_display_draws_into_the_axes_given(ensemble, pyplot):
         display.figure_.canvas.draw()
         drawn.add(name)
         pyplot.close("all")
-    assert len(drawn) == 9
+    assert drawn == set(cs.plot.__all__)
 
 
 def test_embedding_draws_by_confidence_and_by_nothing_else(model, pyplot):

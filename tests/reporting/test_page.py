@@ -17,6 +17,7 @@ import scipy.sparse as sp
 import consilience as cs
 from consilience import evidence
 from consilience.errors import FileError, InputError, MissingExtraError
+from consilience.fitted import Fitted
 from consilience.reporting import _content
 from consilience.reporting._embed import pack, printable, to_json
 from consilience.reporting._words import count, duration, percent
@@ -103,9 +104,8 @@ def test_history_and_pacing_have_a_section():
     assert "Self-pacing: easy evidence first" in page.visible
     shares = [100 * entry["mean_W"] for entry in model.history_]
     assert f"{min(shares):.3g}% at the least, {shares[-1]:.3g}% at the end" in page.visible
-    assert "objective" in page.visible
-    assert {entry["unfinished_S"] for entry in model.history_} == {0}
-    assert "unfinished_S" not in page.visible  # a curve that never moves is not drawn
+    assert "What the method minimises" in page.visible
+    assert "Pieces of the learned graph" in page.visible
 
 
 @pytest.mark.parametrize("method", [cs.SPCE(3, threshold=0.1), cs.LWEA(3), cs.SCCABG(3)])
@@ -183,8 +183,8 @@ def test_labels_travel_with_the_page(small):
     model = small[0]
     objects = Page(cs.report(model).html).data["objects"]
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(objects["labels"]), "u1"), model.labels_)
-    sure = np.frombuffer(base64.b64decode(objects["confidence"]), "<u2") / 1000
-    np.testing.assert_allclose(sure, model.confidence_, atol=5e-4)
+    sure = np.frombuffer(base64.b64decode(objects["confidence"]), "<u2") / 65535
+    np.testing.assert_allclose(sure, model.confidence_, atol=1e-5)
 
 
 def test_what_does_not_fit_is_left_out_and_said(small, monkeypatch):
@@ -217,7 +217,7 @@ def test_size_and_sampling_of_a_large_set():
     assert len(html.encode()) < 2e6
     assert re.search(r"4,000 of the 30,000 objects are shown: a random sample", page.visible)
     assert len(page.data["heat"]["cluster"]) <= 180
-    assert len(page.data["scatter"]["labels"]) <= 4000
+    assert len(page.data["points"]["labels"]) <= 4000
     assert page.tags.count("tr") < 400
 
 
@@ -228,7 +228,8 @@ def test_pairs_that_nobody_saw_are_not_taken_for_apart():
     page = Page(cs.report(cs.EvidenceAccumulation(n_clusters=2).fit(labels)).html)
     heat = page.data["heat"]
     values = np.frombuffer(base64.b64decode(heat["values"]), "u1").reshape(6, 6)
-    place = {i: heat["first"].index(i) for i in range(6)}
+    order = np.frombuffer(base64.b64decode(heat["order"]), "<u2").tolist()
+    place = {i: order.index(i) for i in range(6)}
     assert values[place[0], place[5]] == 255
     assert values[place[0], place[2]] == 254
     assert values[place[2], place[5]] == 254
@@ -262,10 +263,11 @@ def test_sentences_about_the_answer():
     ]
     model = cs.EvidenceAccumulation(n_clusters=3).fit(labels)
     page = Page(cs.report(model).html)
-    assert "8 objects in 3 clusters, agreed on by 4 base clusterings." in page.visible
+    assert "8 objects in 3 clusters, from 4 base clusterings." in page.visible
     stability = cs.metrics.cluster_stability(model.labels_, cs.Ensemble(labels))
-    worst = int(stability.argmin())
-    assert f"Cluster {worst} is the least stable: its objects stay together in {percent(stability[worst])} of the clusterings." in page.visible  # fmt: skip
+    firm = Fitted.from_estimator(model).firmness
+    worst = int(firm.argmin())
+    assert f"Cluster {worst} is the least firm ({percent(firm[worst])}; its objects stay together in {percent(stability[worst])} of the clusterings)" in page.visible  # fmt: skip
     assert "Only 4 base clusterings" in page.visible
 
 

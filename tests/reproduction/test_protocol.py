@@ -18,7 +18,7 @@ def test_every_paper_has_its_protocols():
     for name, protocol in found.items():
         assert protocol.title
         assert protocol.name == name
-        keys = {"acc", "nmi_max", "nmi_geometric", "ari", "f1_self_pairs"}
+        keys = {"acc", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ari", "f1_self_pairs"}
         assert {measure.key for measure in protocol.measures} <= keys
 
 
@@ -72,6 +72,8 @@ def test_known_sets_have_checksums():
         ({"ensembles": {"size": 5, "members": 4}}, "no more than are made"),
         ({"vary": {"parameter": "colour", "values": [1]}}, "parameter='colour'"),
         ({"printed": {"NMI": {}}}, "'NMI' is not one of the measures"),
+        ({"against": "Second"}, "against='Second' is not one of the methods"),
+        ({"time_limit": 0}, "> 0.0.*time_limit"),
         ({"printed": {"ACC": {"First": {"iris": "0.9"}}}}, "Expected `float . array`, got `str`.*printed"),
         ({"sets": [{"name": "iris", "data": "x", "transform": "pca"}]}, "'pca'.*transform"),
         ({"methods": [{"name": "a/b", "method": "B"}]}, "matching regex.*name"),
@@ -107,6 +109,33 @@ def test_restricting_names_rows_or_files():
     assert [s.name for s in sccabg.restricted(["allaml", "tox171"]).sets] == ["ALLAML", "TOX"]
     with pytest.raises(InputError, match="'iriss' is not in the protocol 'bundled'"):
         protocol.restricted(["iriss"])
+
+
+def test_the_halves_of_the_defaults_share_no_data():
+    """What was chosen on one half is reported on the other, so no set, whatever its labels, may be in both."""
+    same = [
+        {"alizadeh_2000_v2", "alizadeh_2000_v3", "lymphoma96"},
+        {"allaml", "golub_1999_v1", "golub_1999_v2"},
+        {"ar840", "warpar10p"},
+        {"glioma", "nutt_2003_v1"},
+        {"k1b", "wap", "webace"},
+        {"mnist4000", "mnist5000", "mnist70000"},
+        {"umist1024", "umist644"},
+        {"yeoh_2002_v1", "yeoh_2002_v2"},
+    ]
+    halves = {"half A": set(), "half B": set()}
+    for item in load_protocol("defaults").sets:
+        halves[item.group.split(",")[0]].add(item.data)
+    assert not halves["half A"] & halves["half B"]
+    assert sum(map(len, halves.values())) == 50
+    for family in same:
+        assert any(family <= half for half in halves.values()), family
+
+
+def test_a_restricted_protocol_is_held_against_a_method_that_it_has():
+    defaults = load_protocol("defaults")
+    assert defaults.restricted(methods=["Ward", "KMeans"]).against == "KMeans"
+    assert defaults.restricted(methods=["Ward"]).against is None
 
 
 def test_plan_tells_what_is_left_out_and_why():

@@ -183,6 +183,90 @@ def test_a_failure_ranks_last_and_a_copy_does_not_count_twice():
     assert (remark.text, remark.cells) == ("B on wine (default): TimeLimit: late", 1)
 
 
+def grouped():
+    """Three sets in two groups; B is held against A, and could not do the last set."""
+    sets = [
+        {"name": name, "data": "sklearn:iris", "group": group}
+        for name, group in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "two"))
+    ]
+    methods = [{"name": "A", "method": "A"}, {"name": "B", "method": "B"}]
+    values = {"a": (0.5, 0.75), "b": (0.5, 0.25), "c": (0.5, 0.4375), "d": (0.5, None)}
+    late = {"error": {"type": "TimeLimit", "message": "late"}}
+    records = [
+        cell(method, value or 0, 0, row=row, **({} if value else late))
+        for row, pair in values.items()
+        for method, value in zip("AB", pair)
+    ]
+    return {"sets": sets, "methods": methods, "printed": {}, "against": "A"}, records
+
+
+def test_groups_of_sets_are_compared_apart_and_against_one_method():
+    changes, records = grouped()
+    found = tables(protocol(**changes), Records(records))
+    lines = {(c.group, c.method): c for c in found["comparisons"].itertuples()}
+    assert {key: (c.sets, c.rank) for key, c in lines.items()} == {
+        ("one", "A"): (2, 1.5),
+        ("one", "B"): (2, 1.5),
+        ("two", "A"): (2, 1.0),
+        ("two", "B"): (2, 2.0),
+    }
+    one, two = lines["one", "B"], lines["two", "B"]
+    assert (one.shared, one.difference, one.worst, one.lost) == (2, 0.0, -0.25, 1)
+    assert (two.shared, two.difference, two.worst, two.lost) == (1, -0.0625, -0.0625, 1)
+    assert np.isnan(lines["one", "A"].difference)
+    assert found["tests"].group.tolist() == ["one", "two"]
+
+
+def test_a_loss_is_measured_in_the_range_of_the_measure():
+    changes, records = grouped()
+    measures = [{"name": "ACC", "key": "acc", "scale": 100}]
+    found = tables(protocol(measures=measures, **changes), Records(records))
+    line = only(found["comparisons"].query("group == 'one' and method == 'B'"))
+    assert (line.worst, line.lost) == (-0.25, 1)
+
+
+def test_the_page_shows_each_group_and_how_far_confidence_can_be_trusted(tmp_path):
+    changes, records = grouped()
+    for record in records:
+        if record["method"] == "B" and "error" not in record:
+            sure = record["set"] != "b"
+            record["reliability"] = [[10, 9 if sure else 5], [0, 0], [10, 8]]
+    (tmp_path / "protocols").mkdir()
+    (tmp_path / "protocols" / "mine.json").write_text(json.dumps(protocol_of(**changes)))
+    with Store(tmp_path) as store:
+        for record in records:
+            store.append(record)
+    report(tmp_path, pictures=True)
+    text = (tmp_path / "mine.md").read_text()
+    for title in (
+        "### ACC, default: one",
+        "### Averages and ranks over 2 sets, default: two",
+        "### Differences to A: two",
+    ):
+        assert text.count(title + "\n") == 1, title
+    assert "| B | 2 | +0.000 | -0.250 | 1 |" in text
+    # Nothing was of middling confidence: the two other parts are in order on a and c, not on b.
+    assert "| one | B | 0.700 | - | 0.800 | 1 of 2 |" in text
+    assert "| two | B | 0.900 | - | 0.800 | 1 of 1 |" in text
+    lines = read_tables(tmp_path)["reliability"]
+    assert lines.set.tolist() == ["a", "b", "c"]
+    assert lines.surest_right.tolist() == [9, 5, 9]
+
+
+def test_tables_of_before_groups_are_read(folder, tmp_path):
+    pages = tmp_path / "pages"
+    report(folder, out=pages)
+    now = pd.read_csv(pages / "comparisons.csv", dtype=str)
+    now.drop(columns=["group", "shared", "difference", "worst", "lost"]).to_csv(
+        pages / "comparisons.csv", index=False
+    )
+    (pages / "reliability.csv").unlink()
+    held = read_tables(pages)
+    assert set(held["comparisons"].group) == {""}
+    assert held["comparisons"].lost.isna().all()
+    assert held["reliability"].empty
+
+
 def test_a_failed_task_set_ranks_last_on_each_of_its_tasks():
     scores = {"1": {"acc": 0.5}, "2": {"acc": 0.6}}
     failed = cell("B", 0, 0, error={"type": "TimeLimit", "message": "late"})

@@ -20,7 +20,7 @@ from reproduction.cells import make_plan
 from reproduction.protocol import Ensembles, load_protocol
 from reproduction.run import Outcome, _Pool, run
 from reproduction.store import FILE, Store, read_store
-from reproduction.work import drop_at_random, f1_self_pairs, fill_at_random, taken
+from reproduction.work import drop_at_random, f1_self_pairs, fill_at_random, reliability, taken
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,6 +63,45 @@ def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_p
     (tmp_path / "bench_methods.py").write_text(fixed)
     once_more = run(path, out=out, jobs=1, methods=["Fails"], retry=True)
     assert (once_more.done, once_more.failed) == (1, 0)
+
+
+def test_what_is_over_a_limit_once_is_not_tried_again(write_protocol, tmp_path):
+    """The limit is the protocol's own; other methods, and other sets, go on."""
+    methods = [{"name": kind, "method": f"bench_methods:{kind}"} for kind in ("Sleeps", "First")]
+    path = write_protocol(repetitions=4, methods=methods, time_limit=1.0)
+    outcome = run(path, out=tmp_path / "out", jobs=1)
+    assert (outcome.done, outcome.failed) == (8, 4)
+    errors = [r["error"] for r in cells_of(tmp_path / "out").values() if r["method"] == "Sleeps"]
+    assert {error["type"] for error in errors} == {"TimeLimit"}
+    assert sorted(error["message"] for error in errors) == [
+        *["not tried, as another repetition took longer than the limit of 1 s"] * 3,
+        "took longer than the limit of 1 s",
+    ]
+
+
+def test_methods_that_take_features(write_protocol, tmp_path):
+    """Ours with its confidence; scikit-learn's; and a mixture, which has neither labels_ nor n_clusters."""
+    methods = [
+        {"name": "ours", "method": "ConsensusClustering"},
+        {"name": "KMeans", "method": "sklearn.cluster:KMeans", "params": {"n_init": 10}},
+        {"name": "GMM", "method": "sklearn.mixture:GaussianMixture", "params": {"n_components": "$c"}},
+    ]
+    path = write_protocol(repetitions=1, methods=[{**method, "input": "features"} for method in methods])
+    outcome = run(path, out=tmp_path / "out", jobs=1)
+    held = {record["method"]: record for record in cells_of(tmp_path / "out").values()}
+    assert (outcome.done, outcome.failed) == (3, 0), held
+    assert all(record["scores"][""]["acc"] > 0.8 for record in held.values())
+    assert "reliability" not in held["KMeans"]
+    parts = held["ours"]["reliability"]
+    assert sum(objects for objects, _ in parts) == 150
+    assert sum(right for _, right in parts) == round(150 * held["ours"]["scores"][""]["acc"])
+
+
+def test_reliability_by_hand():
+    truth = np.array([7, 7, 7, 3, 3, 3])
+    labels = np.array([1, 1, 0, 0, 0, 0])  # cluster 1 is class 7, cluster 0 is class 3; the third is wrong
+    confidence = np.array([1.0, 0.9, 0.95, 0.6, 0.59, 0.0])
+    assert reliability(labels, confidence, truth) == [[2, 1], [2, 2], [2, 2]]
 
 
 def test_time_that_the_runner_takes_is_not_the_cells(tmp_path, monkeypatch):

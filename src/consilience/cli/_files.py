@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import InputError
@@ -16,7 +18,13 @@ def source(path: str) -> Any:
     return sys.stdin.buffer if path == "-" else path
 
 
-def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: bool = True) -> None:
+def check_output(
+    path: str,
+    *inputs: str,
+    outputs: Sequence[str] = (),
+    as_json: bool = False,
+    json_instead: bool = True,
+) -> None:
     """Refuse now what could not be written later."""
     if path == "-":
         if as_json and not json_instead:
@@ -25,12 +33,24 @@ def check_output(path: str, *inputs: str, as_json: bool = False, json_instead: b
     from ..io import check_writable
 
     check_writable(path)
-    for given in inputs:
-        if given != "-" and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
-            raise InputError(f"{path} is the input file itself; give another output file.")
+    if any(map(partial(_same_file, path), inputs)):
+        raise InputError(f"{path} is the input file itself; give another output file.")
+    if any(map(partial(_same_file, path), outputs)):
+        raise InputError(
+            f"{path} is given twice as an output, and one would overwrite the other; name two files."
+        )
 
 
-def check_report(path: str | None, *others: str) -> None:
+def _same_file(path: str, other: str) -> bool:
+    """Whether two paths mean one file that can be overwritten; it need not exist yet."""
+    if "-" in (path, other) or (os.path.exists(path) and not os.path.isfile(path)):
+        return False
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def check_report(path: str | None, *others: str, option: str = "--report") -> None:
     """Refuse now a page that could not be written later."""
     if path is None:
         return
@@ -38,12 +58,36 @@ def check_report(path: str | None, *others: str) -> None:
     from ..io import check_writable
 
     if path == "-":
-        raise InputError("--report needs the name of a file, such as report.html.")
-    need("jinja2", "report", "--report")
+        raise InputError(f"{option} needs the name of a file, such as report.html.")
+    need("jinja2", "report", "A report")
     check_writable(path, formats=False)
-    same = [other for other in others if other != "-" and os.path.realpath(other) == os.path.realpath(path)]
-    if same:
-        raise InputError(f"--report {path} would overwrite the file of that name; give the page another one.")
+    if not path.lower().endswith((".html", ".htm")):
+        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
+    if any(map(partial(_same_file, path), others)):
+        raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
+
+
+def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their_file: str) -> Any:
+    """The rows of ``theirs`` in the order of ``ours``: by name where both have names, else by position."""
+    import numpy as np
+
+    if ours.n_samples != theirs.n_samples:
+        raise InputError(
+            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be of the same objects."
+        )
+    a, b = ours.sample_names, theirs.sample_names
+    if a is None or b is None or a == b:
+        return np.arange(ours.n_samples)
+    where = {name: row for row, name in enumerate(b)}
+    strangers = [name for name in a if name not in where]
+    if strangers:
+        from ..validation import listed
+
+        raise InputError(
+            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows cannot be matched."
+        )
+    session.note(f"Matched the rows of {their_file} to those of {our_file} by name.")
+    return np.array([where[name] for name in a])
 
 
 def write_report(
@@ -88,7 +132,7 @@ def write_result(
     if path != "-":
         write_labels(path, labels, sample_names=names, confidence=sure)
         session.say(
-            f"wrote {len(labels)} labels in {len(sizes)} clusters ({_sizes(sizes)} objects) to {path}"
+            f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} ({_sizes(sizes)} objects) to {path}"
         )
     elif not as_json:
         write_labels(sys.stdout.buffer, labels, sample_names=names, confidence=sure)

@@ -54,6 +54,9 @@ reading = _together(
         default=None,
         help="Column 1 holds row names, or not; by default decided and said.",
     ),
+    click.option(
+        "--transpose", is_flag=True, help="Columns of the file are the objects, as where genes are in rows."
+    ),
     click.option("--key", help="Which array of an .npz or .mat file."),
 )
 
@@ -87,6 +90,12 @@ generator_option = click.option(
     default="random-k",
     show_default=True,
     help='How the base clusterings are made; "consilience methods" lists the ways.',
+)
+
+scale_option = click.option(
+    "--scale",
+    is_flag=True,
+    help='Bring columns to mean 0 and variance 1; short for the generator\'s parameter "prepare=standardise".',
 )
 
 n_clusterings_option = click.option(

@@ -39,16 +39,20 @@ def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
     return parse_params(given, cls._get_param_names(), owner=cls.__name__, reserved=METHOD_OPTIONS)
 
 
-def generator_params(maker: Any, given: Iterable[str], reserved: Mapping[str, str]) -> dict[str, Any]:
-    """Those of a generator, which is an entry of the register."""
+def generator_params(
+    maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, scale: bool = False
+) -> dict[str, Any]:
+    """Those of a generator, which is an entry of the register; ``scale`` is short for one of them."""
     reserved = {
+        **({"prepare": "the option --scale"} if scale else {}),
         "n_clusterings": "the option -n",
         "random_state": "the option --seed",
         "n_jobs": "the option --n-jobs",
         **reserved,
     }
     valid = [name for name in maker.parameters if name != "sample_weight"]
-    return parse_params(given, valid, owner=f"The generator {maker.name}", reserved=reserved)
+    params = parse_params(given, valid, owner=f"The generator {maker.name}", reserved=reserved)
+    return {**params, "prepare": "standardise"} if scale else params
 
 
 def _value(text: str) -> Any:

@@ -29,6 +29,7 @@ COMMANDS = {
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
+    "report": ("report", "Make a page about a result from files."),
     "methods": ("methods", "List the consensus methods and generators."),
 }
 
@@ -109,7 +110,7 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted.")
             code = 130
-        except _ReaderLeft:
+        except (_ReaderLeft, BrokenPipeError):
             # Whoever read our output has had enough.
             _drop_output()
             code = 141
@@ -130,10 +131,16 @@ class Program(click.Group):
             )
             code = 2
         except Exception as error:
+            if (
+                isinstance(error, OSError) and error.errno in _FULL
+            ):  # help texts, printed before a command runs
+                _drop_output()
+                _complain(f"error: cannot write to standard output: {error.strerror}.")
+                sys.exit(2)
             if "--debug" in args:
                 traceback.print_exc()
             _complain(
-                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it with "
+                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it in the project's issue tracker with "
                 f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
@@ -176,7 +183,7 @@ def cli() -> None:
       consilience score labels.csv truth.csv
 
     "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ, Parquet or
-    MATLAB, by their ending; "-" is standard input or output, as CSV.
+    MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).
     """
 
 

@@ -18,6 +18,7 @@ from ._options import (
     reading,
     report_option,
     running,
+    scale_option,
 )
 from ._params import generator_params, method_params
 from ._session import Session
@@ -29,6 +30,7 @@ from ._session import Session
 @method_option
 @generator_option
 @n_clusterings_option
+@scale_option
 @output
 @confidence_option
 @report_option
@@ -48,6 +50,7 @@ def command(
     method: str,
     generator: str,
     n_clusterings: int | None,
+    scale: bool,
     output: str,
     confidence: bool,
     report_output: str | None,
@@ -58,12 +61,13 @@ def command(
     n_jobs: int | None,
     header: bool | None,
     index: bool | None,
+    transpose: bool,
     key: str | None,
     as_json: bool,
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
-    Columns are used as they are: bring them to a common scale first if their units differ. Generators whose members have a
+    Columns are used as they are; --scale brings them to a common scale if their units differ. Generators whose members have a
     given number of clusters use that of the result, unless --generator-param k=... says otherwise.
 
     \b
@@ -72,30 +76,38 @@ def command(
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator-param k_max=8 --json
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
+      consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
+      consilience cluster genes.tsv -k 3 --transpose -o labels.csv
     """
     from .. import consensus, generate
     from ..io import read_features, write_ensemble
-    from ..pipeline import ConsensusClustering
+    from ..naming import find
+    from ..pipeline import WHOLE, ConsensusClustering
     from ..progress import progress_shown
 
     start = time.perf_counter()
     check_output(output, features, as_json=as_json)
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
-        check_output(ensemble_output, features, output, as_json=True, json_instead=False)
+        check_output(ensemble_output, features, outputs=[output], as_json=True, json_instead=False)
+    whole = find(method, WHOLE)
+    if whole is not None and _left_to_default("generator"):
+        generator = whole.generator
     maker = generate.generator(generator)
     model = ConsensusClustering(
         n_clusters,
         generator=maker.name,
-        generator_params=generator_params(maker, generator_param, {}),
+        generator_params=generator_params(maker, generator_param, {}, scale=scale),
         consensus=method,
-        consensus_params=method_params(consensus.method(method), param),
+        consensus_params=method_params(consensus.method(whole.method if whole else method), param),
         n_clusterings=n_clusterings,
         random_state=seed,
         n_jobs=n_jobs,
     )
     with progress_shown(False if session.quiet else None):
-        table = read_features(source(features), key=key, header=header, index=index, on_note=session.note)
+        table = read_features(
+            source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
+        )
         model.fit(table)
         if ensemble_output is not None:
             write_ensemble(ensemble_output, model.ensemble_)
@@ -119,3 +131,9 @@ def command(
             names=table.sample_names,
             seconds=time.perf_counter() - start,
         )
+
+
+def _left_to_default(name: str) -> bool:
+    from click.core import ParameterSource
+
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT

@@ -56,6 +56,7 @@ def command(
     n_jobs: int | None,
     header: bool | None,
     index: bool | None,
+    transpose: bool,
     key: str | None,
     as_json: bool,
 ) -> None:
@@ -83,7 +84,13 @@ def command(
     model = cls(**taken, **method_params(cls, param))
     with progress_shown(False if session.quiet else None):
         ensemble = read_labels(
-            source(labels), key=key, header=header, index=index, columns=columns or None, on_note=session.note
+            source(labels),
+            key=key,
+            header=header,
+            index=index,
+            columns=columns or None,
+            transpose=transpose,
+            on_note=session.note,
         )
         names = ensemble.sample_names
         if drop_unseen and ensemble.unseen.size:

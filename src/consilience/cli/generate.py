@@ -8,7 +8,16 @@ import click
 
 from ..errors import InputError
 from ._files import check_output, source
-from ._options import common, generator_option, n_clusterings_option, output, param_option, reading, running
+from ._options import (
+    common,
+    generator_option,
+    n_clusterings_option,
+    output,
+    param_option,
+    reading,
+    running,
+    scale_option,
+)
 from ._params import generator_params
 from ._session import Session
 
@@ -17,6 +26,7 @@ from ._session import Session
 @click.argument("features")
 @generator_option
 @n_clusterings_option
+@scale_option
 @click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")
 @output
 @param_option("--param", "generator")
@@ -29,6 +39,7 @@ def command(
     features: str,
     generator: str,
     n_clusterings: int | None,
+    scale: bool,
     k: int | None,
     output: str,
     param: tuple[str, ...],
@@ -36,6 +47,7 @@ def command(
     n_jobs: int | None,
     header: bool | None,
     index: bool | None,
+    transpose: bool,
     key: str | None,
     as_json: bool,
 ) -> None:
@@ -55,7 +67,7 @@ def command(
 
     check_output(output, features, as_json=as_json, json_instead=False)
     maker = generate.generator(generator)
-    params = generator_params(maker, param, {"k": "the option -k"} if maker.takes_k else {})
+    params = generator_params(maker, param, {"k": "the option -k"} if maker.takes_k else {}, scale=scale)
     if maker.needs_k and k is None:
         raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
     if k is not None:
@@ -65,7 +77,9 @@ def command(
             )
         params["k"] = k
     with progress_shown(False if session.quiet else None):
-        table = read_features(source(features), key=key, header=header, index=index, on_note=session.note)
+        table = read_features(
+            source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
+        )
         ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
     if output != "-":

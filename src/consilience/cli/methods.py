@@ -41,7 +41,7 @@ def command(session: Session, as_json: bool) -> None:
     groups = (
         ("methods", "Consensus methods (--method)", consensus),
         ("generators", "Generators (--generator)", makers),
-        ("estimators", "Both in one, in Python (here: consilience cluster; MDEC is --generator metric-subspace --method lwea --param theta=1)", estimators),
+        ("estimators", "Both in one, in Python (here: consilience cluster; MDEC is consilience cluster --method mdec)", estimators),
         ("multitask", "Multi-task methods (consilience multitask --method)", several),
     )  # fmt: skip
     if as_json:

@@ -46,6 +46,7 @@ def command(
     n_jobs: int | None,
     header: bool | None,
     index: bool | None,
+    transpose: bool,
     key: str | None,
     as_json: bool,
 ) -> None:
@@ -68,7 +69,13 @@ def command(
     values = method_params(cls, param)
     model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
     table = read_features(
-        source(features), column=task_column, key=key, header=header, index=index, on_note=session.note
+        source(features),
+        column=task_column,
+        key=key,
+        header=header,
+        index=index,
+        transpose=transpose,
+        on_note=session.note,
     )
     task = table.column
     model.fit(table, task=task)

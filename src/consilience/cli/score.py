@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ..errors import InputError
-from ._files import source
+from ._files import matching_rows, source
 from ._options import common
 from ._session import Session
 
@@ -61,7 +59,7 @@ def command(
         raise InputError(
             f"{truth} has {theirs.n_clusterings} columns ({names}); say which holds the truth with --truth-column."
         )
-    rows = _matching_rows(ours, theirs, labels, truth, session)
+    rows = matching_rows(session, ours, labels, theirs, truth)
     reference = theirs.labels[rows, 0]
     missing = "ignore" if drop_missing else "error"
     result: dict[str, dict[str, float]] = {}
@@ -75,29 +73,6 @@ def command(
         session.print_json({"command": "score", "n_samples": ours.n_samples, "scores": result})
     else:
         _print_table(result)
-
-
-def _matching_rows(ours: Any, theirs: Any, labels: str, truth: str, session: Session) -> Any:
-    """The rows of the truth in the order of the labels."""
-    import numpy as np
-
-    if ours.n_samples != theirs.n_samples:
-        raise InputError(
-            f"{labels} has {ours.n_samples} objects, {truth} has {theirs.n_samples}; they must be of the same objects."
-        )
-    a, b = ours.sample_names, theirs.sample_names
-    if a is None or b is None or a == b:
-        return np.arange(ours.n_samples)
-    where = {name: row for row, name in enumerate(b)}
-    strangers = [name for name in a if name not in where]
-    if strangers:
-        from ..validation import listed
-
-        raise InputError(
-            f"{labels} names {listed(map(repr, strangers))}, which {truth} does not; the rows cannot be matched."
-        )
-    session.note(f"Matched the rows of {truth} to those of {labels} by name.")
-    return np.array([where[name] for name in a])
 
 
 def _print_table(result: dict[str, dict[str, float]]) -> None:

@@ -12,15 +12,25 @@ from ..naming import command_name, look_up
 from ._base import BaseConsensus, Pacing, Solution
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from .best_of import BestOf as BestOf
+    from .bipartite.hbgf import HBGF as HBGF
+    from .bipartite.lwgp import LWGP as LWGP
     from .bipartite.sccabg import SCCABG as SCCABG
-    from .bipartite.transfer_cut import LWGP as LWGP
+    from .coassociation.cspa import CSPA as CSPA
     from .coassociation.evidence import EvidenceAccumulation as EvidenceAccumulation
     from .coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
     from .coassociation.locally_weighted import LWEA as LWEA
     from .coassociation.locally_weighted import LWSC as LWSC
+    from .coassociation.sec import SEC as SEC
     from .coassociation.spce import SPCE as SPCE
+    from .labels.bce import BCE as BCE
+    from .labels.kcc import ECC as ECC
+    from .labels.kcc import KCC as KCC
+    from .labels.mixture import MixtureConsensus as MixtureConsensus
+    from .labels.voting import Voting as Voting
     from .lowrank.nrsec import NRSEC as NRSEC
     from .lowrank.rsec import RSEC as RSEC
+    from .metaclusters.mcla import MCLA as MCLA
 
 __all__ = [
     *sorted(entry.name for entry in register.CONSENSUS),

@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble, say_unseen
 from ..errors import ConsensusWarning, InputError, warn
-from ..estimator import BaseMethod
+from ..estimator import BaseMethod, fit_with_a_guess
 from ..estimator import Solution as BaseSolution
 from ..evidence import Agreement, Evidence, agreement_beside_baseline
+from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
-from ..progress import announce
+from ..progress import announce, loops_shown
 from ..rng import make_rng
 from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
 
@@ -39,6 +40,7 @@ class Solution(BaseSolution):
     per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
         ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
         ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
+        ``confidence`` is no method's own: :class:`~consilience.evidence.Evidence` defines it for all.
     per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
     per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
     per_cluster_pair : (k, k) matrices between base clusters.
@@ -86,8 +88,9 @@ class BaseConsensus(BaseMethod):
     labels_: np.ndarray
     confidence_: np.ndarray
     agreement_: Agreement
+    contradiction_: str
     sample_names_: list | None
-    n_clusters: int
+    n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -103,6 +106,8 @@ class BaseConsensus(BaseMethod):
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.
         """
+        if self.n_clusters is None:
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
@@ -114,7 +119,7 @@ class BaseConsensus(BaseMethod):
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
             if (cost := self._cost(canonical)) is not None:
                 announce(what, *cost)
-            with refusing(what, self._remedy):
+            with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = self._fit(canonical, rng)
                 self._store(solution, ensemble, compressed, canonical, *orders)
                 self._compare(canonical)
@@ -131,6 +136,10 @@ class BaseConsensus(BaseMethod):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience.fitted.score`."""
+        return score(self, as_ensemble(X).n_samples, y)
 
     def _admit(self, ensemble: Ensemble) -> Compressed:
         """Distinct objects, or the reason why there can be no consensus."""
@@ -222,24 +231,31 @@ class BaseConsensus(BaseMethod):
         learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
         learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
-        if "confidence" not in learned:
-            learned["confidence"] = Evidence(canonical, labels).support[back][compressed.inverse]
+        assert "confidence" not in learned, (
+            f"{type(self).__name__}: confidence has one definition, Evidence's"
+        )
+        here = back[compressed.inverse]
+        if solution.alone is None:
+            learned["confidence"] = Evidence(canonical, labels).confidence[here]
+        else:  # equal objects are in different clusters
+            evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
+            learned["confidence"] = evidence.confidence
         self._keep(solution, learned)
 
     @final
     def _compare(self, canonical: Compressed) -> None:
-        """Keep how the answer agrees with its inputs as ``agreement_``, and say where they contradict it."""
+        """Keep how the answer agrees with its inputs as ``agreement_``, and say, in ``contradiction_`` too, where they contradict it."""
         self.agreement_ = agreement_beside_baseline(
             canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
         )
+        self.contradiction_ = ""
         if self.agreement_.contradicted:
             answer, plain = self.agreement_
-            warn(
+            self.contradiction_ = (
                 f"{type(self).__name__} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
-                f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}.",
-                ConsensusWarning,
-                stacklevel=4,
+                f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}."
             )
+            warn(self.contradiction_, ConsensusWarning, stacklevel=4)
 
     # What users do next ------------------------------------------------------------------------------------
 

@@ -4,22 +4,41 @@ Every generator takes X first (array, data frame or sparse matrix), gives each m
 records in ``ensemble.recipes`` how each member was made. The same ``random_state`` gives the same ensemble for
 any ``n_jobs``, and asking for more members leaves the first ones as they were.
 
+How members see the features is the parameter ``prepare`` of all of them, recorded in each recipe:
+
+* "none": as given;
+* "standardise": columns of mean 0 and variance 1 (sparse X: of variance 1, zeros stay zeros, and distances are the same);
+* "ranks": every value by its place in its column, in [0, 1], equal ones in the middle of their places (dense X);
+* "log": log(1 + x), for values that are not negative;
+* "tf-idf": words that few objects have count for more, then rows of length one, for values that are not negative;
+* "unit": rows of length one;
+* "diverse": each member draws one of those that suit the data, with equal chances. Counts (no negative values; sparse,
+  or dense with at most a tenth that is not zero): "none", "tf-idf", "unit". Other sparse tables: "none",
+  "standardise", "unit". Other dense ones: "none", "standardise", "ranks".
+
+Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none" leave
+constant columns out. A prepared table is a copy of X in its own precision, made for all members that see it, one at a time.
+With "none", columns that distances hardly see beside a thousand times wider one are named in a warning.
+
 ``generators()`` lists those that can be asked for by name.
 """
 
 from ._estimators import estimators
 from ._kmeans import bagging, kmeans, random_features, random_k
+from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
 from ._register import Maker, generator, generators
 from ._spectral import spectral
 
 __all__ = [
+    "LandmarkMember",
     "Maker",
     "bagging",
     "estimators",
     "generator",
     "generators",
     "kmeans",
+    "landmarks",
     "metric_subspace",
     "random_features",
     "random_k",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ from sklearn.base import clone
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
-from ..kernels.parallel import map_tasks, one_blas_thread
-from ..naming import numbered
-from ..progress import progress
+from ..naming import is_pair, numbered
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
-from ._runner import within_memory
+from ._prepare import View, Views
+from ._runner import each_member
 
 
 def estimators(
@@ -26,6 +25,7 @@ def estimators(
     n_clusterings: int | None = None,
     ratio: float = 1.0,
     bootstrap: bool = False,
+    prepare: str = "none",
     random_state: Any = None,
     n_jobs: int | None = 1,
 ) -> Ensemble:
@@ -34,7 +34,7 @@ def estimators(
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
-    clusterers : clusterer, list, or dict by name
+    clusterers : clusterer, list of clusterers or (name, clusterer) pairs, or dict by name
         Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get a seed of
         their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
     n_clusterings : int or None
@@ -43,6 +43,9 @@ def estimators(
         Share of the objects each member sees; the others are missing from it.
     bootstrap : bool, default False
         Draw the sample with replacement (repeats are then seen once).
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it. All objects are prepared, before the sample is drawn.
     random_state : int, numpy generator or None
     n_jobs : int or None, default 1
         Members fitted at the same time, on threads; None is all cores. One by default, as many clusterers use all
@@ -51,7 +54,8 @@ def estimators(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed`` and ``ratio``.
+        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap`` and
+        ``prepare``.
 
     Warns
     -----
@@ -80,15 +84,9 @@ def estimators(
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     whole = drawn == n and not bootstrap
-    with (
-        within_memory(
-            "estimators",
-            features,
-            "use clusterers that hold no pairs of objects, a lower ratio or n_jobs=1, ",
-        ),
-        progress(total=m, what="clusterers", unit="run") as bar,
-        one_blas_thread(),
-    ):
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        X = view.features.X
 
         def run(i: int) -> tuple[np.ndarray, dict]:
             name, model = models[i % len(models)]
@@ -97,7 +95,7 @@ def estimators(
             rows = np.arange(n)
             if not whole:
                 rows = np.unique(stream(seeds[i], CHOOSE_ROWS).choice(n, drawn, replace=bool(bootstrap)))
-            found = _labels_of(own, name, features.X if whole else features.X[rows], len(rows))
+            found = _labels_of(own, name, X if whole else X[rows], len(rows))
             labels = (
                 np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
             )
@@ -109,12 +107,21 @@ def estimators(
                 "ratio": float(ratio),
                 "bootstrap": bool(bootstrap),
             }
-            bar.update(1)
             return labels, recipe
 
-        results = map_tasks(run, list(range(m)), n_jobs=n_jobs)
+        return run
+
+    # No note on scales: a clusterer may be a pipeline that takes care of them.
+    views = Views(prepare, features, seeds, n_jobs=n_jobs, note=False)
+    columns, recipes = each_member(
+        begin,
+        views,
+        "estimators",
+        n_jobs,
+        first="use clusterers that hold no pairs of objects, a lower ratio or n_jobs=1, ",
+    )
     names = numbered([models[i % len(models)][0] for i in range(m)])
-    empty = [i for i, (labels, _) in enumerate(results) if labels.dtype.kind in "iu" and (labels < 0).all()]
+    empty = [i for i, labels in enumerate(columns) if labels.dtype.kind in "iu" and (labels < 0).all()]
     if empty:
         shown = listed(names[i] for i in empty)
         if len(empty) == m:
@@ -124,7 +131,7 @@ def estimators(
         warn(f"{shown} called every object noise and made no member; change the parameters.")
     kept = [i for i in range(m) if i not in set(empty)]
     return assemble(
-        features, [results[i][0] for i in kept], [results[i][1] for i in kept], names=[names[i] for i in kept]
+        features, [columns[i] for i in kept], [recipes[i] for i in kept], names=[names[i] for i in kept]
     )
 
 
@@ -133,7 +140,7 @@ def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:
         models = [(str(name), model) for name, model in clusterers.items()]
     else:
         items = [clusterers] if hasattr(clusterers, "get_params") else list(clusterers)
-        models = [(type(model).__name__, model) for model in items]
+        models = [model if is_pair(model) else (type(model).__name__, model) for model in items]
     if not models:
         raise InputError("clusterers is empty: give at least one, for instance [KMeans(5), DBSCAN()].")
     for i, (_, model) in enumerate(models):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
-from ..features import Features, as_features
+from ..features import as_features
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from ..progress import progress
 from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
@@ -24,6 +25,7 @@ from ._members import (
     root,
     stream,
 )
+from ._prepare import View, Views
 from ._runner import each_member, within_memory
 
 _RULES = {
@@ -42,6 +44,7 @@ def kmeans(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -58,6 +61,9 @@ def kmeans(
         square root of n_samples (at most the number of distinct rows).
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
+    prepare : str, default "none"
+        How members see the features: "none" (as given), "standardise", "ranks", "log", "tf-idf", "unit", or "diverse",
+        where each member draws one of those that suit the data. See :mod:`consilience.generate`.
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -67,7 +73,8 @@ def kmeans(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged``.
+        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged, prepare``; the inertia is
+        that of the features as the member saw them.
 
     Notes
     -----
@@ -86,7 +93,8 @@ def kmeans(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs)
+    return _runs(Views(prepare, features, seeds, n_jobs=n_jobs), ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_k(
@@ -98,6 +106,7 @@ def random_k(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -113,7 +122,7 @@ def random_k(
     k_min : int, default 2
     k_max : int or None
         None is the square root of n_samples (at least k_min, at most the number of distinct rows).
-    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
     --------
@@ -127,7 +136,8 @@ def random_k(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
     ks = draw_ks(*ends, features, seeds)
-    return _runs(features, ks, seeds, init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs)
+    return _runs(Views(prepare, features, seeds, n_jobs=n_jobs), ks, seeds, init, max_iter, tol, n_jobs)
 
 
 def random_features(
@@ -139,6 +149,7 @@ def random_features(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -155,7 +166,7 @@ def random_features(
         As in :func:`kmeans`.
     ratio : float in (0, 1], default 0.1
         Share of the features each member sees, drawn without replacement; at least one feature.
-    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -175,27 +186,31 @@ def random_features(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
     _check_runs(init, max_iter, tol, n_jobs)
-    d = features.n_features
-    kept = max(1, round(ratio * d))
-    with within_memory("random features", features):
-        by_column = features.X if isinstance(features.X, np.ndarray) else features.X.tocsc()
 
-    def run(i: int) -> tuple[np.ndarray, dict]:
-        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-        found = many_kmeans(
-            by_column[:, columns],
-            [ks[i]],
-            seeds=[seeds[i]],
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            sample_weight=features.sample_weight,
-            n_jobs=1,
-        )
-        recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
-        return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": columns.tolist()}
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        X, d = view.features.X, view.features.n_features
+        kept = max(1, round(ratio * d))
+        by_column = X if isinstance(X, np.ndarray) else X.tocsc()
 
-    columns, recipes = each_member(run, len(seeds), features, "random features", n_jobs)
+        def run(i: int) -> tuple[np.ndarray, dict]:
+            columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+            found = many_kmeans(
+                by_column[:, columns],
+                [ks[i]],
+                seeds=[seeds[i]],
+                init=init,
+                max_iter=max_iter,
+                tol=tol,
+                sample_weight=features.sample_weight,
+                n_jobs=1,
+            )
+            recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
+            return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": view.original(columns)}
+
+        return run
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    columns, recipes = each_member(begin, views, "random features", n_jobs)
     return assemble(features, columns, recipes)
 
 
@@ -210,6 +225,7 @@ def bagging(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -228,7 +244,7 @@ def bagging(
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
         Objects outside the sample get no label, or that of the nearest centre.
-    init, max_iter, tol, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -260,40 +276,51 @@ def bagging(
             f"ratio={ratio} leaves {drawn} of {n} objects, too few for k={max(ks)} clusters; raise ratio or lower k."
         )
 
-    def run(i: int) -> tuple[np.ndarray, dict]:
-        rng = stream(seeds[i], CHOOSE_ROWS)
-        chosen = rng.choice(n, drawn, replace=bool(bootstrap))
-        rows, times = np.unique(chosen, return_counts=True)
-        weight = features.sample_weight
-        counts = times.astype(np.float64) if weight is None else times * weight[rows]
-        found = many_kmeans(
-            features.X[rows],
-            [min(ks[i], len(rows))],
-            seeds=[seeds[i]],
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            sample_weight=counts,
-            n_jobs=1,
-        )
-        labels = np.full(n, -1, dtype=np.int32)
-        labels[rows] = found.labels[:, 0]
-        recipe = _recipe("bagging", ks[i], seeds[i], init, max_iter, tol, found, 0)
-        recipe |= {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen, "n_seen": len(rows)}
-        rest = np.flatnonzero(labels < 0)
-        if unseen == "nearest" and len(rest):
-            # A centre that lost all its rows in the end must not attract others.
-            filled = np.unique(labels[rows])
-            nearest = nearest_centers(features.X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
-            labels[rest] = filled[nearest]
-        return labels, recipe
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        X = view.features.X
 
-    columns, recipes = each_member(run, len(seeds), features, "bagging", n_jobs)
+        def run(i: int) -> tuple[np.ndarray, dict]:
+            rng = stream(seeds[i], CHOOSE_ROWS)
+            chosen = rng.choice(n, drawn, replace=bool(bootstrap))
+            rows, times = np.unique(chosen, return_counts=True)
+            weight = features.sample_weight
+            counts = times.astype(np.float64) if weight is None else times * weight[rows]
+            found = many_kmeans(
+                X[rows],
+                [min(ks[i], len(rows))],
+                seeds=[seeds[i]],
+                init=init,
+                max_iter=max_iter,
+                tol=tol,
+                sample_weight=counts,
+                n_jobs=1,
+            )
+            labels = np.full(n, -1, dtype=np.int32)
+            labels[rows] = found.labels[:, 0]
+            recipe = _recipe("bagging", ks[i], seeds[i], init, max_iter, tol, found, 0)
+            recipe |= {
+                "ratio": float(ratio),
+                "bootstrap": bool(bootstrap),
+                "unseen": unseen,
+                "n_seen": len(rows),
+            }
+            rest = np.flatnonzero(labels < 0)
+            if unseen == "nearest" and len(rest):
+                # A centre that lost all its rows in the end must not attract others.
+                filled = np.unique(labels[rows])
+                nearest = nearest_centers(X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
+                labels[rest] = filled[nearest]
+            return labels, recipe
+
+        return run
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    columns, recipes = each_member(begin, views, "bagging", n_jobs)
     return assemble(features, columns, recipes)
 
 
 def _runs(
-    features: Features,
+    views: Views,
     ks: list[int],
     seeds: list[int],
     init: str,
@@ -301,26 +328,29 @@ def _runs(
     tol: float,
     n_jobs: int | None,
 ) -> Ensemble:
-    """Members that differ in start and k only: one call of the kernel."""
-    _check_runs(init, max_iter, tol, n_jobs)
+    """Members that differ in start, k and preparation only: one call of the kernel for each preparation."""
+    features = views.features
+    made: dict[int, tuple[np.ndarray, dict]] = {}
     with within_memory("k-means", features), progress(total=len(ks), what="k-means", unit="run") as bar:
-        found = many_kmeans(
-            features.X,
-            ks,
-            seeds=seeds,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            sample_weight=features.sample_weight,
-            n_jobs=n_jobs,
-            on_done=bar.update,
-            keep_centers=False,
-        )
-    recipes = [
-        _recipe("kmeans", k, seed, init, max_iter, tol, found, r)
-        for r, (k, seed) in enumerate(zip(ks, seeds))
-    ]
-    return assemble(features, list(found.labels.T), recipes)
+        for view in views:
+            found = many_kmeans(
+                view.features.X,
+                [ks[i] for i in view.members],
+                seeds=[seeds[i] for i in view.members],
+                init=init,
+                max_iter=max_iter,
+                tol=tol,
+                sample_weight=features.sample_weight,
+                n_jobs=n_jobs,
+                on_done=bar.update,
+                keep_centers=False,
+            )
+            for r, i in enumerate(view.members):
+                recipe = _recipe("kmeans", ks[i], seeds[i], init, max_iter, tol, found, r)
+                made[i] = found.labels[:, r], {**recipe, "prepare": view.preparation.name}
+            del view  # before the next is made
+    members = [made[i] for i in range(len(ks))]
+    return assemble(features, [labels for labels, _ in members], [recipe for _, recipe in members])
 
 
 def _recipe(

@@ -12,11 +12,13 @@ from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import Features
 from ..kernels.memory import refusing
+from ..labels import Clusterings
 from ..rng import entropy
 from ..validation import Integer, Nothing, RandomState, check, listed
 
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
+CHOOSE_PREPARATION = 6  # 4 and 5 are those of random metrics
 
 
 def member_seeds(random_state: Any, n_members: int) -> list[int]:
@@ -60,11 +62,13 @@ def root_upwards(n: int) -> int:
     return isqrt(n - 1) + 1
 
 
-def k_range(features: Features, k_min: Any, k_max: Any, *, widest: int) -> tuple[Any, Any]:
+def k_range(
+    features: Features, k_min: Any, k_max: Any, *, widest: int, share: float = 0.0
+) -> tuple[Any, Any]:
     """The smallest and largest k of members that draw theirs, for all who ask.
 
     A given end stays as it is. ``k_max=None`` is ``widest``, at least k_min and at most the number of distinct
-    rows; ``k_min=None`` is 2, or 1 where there is no room for two.
+    rows; ``k_min=None`` is that share of k_max, at least 2, or 1 where there is no room for two.
     """
     if k_max is None:
         check("k_min", k_min, Nothing() | Integer(1))
@@ -73,7 +77,7 @@ def k_range(features: Features, k_min: Any, k_max: Any, *, widest: int) -> tuple
         k_max = max(min(top, features.distinct_rows(top)), low)
     if k_min is None:
         check("k_max", k_max, Integer(1))
-        k_min = min(2, k_max)
+        k_min = min(max(2, int(share * k_max)), k_max)
     return k_min, k_max
 
 
@@ -100,19 +104,20 @@ def assemble(
     recipes: Sequence[dict],
     *,
     names: Sequence[str] | None = None,
+    members: Sequence[Any] | None = None,
 ) -> Ensemble:
     """The ensemble; says so if members came out with fewer clusters than asked for."""
-    # A list of vectors, not a matrix: few objects with many members would look transposed.
     with refusing(
         f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
         "ask for fewer clusterings",
     ):
         ensemble = Ensemble(
-            list(columns),
+            Clusterings(columns),  # few objects with many members would look transposed
             clustering_names=names,
             sample_names=features.sample_names,
             sample_weight=features.sample_weight,
             recipes=recipes,
+            members=members,
         )
     short = [
         i

@@ -22,6 +22,7 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
@@ -33,6 +34,7 @@ from ..errors import InputError, warn
 from ..features import Features, as_features
 from ..kernels.cut import cut_rows
 from ..kernels.eigen import component_vectors, graph_eigenvectors
+from ..kernels.floats import unit_of_largest
 from ..kernels.graph import components
 from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.memory import ensure_fits
@@ -56,7 +58,8 @@ from ._members import (
     root_upwards,
     stream,
 )
-from ._runner import each_member, within_memory
+from ._prepare import PREPARE, View, Views
+from ._runner import each_member
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -68,6 +71,7 @@ RULES = {
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
+    "prepare": PREPARE,
     "n_jobs": N_JOBS,
 }
 
@@ -85,6 +89,7 @@ def metric_subspace(
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
+    prepare: str = "none",
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -116,6 +121,9 @@ def metric_subspace(
         thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
     random_state : int, numpy generator or None
@@ -125,7 +133,7 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing``;
+        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing, prepare``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -155,47 +163,54 @@ def metric_subspace(
     (6, True)
     """
     given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
-    check_all({**given, "n_init": n_init, "n_jobs": n_jobs}, RULES)
-    low_k, high_k = _pair("neighbours", neighbours, Integer(1))
-    low_mu, high_mu = _pair("scales", scales, Real(0, open_low=True))
+    check_all({**given, "n_init": n_init, "prepare": prepare, "n_jobs": n_jobs}, RULES)
+    low_k, high_k = check_pair("neighbours", neighbours, Integer(1))
+    low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    n, d = features.n_samples, features.n_features
+    n = features.n_samples
     ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
-    kept = max(1, round(ratio * d))
     ensure_fits(
         16.0 * n * max(ks),  # eigenvectors, and their directions
         what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
         remedy="lower k_max",
     )
-    with within_memory("metric subspace", features):
-        source = _Source(features, kept, metric)
 
-    def run(i: int) -> tuple[np.ndarray, dict]:
-        columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-        rng = stream(seeds[i], CHOOSE_KERNEL)
-        mu = float(rng.uniform(low_mu, high_mu))
-        k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
-        Z = source.rows(columns)
-        cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
-        if metric == "diversified":
-            W = affinity(Z, k, mu, kernel, cells_seed)
-        else:
-            W = similarity(Z, k, cells_seed)
-        labels, facts = spectral_cut(W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight)
-        recipe = {
-            "algorithm": "metric_subspace",
-            "k": ks[i],
-            "seed": seeds[i],
-            **given,
-            "n_neighbours": k,
-            "scale": mu,
-            "features": columns.tolist(),
-            **facts,
-        }
-        return labels, recipe
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        d = view.features.n_features
+        kept = max(1, round(ratio * d))
+        source = _Source(view.features, kept, metric)
 
-    labels, recipes = each_member(run, len(seeds), features, "metric subspace", n_jobs)
+        def run(i: int) -> tuple[np.ndarray, dict]:
+            columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+            rng = stream(seeds[i], CHOOSE_KERNEL)
+            mu = float(rng.uniform(low_mu, high_mu))
+            k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
+            Z = source.rows(columns)
+            cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
+            if metric == "diversified":
+                W = affinity(Z, k, mu, kernel, cells_seed)
+            else:
+                W = similarity(Z, k, cells_seed)
+            labels, facts = spectral_cut(
+                W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight
+            )
+            recipe = {
+                "algorithm": "metric_subspace",
+                "k": ks[i],
+                "seed": seeds[i],
+                **given,
+                "n_neighbours": k,
+                "scale": mu,
+                "features": view.original(columns),
+                **facts,
+            }
+            return labels, recipe
+
+        return run
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    labels, recipes = each_member(begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes)
 
@@ -283,7 +298,7 @@ def spectral_cut(
         return labels, {**facts, "missing": int(n - linked.size)}
     count, piece = components(W)
     if count >= k:
-        return _nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
+        return nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(degree)
     N = sp.csr_array(
@@ -298,7 +313,7 @@ def spectral_cut(
     return labels.astype(np.int32), {"pieces": int(count), "missing": 0, "converged": found.converged}
 
 
-def _nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
+def nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
     """At least k pieces: average linkage of their means, each as heavy as its objects, down to k."""
     if count == k:
         return piece.astype(np.int32)
@@ -329,10 +344,8 @@ class _Source:
         self.metric = metric
         self.sparse = sp.issparse(features.X)
         self.X = features.X.tocsc() if self.sparse else features.X
-        largest = float(np.abs(features.X.data if self.sparse else features.X).max(initial=0.0))
-        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one, by
-        # a power of two, which changes no digit.
-        self.scale = 2.0 ** -float(np.frexp(largest)[1])
+        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one.
+        self.scale = unit_of_largest(features.X)
         n = features.n_samples
         if self.sparse and metric in ("correlation", "spearman"):
             ensure_fits(
@@ -342,7 +355,7 @@ class _Source:
             )
 
     def rows(self, columns: np.ndarray) -> Any:
-        Z = self.X[:, columns]
+        Z: Any = self.X[:, columns]
         Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
         Z *= self.scale
         if self.metric == "diversified":
@@ -360,7 +373,7 @@ class _Source:
         return sp.csr_array(sp.diags_array(inverse) @ Z) if sp.issparse(Z) else Z * inverse[:, None]
 
 
-def _pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:
+def check_pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:
     if not isinstance(values, (tuple, list)) or len(values) != 2:
         raise InputError(f"{name}={values!r} is not valid: expected a pair (smallest, largest).")
     low, high = values

@@ -12,6 +12,8 @@ from ..features import as_features
 from ..naming import check_names, command_name, look_up
 from ..validation import Rule
 from ._kmeans import bagging, kmeans, random_features, random_k
+from ._landmarks import RULES as LANDMARK_RULES
+from ._landmarks import SMALLEST_SHARE, landmarks, widest
 from ._members import k_range, root, root_upwards
 from ._metric_subspace import RULES, metric_subspace
 from ._spectral import spectral
@@ -26,11 +28,13 @@ class Maker:
 
     make : the function, ``make(X, ..., random_state=, n_jobs=) -> Ensemble``.
     widest : for those that draw k from a range, (n_samples, n_clusters) -> largest k if none is given.
+    share : of the largest k, which is the smallest if none is given (2 at least).
     rules : of its settings, for estimators that take them as their own.
     """
 
     make: Callable[..., Ensemble]
     widest: Callable[[int, int], int] | None = None
+    share: float = 0.0
     rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @property
@@ -94,7 +98,8 @@ class Maker:
             options.setdefault("k", n_clusters)
         if n_clusters is not None and self.widest is not None:
             widest = self.widest(features.n_samples, n_clusters)
-            ends = k_range(features, settings.get("k_min"), settings.get("k_max"), widest=widest)
+            given = settings.get("k_min"), settings.get("k_max")
+            ends = k_range(features, *given, widest=widest, share=self.share)
             options["k_min"], options["k_max"] = ends
         return self.make(features, **options)
 
@@ -105,6 +110,12 @@ _MAKERS = (
     Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
     Maker(random_features),
     Maker(metric_subspace, widest=lambda n, _: root_upwards(n), rules=RULES),
+    Maker(
+        landmarks,
+        widest=lambda n, n_clusters: max(widest(n), n_clusters),
+        share=SMALLEST_SHARE,
+        rules=LANDMARK_RULES,
+    ),
     Maker(spectral),
     Maker(bagging),
 )

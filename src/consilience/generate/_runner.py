@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..features import Features
 from ..kernels.memory import refusing
 from ..kernels.parallel import map_tasks, one_blas_thread
 from ..progress import progress
+from ._prepare import View, Views
 
 
 def each_member(
-    run: Callable[[int], tuple], n_members: int, features: Features, what: str, n_jobs: int | None
+    begin: Callable[[View], Callable[[int], tuple]],
+    views: Views,
+    what: str,
+    n_jobs: int | None,
+    *,
+    first: str = "lower n_jobs, of which each works on a copy of its own, ",
 ) -> tuple[list, list]:
-    """Labels and recipes of the members ``run(0)``, ``run(1)``, ..., on threads; each copies its part of the features."""
+    """Labels and recipes of all members, in order, on threads; each copies its part of the features.
+
+    ``begin(view)`` is called once for each preparation of the features and gives ``run``; ``run(i)`` makes the labels and
+    the recipe of member i, to which the preparation is added. ``first`` is as in :func:`within_memory`.
+    """
+    made: dict[int, tuple] = {}
     with (
-        within_memory(what, features, "lower n_jobs, of which each works on a copy of its own, "),
-        progress(total=n_members, what=what, unit="run") as bar,
+        within_memory(what, views.features, first),
+        progress(total=len(views), what=what, unit="run") as bar,
         one_blas_thread(),
     ):
-
-        def task(i: int) -> tuple:
-            result = run(i)
-            bar.update(1)
-            return result
-
-        results = map_tasks(task, list(range(n_members)), n_jobs=n_jobs)
+        for view in views:
+            made |= _members_of(begin(view), view, bar, n_jobs)
+            del view  # before the next is made
+    results = [made[i] for i in range(len(views))]
     return [labels for labels, _ in results], [recipe for _, recipe in results]
+
+
+def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int | None) -> dict[int, tuple]:
+    """Those that see the features alike."""
+
+    def task(i: int) -> tuple:
+        labels, recipe = run(i)
+        bar.update(1)
+        return labels, {**recipe, "prepare": view.preparation.name}
+
+    return dict(zip(view.members, map_tasks(task, view.members, n_jobs=n_jobs)))
 
 
 def within_memory(what: str, features: Features, first: str = ""):

@@ -13,7 +13,6 @@ the clusters, and objects of the others are missing too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
 from ._members import assemble, choose_ks, member_seeds
+from ._prepare import View, Views
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
@@ -45,6 +45,7 @@ def spectral(
     *,
     n_clusterings: int | None = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
+    prepare: str = "none",
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
@@ -60,6 +61,9 @@ def spectral(
         of the same width differ in the start of the final k-means (and in k if it is a pair).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it.
     random_state : int, numpy generator or None
     n_jobs : int or None
         Threads; None is all cores.
@@ -67,7 +71,7 @@ def spectral(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing``: into how many pieces of more than one
+        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing, prepare``: into how many pieces of more than one
         object the graph falls at this width, and how many objects got no label for it.
 
     Warns
@@ -99,58 +103,84 @@ def spectral(
     features = as_features(X)
     seeds = member_seeds(random_state, m)
     ks = choose_ks(k, features, seeds)
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
     n = features.n_samples
     _ensure_squares(n, 2)
+    made: dict[int, tuple[np.ndarray, dict]] = {}
     with (
         refusing(f"Spectral clustering of {n} objects", _REMEDY),
         one_blas_thread(),
-        progress(total=len(grid), what="spectral", unit="width") as bar,
+        progress(total=m, what="spectral", unit="run") as bar,
     ):
-        squares = euclidean_distances(features.X.astype(np.float64), squared=True)
-        np.fill_diagonal(squares, 0)
-        mean_distance = _sum_of_roots(squares) / (n * (n - 1))
-        if mean_distance == 0:
-            raise InputError("All rows of X are equal: there is no distance to choose a kernel width by.")
+        for view in views:
+            made |= _members_seeing(view, grid, ks, seeds, bar, n_jobs)
+            del view  # before the next is made
+    turns = [made[i] for i in sorted(made)]
+    recipes = [recipe for _, recipe in turns]
+    left_out = {grid[i % len(grid)] for i in range(m) if i not in made}
+    _report([width for width in grid if width in left_out], recipes, n, max(ks))
+    return assemble(features, [labels for labels, _ in turns], recipes)
 
-        def members(b: int) -> list[tuple[np.ndarray, dict]]:
-            own = range(b, m, len(grid))
-            sigma = grid[b] * mean_distance
-            S, degree = affinity(squares, sigma)
-            piece = components(S > _LINK)[1]
-            linked = np.flatnonzero(np.bincount(piece)[piece] > 1)
-            made = []
-            if len(linked) >= max(ks[i] for i in own):
-                _, own_piece = np.unique(piece[linked], return_inverse=True)
-                count = int(own_piece.max()) + 1
-                widest = max(ks[i] for i in own)
-                if count <= widest:
-                    if len(linked) < n:
-                        _ensure_squares(len(linked), 1)
-                        S = S[np.ix_(linked, linked)]
-                    vectors = leading_vectors(S, degree[linked], own_piece, widest)
-                for i in own:
-                    labels = np.full(n, -1, dtype=np.int32)
-                    labels[linked] = (
-                        _largest(own_piece, ks[i]) if count > ks[i] else _cut(vectors[:, : ks[i]], seeds[i])
-                    )
-                    recipe = {
-                        "algorithm": "spectral",
-                        "k": ks[i],
-                        "seed": seeds[i],
-                        "bandwidth": grid[b],
-                        "sigma": sigma,
-                        "pieces": count,
-                        "missing": int((labels < 0).sum()),
-                    }
-                    made.append((labels, recipe))
-            bar.update(1)
-            return made
 
-        workers = min(resolve_jobs(n_jobs), _arrays_that_fit(n))
-        found = map_tasks(members, list(range(len(grid))), n_jobs=workers)
-    _report([width for width, made in zip(grid, found) if not made], found, n, max(ks))
-    turns = [made for turn in zip_longest(*found) for made in turn if made is not None]
-    return assemble(features, [labels for labels, _ in turns], [recipe for _, recipe in turns])
+def _members_seeing(
+    view: View, grid: list[float], ks: list[int], seeds: list[int], bar: Any, n_jobs: int | None
+) -> dict[int, tuple[np.ndarray, dict]]:
+    """The members that see the features alike, by position; without those of widths that are too narrow."""
+    n, name = view.features.n_samples, view.preparation.name
+    squares = euclidean_distances(view.features.X.astype(np.float64), squared=True)
+    np.fill_diagonal(squares, 0)
+    mean_distance = _sum_of_roots(squares) / (n * (n - 1))
+    if mean_distance == 0:
+        seen = "" if name == "none" else f" after prepare={name!r}"
+        raise InputError(f"All rows of X are equal{seen}: there is no distance to choose a kernel width by.")
+    # Widths are used in turn.
+    turns = [[i for i in view.members if i % len(grid) == b] for b in range(len(grid))]
+
+    def members(own: list[int]) -> list[tuple[np.ndarray, dict]]:
+        width = grid[own[0] % len(grid)]
+        found = _members_of_width(squares, width, width * mean_distance, [(ks[i], seeds[i]) for i in own])
+        bar.update(len(own))
+        return [(labels, {**recipe, "prepare": name}) for labels, recipe in found]
+
+    tasks = [own for own in turns if own]
+    workers = min(resolve_jobs(n_jobs), _arrays_that_fit(n))
+    found = map_tasks(members, tasks, n_jobs=workers)
+    return {i: one for own, made in zip(tasks, found) for i, one in zip(own, made)}
+
+
+def _members_of_width(
+    squares: np.ndarray, bandwidth: float, sigma: float, wanted: list[tuple[int, int]]
+) -> list[tuple[np.ndarray, dict]]:
+    """Labels and recipe of the members of one width, for each (k, seed); none if too few objects are linked."""
+    n = len(squares)
+    S, degree = affinity(squares, sigma)
+    piece = components(S > _LINK)[1]
+    linked = np.flatnonzero(np.bincount(piece)[piece] > 1)
+    widest = max(k for k, _ in wanted)
+    if len(linked) < widest:
+        return []
+    _, own_piece = np.unique(piece[linked], return_inverse=True)
+    count = int(own_piece.max()) + 1
+    if count <= widest:
+        if len(linked) < n:
+            _ensure_squares(len(linked), 1)
+            S = S[np.ix_(linked, linked)]
+        vectors = leading_vectors(S, degree[linked], own_piece, widest)
+    made = []
+    for k, seed in wanted:
+        labels = np.full(n, -1, dtype=np.int32)
+        labels[linked] = _largest(own_piece, k) if count > k else _cut(vectors[:, :k], seed)
+        recipe = {
+            "algorithm": "spectral",
+            "k": k,
+            "seed": seed,
+            "bandwidth": bandwidth,
+            "sigma": sigma,
+            "pieces": count,
+            "missing": int((labels < 0).sum()),
+        }
+        made.append((labels, recipe))
+    return made
 
 
 def affinity(squares: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -247,9 +277,8 @@ def _arrays_that_fit(n: int) -> int:
     return 1 if free is None else max(1, int(free // (10.0 * n * n)) if n else 1)
 
 
-def _report(left_out: list[float], found: list[list[tuple[np.ndarray, dict]]], n: int, k: int) -> None:
+def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     """One warning about all widths that were too narrow; an error if none was wide enough."""
-    recipes = [recipe for made in found for _, recipe in made]
     if not recipes:
         raise InputError(
             f"Every bandwidth ({listed(left_out)}) leaves fewer than k={k} of the {n} objects linked to others; "

@@ -6,6 +6,7 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
+from ._read_annotations import Annotations, read_annotations
 from ._read_features import read_features
 from ._read_labels import read_labels
 from ._source import names_in
@@ -13,10 +14,12 @@ from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
 __all__ = [
+    "Annotations",
     "Table",
     "atomic_write",
     "check_writable",
     "names_in",
+    "read_annotations",
     "read_features",
     "read_labels",
     "write_ensemble",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import sys
 import zipfile
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
@@ -123,6 +124,8 @@ def _read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
         )
     with guarded(what, "a NumPy array"):
         flat = native(filled(handle.read, math.prod(shape), dtype, what))
+        if dtype.kind == "U" and flat.view(np.uint32).max(initial=0) > sys.maxunicode:
+            raise FileError(f"{what} is damaged: its texts hold numbers that are no characters.")
         return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
 

@@ -40,6 +40,17 @@ _MAGIC = (
 )
 
 
+LONGEST_MAGIC = max(len(magic) for magic, _ in _MAGIC)
+_FORMATS = {
+    "gzip data": "gzip",
+    "a zip archive": "npz",
+    "a Parquet file": "parquet",
+    "a NumPy array": "npy",
+    "an HDF5 file": "mat",
+    "a MATLAB file": "mat",
+}
+
+
 def is_stream(target: Any) -> bool:
     """Whether this is an open binary file rather than a path."""
     return hasattr(target, "read") or hasattr(target, "write")
@@ -109,6 +120,11 @@ def reason(error: BaseException) -> str:
 def betrayed_by(start: bytes) -> str | None:
     """What a file really is, if its first bytes say so."""
     return next((what for magic, what in _MAGIC if start.startswith(magic)), None)
+
+
+def format_of_bytes(start: bytes) -> str:
+    """The format of a file without a name, by its first bytes; "gzip" is packed text."""
+    return _FORMATS.get(betrayed_by(start) or "", "text")
 
 
 def damaged(name: str, error: BaseException, what: str) -> FileError:

@@ -27,6 +27,7 @@ HEAD = 2000  # lines looked at to decide the layout
 _HEAD_CELLS = 10_000  # and of features, cells of line 1
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 SPACES = " "
+_AROUND = frozenset(",\t;| \r\n")  # what can stand beside a quoted cell
 NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars", SPACES: "spaces"}
 
 
@@ -57,12 +58,29 @@ def widest_line(text: str, delimiter: str) -> int:
     return 1 + max(line.count(delimiter) for line in lines)
 
 
+def escapes_quotes(text: str) -> bool:
+    """Whether quotes inside quoted cells are written \\" as R writes them, rather than "": told by the quotes that close."""
+    start, stop = text.find("\n") + 1, text.rfind("\n") + 1
+    # Whole lines only, which the first and the last of a block may not be.
+    lines = "\n" + (text[start:stop] if text[start:stop].count('\\"') else text) + "\n"
+    return not _well_quoted(lines) and _well_quoted(lines.replace('\\"', '""'))
+
+
+def _well_quoted(lines: str) -> bool:
+    """Whether quotes enclose whole cells."""
+    for found in _QUOTED.finditer(lines):
+        if lines[found.start() - 1] not in _AROUND or lines[found.end()] not in _AROUND:
+            return False
+    return '"' not in _QUOTED.sub("", lines)
+
+
 def check_width(n_columns: int, name: str, *, labels: bool) -> None:
     """Each column of labels costs time and memory of its own, so a table that is absurdly wide is refused at once."""
     if labels and n_columns > MOST_CLUSTERINGS:
         raise FileError(
             f"{name} has {n_columns} columns, and each column of labels is one clustering; at most {MOST_CLUSTERINGS} "
-            "are read. If the rows are the clusterings, transpose the table; if these are features, read_features reads them."
+            "are read. If the rows are the clusterings, read it with transpose=True (--transpose); if these are features, "
+            "read_features reads them."
         )
     if n_columns > MOST_CLUSTERINGS:
         # The cells of two lines as Python text, and what is decided from them.

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, InputError
 from ..features import check_finite
 from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
@@ -20,6 +20,7 @@ from ..validation import listed
 from ._archives import Archive, open_archive
 from ._cells import as_number, short
 from ._formats import shown
+from ._genes import look_like_genes
 from ._parquet import read_parquet
 from ._source import (
     COLUMN_KEYS,
@@ -180,6 +181,18 @@ def _sparse_from(archive: Archive) -> Any:
     return sparse_from_pieces(archive.name, data, indices, indptr, shape, layout=layout)
 
 
+def _transpose(raw: _RawTable, column: str | None, name: str) -> None:
+    """Columns of the file become the objects."""
+    if column is not None:
+        raise InputError(
+            f"{name}: the column {column!r} cannot be read apart from a transposed table, whose columns are objects. Turn the "
+            "file round first, or leave out transpose."
+        )
+    raw.values = raw.values.T.tocsr() if hasattr(raw.values, "tocsr") else np.ascontiguousarray(raw.values.T)
+    raw.row_names, raw.column_names = raw.column_names, raw.row_names
+    raw.decisions.append("Transposed: columns of the file are objects.")
+
+
 def read_features(
     path: str | os.PathLike[str] | BinaryIO,
     *,
@@ -187,6 +200,7 @@ def read_features(
     key: str | None = None,
     header: bool | None = None,
     index: bool | None = None,
+    transpose: bool = False,
     on_note: OnNote | None = None,
 ) -> Table:
     """Read a table of numbers: rows are objects, columns are features.
@@ -204,6 +218,9 @@ def read_features(
         Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
     header, index : bool, optional
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+    transpose : bool, default=False
+        Rows of the file are features and columns are objects, as in many tables of genes. Where names of rows look like
+        genes and this is not set, the reader says so.
     on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
@@ -223,6 +240,8 @@ def read_features(
     name = shown(path)
     with ExitStack() as stack:
         raw = _raw_features(path, name, stack, column=column, key=key, header=header, index=index)
+    if transpose:
+        _transpose(raw, column, name)
     check_rows(raw, name)
     if not raw.archive:  # where names are written on purpose
         drop_counting(raw)
@@ -237,5 +256,10 @@ def read_features(
     values = as_floats(raw.values)
     check_finite(values, raw.row_names, raw.column_names, what=name, first=1, error=FileError)
     cells = None if column is None else _tidy_column(raw.cells, n, column, name)
+    if not transpose and n > p and look_like_genes(raw.row_names):
+        raw.decisions.append(
+            f"The {n} row names look like genes ({listed(map(repr, (raw.row_names or [])[:2]))}, ...), and rows are what is clustered: "
+            "to cluster the columns give transpose=True (--transpose)."
+        )
     say(on_note, name, raw.decisions)
     return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)

@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import FileError, InputError
 from ..kernels.floats import as_floats
 from ..kernels.memory import ensure_fits
-from ..labels import Coded, Columns
+from ..labels import Coded, Columns, Stored
 from ..naming import check_unique
 from ..validation import listed
 from ._archives import Archive, NpyFile, NpzFile, open_archive
+from ._cells import label_values
 from ._formats import shown
 from ._layout import check_width
 from ._parquet import read_parquet
@@ -67,6 +68,7 @@ def read_labels(
     header: bool | None = None,
     index: bool | None = None,
     truth: bool = False,
+    transpose: bool = False,
     on_note: OnNote | None = None,
 ) -> Ensemble:
     """Read label vectors: rows are objects, columns are clusterings.
@@ -74,8 +76,8 @@ def read_labels(
     Parameters
     ----------
     path : path or binary file
-        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; an open binary file is
-        read as text.
+        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; what an open binary
+        file holds is told by its first bytes.
     columns : list of str or int, optional
         Which clusterings to keep, by name or by position from 0; all by default. A file with the columns ``label`` and
         ``confidence``, as ``consilience consensus`` writes it, gives ``label`` alone.
@@ -85,6 +87,8 @@ def read_labels(
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
     truth : bool, default=False
         Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
+    transpose : bool, default=False
+        Rows of the file are clusterings and columns are objects.
     on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
@@ -105,14 +109,16 @@ def read_labels(
 
     name = shown(path)
     with ExitStack() as stack:
-        raw = _raw_labels(path, name, stack, key=key, header=header, index=index, truth=truth)
+        raw = _raw_labels(
+            path, name, stack, key=key, header=header, index=index, truth=truth, transpose=transpose
+        )
     check_rows(raw, name)
     drop_counting(raw)
     check_unique(raw.names, "column name", "rename the columns", file=name)
     _select(raw, columns, name)
     try:
         ensemble = Ensemble(
-            Columns(raw.columns) if raw.matrix is None else raw.matrix,
+            Columns(raw.columns) if raw.matrix is None else Stored(raw.matrix),
             clustering_names=raw.names,
             sample_names=raw.row_names,
             sample_weight=raw.weights,
@@ -126,16 +132,32 @@ def read_labels(
     return ensemble
 
 
-def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, truth) -> _Raw:
+def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, truth, transpose) -> _Raw:
     kind, handle, gzipped, size = open_file(path, stack)
     if kind == "text":
-        text = TextTable(handle, name, labels=True, gzipped=gzipped, header=header, index=index, size=size)
+        text = TextTable(
+            handle,
+            name,
+            labels=True,
+            gzipped=gzipped,
+            header=header,
+            index=index,
+            size=size,
+            transpose=transpose,
+        )
+        if transpose:  # text has no types: each row is read as a column would be
+            cells, row_names = text.cells()
+            columns = [label_values(list(row)) for row in zip(*cells)]
+            return _turned(columns, row_names, text.layout.column_names, text.layout.decisions)
         coded, row_names = text.labels()
         return _Raw(coded, text.layout.column_names, row_names, text.layout.decisions, is_table=True)
     if kind == "parquet":
         names, columns, row_names, decisions = read_parquet(handle, name, labels=True, index=index)
         if not columns:
             raise FileError(f"{name} has no columns of labels.")
+        if transpose:
+            rows = np.array([column.astype(object) for column in columns], object).T
+            return _turned(list(rows), row_names, names, decisions)
         return _Raw(columns, names, row_names, decisions, is_table=True)
     archive = open_archive(kind, handle, name, stack)
     usable = {
@@ -144,7 +166,26 @@ def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, t
         if len(e.shape) in (1, 2) and e.kind in "biufUSO" and not e.sparse
     }
     chosen = choose(archive, usable, TRUTH_KEYS if truth else LABEL_KEYS, key, "labels")
-    return _labels_from(archive, chosen)
+    raw = _labels_from(archive, chosen, transpose)
+    if not transpose:
+        return raw
+    if raw.recipes is not None or any(isinstance(column, Coded) for column in raw.columns):
+        raise FileError(f"{name} was written with its clusterings in columns; read it without transpose.")
+    matrix = np.column_stack(raw.columns) if raw.matrix is None else raw.matrix
+    return _turned(list(matrix), raw.row_names, raw.names, raw.decisions, is_table=False)
+
+
+def _turned(
+    columns: list[Any],
+    names: list[str] | None,
+    row_names: list[str] | None,
+    decisions: list[str],
+    *,
+    is_table: bool = True,
+) -> _Raw:
+    """The rows of a file as clusterings."""
+    decisions = [*decisions, "Transposed: rows of the file are clusterings."]
+    return _Raw(columns, names, row_names, decisions, is_table=is_table)
 
 
 def _recipes(text: str, n_clusterings: int, name: str) -> list[dict]:
@@ -163,7 +204,7 @@ def _recipes(text: str, n_clusterings: int, name: str) -> list[dict]:
     return recipes
 
 
-def _labels_from(archive: Archive, key: str) -> _Raw:
+def _labels_from(archive: Archive, key: str, transpose: bool) -> _Raw:
     shape = archive.entries[key].shape
     if 0 in shape:
         raise FileError(
@@ -175,7 +216,7 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
             )
         )
     if shape[0] > 1:  # a single row may be a vector lying on its side
-        check_width(math.prod(shape[1:]), archive.name, labels=True)
+        check_width(math.prod(shape[1:]), archive.name, labels=not transpose)
     # The labels, their codes, and one copy on the way.
     ensure_fits(16 * math.prod(shape), what=archive.name, remedy="use fewer objects or clusterings")
     matrix = np.asarray(archive.load(key))
@@ -191,16 +232,20 @@ def _labels_from(archive: Archive, key: str) -> _Raw:
     ):
         matrix = matrix.T  # MATLAB has no vectors, only rows and columns
     if matrix.ndim == 2:
-        check_width(matrix.shape[1], archive.name, labels=True)
+        check_width(matrix.shape[1], archive.name, labels=not transpose)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
         decisions.append(f"A vector of {matrix.shape[0]} labels is read as one clustering.")
     raw = _Raw([], matrix=matrix, decisions=decisions)
     if matrix.dtype.kind == "O":
         raw.columns, raw.matrix = [matrix[:, j] for j in range(matrix.shape[1])], None
+    if key in (
+        "label",
+        "labels",
+    ):  # as we write them; beside other arrays such names may be about something else
+        raw.row_names = first_of(archive, ROW_KEYS, matrix.shape[0])
     if key != "labels":
         return raw
-    raw.row_names = first_of(archive, ROW_KEYS, matrix.shape[0])
     raw.names = first_of(archive, COLUMN_KEYS, matrix.shape[1])
     weights = archive.entries.get("sample_weight")
     if weights is not None and weights.kind in "biuf" and not weights.sparse:

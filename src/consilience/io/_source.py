@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, BinaryIO
@@ -12,7 +14,7 @@ from ..errors import FileError
 from ..naming import check_unique
 from ..validation import listed
 from ._archives import Archive, Entry, open_archive
-from ._formats import format_of, is_special, is_stream, opened, shown
+from ._formats import LONGEST_MAGIC, format_of, format_of_bytes, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
 from ._text import TextTable
 
@@ -61,12 +63,42 @@ def drop_counting(raw: Any) -> None:
 
 
 def open_file(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]:
-    """(format, handle, gzipped, size in bytes)."""
+    """(format, handle, gzipped, size in bytes); what has no name is known by its first bytes."""
     if is_stream(path):
-        return "text", path, False, None
+        return *_identified(path, stack), None
     handle = stack.enter_context(opened(path))
     kind, gzipped = format_of(path)
-    return kind, handle, gzipped, None if is_special(path) else os.fstat(handle.fileno()).st_size
+    if not is_special(path):
+        return kind, handle, gzipped, os.fstat(handle.fileno()).st_size
+    if kind == "text" and not gzipped:
+        return *_identified(handle, stack), None
+    return kind, handle if kind == "text" else _on_disk(handle, stack), gzipped, None
+
+
+def _identified(stream: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool]:
+    """(format, handle, gzipped) of an open file by its first bytes; text unless they say otherwise."""
+    if hasattr(stream, "peek"):
+        start = stream.peek(LONGEST_MAGIC)
+    else:
+        if not (hasattr(stream, "seekable") and stream.seekable()):
+            stream = _on_disk(stream, stack)
+        at = stream.tell()
+        start = stream.read(LONGEST_MAGIC)
+        stream.seek(at)
+    if not isinstance(start, bytes):  # text mode: its reader says so
+        return "text", stream, False
+    kind = format_of_bytes(start)
+    if kind in ("text", "gzip"):
+        return "text", stream, kind == "gzip"
+    return kind, _on_disk(stream, stack), False
+
+
+def _on_disk(stream: Any, stack: ExitStack) -> Any:
+    """A copy in a temporary file: archives are read at several places, and their sizes checked."""
+    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
 
 
 def choose(

@@ -24,7 +24,7 @@ from ..labels import Coded
 from ..progress import progress
 from ._cells import are_usual_integers, as_number, count_of, label_values, short
 from ._formats import betrayed_by, guarded
-from ._layout import HEAD, NAMES, SPACES, check_width, decide, sniff, widest_line
+from ._layout import HEAD, NAMES, SPACES, check_width, decide, escapes_quotes, sniff, widest_line
 
 _BLOCK = 1 << 21
 _BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
@@ -45,6 +45,7 @@ class TextTable:
         header: bool | None = None,
         index: bool | None = None,
         size: int | None = None,
+        transpose: bool = False,
     ):
         self.name = name
         self._blocks = _blocks(handle, name, gzipped, size)
@@ -53,12 +54,19 @@ class TextTable:
             raise FileError(f"{name} is empty: it holds no cells.")
         delimiter, skip_space = sniff(self._first[0], prefer_tab=_is_tsv(name))
         self._delimiter, self._skip_space = delimiter, skip_space
-        check_width(widest_line(self._first[0], delimiter), name, labels=labels)
+        check_width(widest_line(self._first[0], delimiter), name, labels=labels and not transpose)
         head = [row for row in itertools.islice(self._rows(self._first[0]), HEAD) if not _is_blank(row)]
         if not head:
             raise FileError(f"{name} is empty: its first {HEAD} lines hold no cells.")
+        # On their side, names are told from labels as they are from numbers: columns do not repeat what they hold.
         self.layout = decide(
-            head, delimiter, skip_space, labels=labels, header=header, index=index, name=name
+            head,
+            delimiter,
+            skip_space,
+            labels=labels and not transpose,
+            header=header,
+            index=index,
+            name=name,
         )
         self._n_blank, self._first_blank = 0, 0
 
@@ -343,6 +351,14 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     held: list[str] = []  # without a place to cut
     quotes, line, first, half = 0, 1, True, ""
+    escaped: bool | None = None  # None until a block shows it
+
+    def unescaped(text: str) -> str:
+        nonlocal escaped
+        if escaped is None and '\\"' in text:
+            escaped = escapes_quotes("".join([*held, text]))
+        return text.replace('\\"', '""') if escaped else text
+
     with progress(total=None if size is None else size >> 20, what=f"reading {name}", unit="MB") as bar:
         while True:
             with guarded(name, "gzip data" if gzipped else "readable"):
@@ -351,7 +367,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 first = False
                 what = betrayed_by(data)
                 if what is not None:
-                    raise FileError(f"{name} is named as text but is {what}. {_remedy_for(what)}")
+                    raise FileError(f"{name} is read as text but is {what}. {_remedy_for(what)}")
             try:
                 text = half + decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
@@ -368,13 +384,13 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
             if size is not None:
                 bar.update(max(0, (handle.tell() >> 20) - bar.n))
             if not data:
-                held.append(text)
+                held.append(unescaped(text))
                 if any(held):
                     yield "".join(held), line
                 return
-            # A CR at the very end may be half of a CR LF.
-            half = "\r" if text.endswith("\r") else ""
-            text = text[: len(text) - len(half)]
+            # A CR at the very end may be half of a CR LF, a backslash that of a quote.
+            half = text[-1:] if text.endswith(("\r", "\\")) else ""
+            text = unescaped(text[: len(text) - len(half)])
             cut = text.rfind("\n") + 1 or text.rfind("\r") + 1  # lines may end in a bare CR
             quotes_before_cut = quotes + text.count('"', 0, cut)
             if cut and quotes_before_cut % 2 == 0:

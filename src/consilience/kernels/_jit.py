@@ -167,4 +167,41 @@ class _SayWhenCompiling(event.Listener):
         print(f"consilience: compiling for this machine ({kept}) ...", file=sys.stderr, flush=True)
 
 
+class _KeepInterrupts(event.Listener):
+    """Raise a Ctrl-C that fell into the compiler once the compiler is done.
+
+    LLVM calls back into Python, and what is raised there Python can only report and forget.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._before: Callable = sys.unraisablehook
+        self._swallowed = False
+
+    def on_start(self, event) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # signals are raised in the main thread alone
+        self._depth += 1
+        if self._depth == 1:
+            self._before, sys.unraisablehook = sys.unraisablehook, self._hook
+
+    def on_end(self, event) -> None:
+        if threading.current_thread() is not threading.main_thread() or not self._depth:
+            return
+        self._depth -= 1
+        if self._depth:
+            return
+        sys.unraisablehook = self._before
+        if self._swallowed:
+            self._swallowed = False
+            raise KeyboardInterrupt
+
+    def _hook(self, unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._swallowed = True
+        else:
+            self._before(unraisable)
+
+
 event.register("numba:compile", _SayWhenCompiling())
+event.register("numba:compile", _KeepInterrupts())

@@ -25,3 +25,14 @@ def as_floats(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def unit_of_largest(X: Any) -> float:
+    """The power of two that brings the largest number of X, array or CSR, near one; it changes no digit.
+
+    Within the exponents of X's own type, so that it is one of its numbers.
+    """
+    values = X.data if sp.issparse(X) else X
+    largest = max(abs(float(values.min(initial=0.0))), abs(float(values.max(initial=0.0))))
+    least = np.finfo(X.dtype).minexp
+    return 2.0 ** float(np.clip(-np.frexp(largest)[1], least, -least))

@@ -218,7 +218,7 @@ def _cell_ranges(cells: Cells):
 
 
 @kernel
-def _insert(index, key, row, new_index, new_key):
+def insert(index, key, row, new_index, new_key):
     """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one. k is 1 or more."""
     k = key.shape[1]
     t = k - 1
@@ -251,9 +251,9 @@ def _offer_nearest(products, lengths, a, b, c, e, index, key):
         )
         for t in where[: _marked(wanted, low, where)]:
             if square[t] < key[i, last]:
-                _insert(index, key, i, c + t, square[t])
+                insert(index, key, i, c + t, square[t])
             if square[t] < worst[t]:
-                _insert(index, key, c + t, i, square[t])
+                insert(index, key, c + t, i, square[t])
                 worst[t] = key[c + t, last]
         if c <= i < e:
             worst[i - c] = key[i, last]
@@ -296,9 +296,9 @@ def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
             s = _s(mu, radius[i], radius[l], D)
             cost = np.log(s) + 0.5 * (D / s) ** 2
             if cost < key[i, last]:
-                _insert(index, key, i, l, cost)
+                insert(index, key, i, l, cost)
             if cost < key[l, last]:
-                _insert(index, key, l, i, cost)
+                insert(index, key, l, i, cost)
                 widest[t] = _widest(key[l, last], _s(mu, radius[l], smallest, 0.0))
         if c <= i < e:
             widest[i - c] = _widest(key[i, last], _s(mu, radius[i], smallest, 0.0))

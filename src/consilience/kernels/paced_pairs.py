@@ -74,9 +74,6 @@ class PairStore(Protocol):
     def scaled_laplacian(self, degrees: np.ndarray) -> np.ndarray:
         """diag(S w) - N^1/2 S N^1/2, its upper triangle."""
 
-    def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
-        """(u,) sum of w_q W S over p's own cluster, and of w_q a / s over the others; p itself is left out."""
-
     def matrix(self) -> sp.csr_array:
         """S (u, u) as CSR, both triangles and the diagonal."""
 
@@ -137,14 +134,6 @@ class DensePairs(PairStore):
         M = -self.S * root * root[:, None]
         M[np.diag_indices(root.size)] += degrees
         return M
-
-    def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
-        parts = self._map(
-            lambda a, b: _dense_ties(
-                self.codes, x, self.any_missing, self.weights, labels, self.S, self.V, a, b
-            )
-        )
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def matrix(self) -> sp.csr_array:
         u = self.weights.size
@@ -236,14 +225,6 @@ class SparsePairs(PairStore):
         M = self.matrix().toarray() * -root * root[:, None]
         M[np.diag_indices(root.size)] += degrees
         return M
-
-    def ties(self, x, labels) -> tuple[np.ndarray, np.ndarray]:
-        own, other = np.zeros(self.weights.size), np.zeros(self.weights.size)
-        _sparse_ties(
-            self.met, self.seen, x, self.any_missing, self.weights, labels, self.indptr, self.indices, self.S, self.V,
-            own, other,
-        )  # fmt: skip
-        return own, other
 
     def matrix(self) -> sp.csr_array:
         if self._compact is None:
@@ -455,29 +436,6 @@ def _dense_step(
                 d[i] += part
 
 
-@fast_kernel
-def _dense_ties(codes, x, any_missing, weights, labels, S, V, start, stop):
-    u = codes.shape[1]
-    own, other = np.zeros(u), np.zeros(u)
-    a, s = np.empty(_TILE), np.empty(_TILE)
-    total = x.sum()
-    for p in range(start, stop):
-        for q0 in range(p + 1, u, _TILE):
-            length = min(_TILE, u - q0)
-            _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s)
-            for t in range(length):
-                q = q0 + t
-                if labels[p] == labels[q]:
-                    tie = S[p, q] / V[p, q]
-                    own[p] += weights[q] * tie
-                    own[q] += weights[p] * tie
-                elif a[t] > 0:
-                    tie = a[t] / s[t]
-                    other[p] += weights[q] * tie
-                    other[q] += weights[p] * tie
-    return own, other
-
-
 # Sparse passes ---------------------------------------------------------------------------------------------
 #
 # A pair's clusterings are bits, eight to a byte: met (pairs, bytes) has them together, and seen (u, bytes) of its two
@@ -599,26 +557,3 @@ def _sparse_step(
         for value in range(256):
             if (value >> (i & 7)) & 1:
                 d[i] += hits[i >> 3, value] + misses[i >> 3, value]
-
-
-@kernel
-def _sparse_ties(met, seen, x, any_missing, weights, labels, indptr, indices, S, V, own, other):
-    table, total, n_bytes = _byte_sums(x), x.sum(), met.shape[1]
-    for p in range(indptr.size - 1):
-        for t in range(indptr[p], indptr[p + 1]):
-            q = indices[t]
-            if labels[p] == labels[q]:
-                tie = S[t] / V[t]
-                own[p] += weights[q] * tie
-                own[q] += weights[p] * tie
-            else:
-                a, s = 0.0, total
-                for b in range(n_bytes):
-                    a += table[b, met[t, b]]
-                if any_missing:
-                    s = 0.0
-                    for b in range(n_bytes):
-                        s += table[b, seen[p, b] & seen[q, b]]
-                tie = a / s
-                other[p] += weights[q] * tie
-                other[q] += weights[p] * tie

@@ -22,6 +22,7 @@ import joblib
 import numpy as np
 
 from ..errors import InputError
+from ..progress import counting
 from ..validation import N_JOBS, check
 
 T = TypeVar("T")
@@ -87,6 +88,19 @@ def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = N
 
 
 def _share_out(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
+    with counting(len(tasks)) as done:
+        if done is None:
+            return _share(function, tasks, workers, named)
+
+        def counted(task: Any) -> T:
+            result = function(task)
+            done()
+            return result
+
+        return _share(counted, tasks, workers, named)
+
+
+def _share(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
     if min(workers, len(tasks)) <= 1:
         return [function(task) for task in tasks]
     # Calls from one place in the code have in common how long their tasks take.

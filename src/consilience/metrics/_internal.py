@@ -198,6 +198,11 @@ def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.n
 
 
 def _evidence(labels: Any, ensemble: Any) -> Evidence:
+    if isinstance(labels, Ensemble):
+        raise InputError(
+            f"labels is an Ensemble of {labels.n_clusterings} clusterings; expected one partition first and the ensemble second. "
+            "Swap the arguments: (labels, ensemble)."
+        )
     ensemble = as_ensemble(ensemble)
     codes, clusters = _codes(labels, ensemble, "labels")
     return Evidence(ensemble, codes, len(clusters))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError, warn
-from ..estimator import BaseMethod, Solution
+from ..estimator import BaseMethod, Solution, fit_with_a_guess
 from ..kernels.memory import refusing
 from ..kernels.parallel import one_blas_thread
 from ..rng import make_rng
@@ -50,7 +50,7 @@ class BaseMultitask(BaseMethod):
     confidence_: np.ndarray
     tasks_: np.ndarray
     n_features_in_: int
-    n_clusters: int
+    n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -66,6 +66,8 @@ class BaseMultitask(BaseMethod):
         task : array (n_samples,), optional
             The task of each row of X, any values; not with a list. Without it, one matrix is one task.
         """
+        if self.n_clusters is None:
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, task=task))
         self._check_counts()
         parameters = check_parameters(self)
         tasks = gather(X, task)

@@ -64,7 +64,7 @@ class ASI(BaseMultitask):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         pooled: bool = False,
         n_components: int | None = None,

@@ -112,7 +112,7 @@ class LSSMTC(BaseMultitask):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         trade_off: float = 0.25,
         n_components: int | None = None,

@@ -128,7 +128,7 @@ class SPMTC(BaseMultitask):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         weighting: str = "soft",
         trade_off: float = 0.25,

@@ -15,7 +15,9 @@ from ._coassociation import CoassociationDisplay
 from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
+from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
+from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "AgreementDisplay",
@@ -24,7 +26,9 @@ __all__ = [
     "ComparisonDisplay",
     "ConfidenceDisplay",
     "EmbeddingDisplay",
+    "FeaturesDisplay",
     "HistoryDisplay",
     "PacingDisplay",
+    "ReliabilityDisplay",
     "WeightsDisplay",
 ]

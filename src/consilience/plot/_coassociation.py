@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..evidence import Evidence
 from ..fitted import Fitted
 from ..validation import Integer, check
 from .style import axes
 
 _POWER_STEPS = 8
+_MOST_ITEMS = 100  # clusters
 
 
 class CoassociationDisplay:
@@ -28,6 +30,9 @@ class CoassociationDisplay:
         Cluster and number of objects of each cell.
     order : array (n_samples,)
         The objects in the order of the axes; cell i holds ``order[starts[i]:starts[i + 1]]``.
+    items : array (b, n_clusters) or None
+        Item consensus: mean co-association of the objects of a cell with the members of each cluster, themselves left
+        out; None for more than 100 clusters.
 
     Examples
     --------
@@ -38,11 +43,12 @@ class CoassociationDisplay:
     ((4, 4), [0, 0, 1, 1])
     """
 
-    def __init__(self, values, cell_cluster, cell_size, order):
+    def __init__(self, values, cell_cluster, cell_size, order, items=None):
         self.values = values
         self.cell_cluster = cell_cluster
         self.cell_size = cell_size
         self.order = order
+        self.items = items
         self.starts = np.concatenate([[0], np.cumsum(cell_size)])
 
     @classmethod
@@ -62,20 +68,22 @@ class CoassociationDisplay:
         """From the view of a fitted model that displays share."""
         check("max_cells", max_cells, Integer(1))
         order = inner_order(fitted)
-        cells = cell_counts(fitted.sizes, max_cells)
-        if cells is None:  # more clusters than cells: blocks of equal length across clusters
+        counts = cell_counts(fitted.sizes, max_cells)
+        if counts is None:  # more clusters than cells: blocks of equal length across clusters
             edges = np.linspace(0, fitted.n_samples, min(max_cells, fitted.n_samples) + 1).astype(np.int64)
             sizes = np.diff(edges)
             clusters = fitted.labels[order][edges[:-1]]
         else:
-            sizes = np.concatenate([_split(size, count) for size, count in zip(fitted.sizes, cells)])
-            clusters = np.repeat(np.arange(fitted.n_clusters), cells)
+            sizes = np.concatenate([_split(size, count) for size, count in zip(fitted.sizes, counts)])
+            clusters = np.repeat(np.arange(fitted.n_clusters), counts)
         bins = np.empty(fitted.n_samples, np.int64)
         bins[order] = np.repeat(np.arange(len(sizes)), sizes)
-        values = fitted.against(bins, len(sizes)).between
+        cells = fitted.against(bins, len(sizes))
+        values = cells.between
         alone = sizes == 1  # an object with itself
         values[alone, alone] = 1.0
-        return cls(values, clusters, sizes, order)
+        items = item_consensus(fitted, cells) if fitted.n_clusters <= _MOST_ITEMS else None
+        return cls(values, clusters, sizes, order, items)
 
     def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> CoassociationDisplay:
         """Draw; lines separate the clusters."""
@@ -101,6 +109,21 @@ class CoassociationDisplay:
         ax.figure.colorbar(self.image_, ax=ax, label="share of clusterings", shrink=0.85)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
+    """(b, c) mean co-association of the objects of a cell with the members of a cluster, from the tables of both.
+
+    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience.evidence`; NaN where no pair was seen.
+    """
+    groups = fitted.evidence
+    together, seen = cells.table.T @ groups.table, cells.seen.T @ groups.seen
+    sights = (fitted.signatures.labels >= 0).sum(axis=1)[fitted.inverse]
+    loops = cells.weights * np.minimum(cells.weights, 1.0 / cells.unit) * sights
+    itself = np.zeros_like(seen)
+    np.add.at(itself, (cells.groups, fitted.labels), loops)
+    some = seen - itself > 1e-12 * seen  # sums of fractional weights leave a rounding error
+    return np.where(some, np.clip((together - itself) / np.where(some, seen - itself, 1.0), 0.0, 1.0), np.nan)
 
 
 def inner_order(fitted: Fitted) -> np.ndarray:

@@ -22,8 +22,9 @@ class ComparisonDisplay:
     ari : array (n_models, n_models)
         Adjusted Rand index between every two results.
     scores : dict of name -> dict of measure -> float
-        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence; with
-        ``truth`` also ``"acc"``, ``"nmi"`` and ``"ari"``.
+        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence, mean
+        firmness, share of doubtful objects (fewer than half their ties go to their own cluster; ``"doubtful"``); with ``truth`` also
+        ``"acc"``, ``"nmi"`` and ``"ari"``.
 
     Examples
     --------
@@ -74,6 +75,8 @@ class ComparisonDisplay:
                 "clusters": float(result.n_clusters),
                 "base_nmi": float(np.nanmean(result.nmi)),
                 "confidence": float(result.confidence.mean()),
+                "firmness": result.mean_firmness,
+                "doubtful": float((result.support < 0.5).mean()),
             }
             if truth is not None:
                 found = scores(result.labels, truth, missing="ignore")

@@ -30,9 +30,9 @@ def pack(values: Any, dtype: str) -> str:
     ).decode()
 
 
-def thousandths(values: Any) -> np.ndarray:
-    """Shares in [0, 1] as whole thousandths."""
-    return np.round(1000 * np.clip(np.nan_to_num(values), 0.0, 1.0)).astype(np.int64)
+def levels(values: Any) -> np.ndarray:
+    """Shares in [0, 1] as 16-bit numbers: so fine that rounding them for show rounds once."""
+    return np.round(65535 * np.clip(np.nan_to_num(values), 0.0, 1.0)).astype(np.int64)
 
 
 def spread(values: np.ndarray) -> np.ndarray:

@@ -113,27 +113,53 @@ def seed_of(estimator: Any) -> str | None:
     )
 
 
-def reproduce(fitted: Fitted, X_shape: tuple[int, ...] | None, command: str | None) -> list[dict[str, str]]:
-    """Blocks of text and code."""
+def reproduce(
+    fitted: Fitted, given: dict[str, Any], command: str | None, *, held: bool
+) -> list[dict[str, str]]:
+    """Blocks of text and code. given: what else the page was made from; held: whether it carries the base clusterings."""
     if command:
         return [{"text": "Run, in the folder with the same file:", "code": printable(command, 4000)}]
-    if fitted.method is None:
-        return []
     lines = ["import consilience as cs", ""]
-    if fitted.pipeline is not None:
-        shape = "" if X_shape is None else f", of shape {X_shape[0]} x {X_shape[1]}"
-        lines.append(f"# X: the features{shape}")
-        lines.append(f"model = {_call(fitted.pipeline)}.fit(X)")
-        lines.append('cs.report(model, X, path="report.html")')
+    shape = given["X"]
+    if shape is not None:
+        lines.append(f"# X: the features, of shape {shape[0]} x {shape[1]}")
+    if fitted.method is not None and fitted.pipeline is not None:
+        if shape is None:
+            lines.append("# X: the features")
+        weights = _weighted(fitted, lines)
+        lines.append(f"model = {_call(fitted.pipeline)}.fit(X{weights})")
     else:
         m = fitted.signatures.n_clusterings
         made = generator(fitted)
-        lines.append(f"# ensemble: the {count(m, 'base clustering')}" + (f", made by {made}" if made else ""))
-        if fitted.signatures.recipes:
-            lines.append("# (ensemble.recipes holds the seed and settings of each)")
-        lines.append(f"model = {_call(fitted.method)}.fit(ensemble)")
-        lines.append('cs.report(model, path="report.html")')
+        if held:
+            lines.append('ensemble = cs.io.read_labels("base_clusterings.csv")  # the button below writes it')
+        else:
+            lines.append(
+                f"# ensemble: the {count(m, 'base clustering')}" + (f", made by {made}" if made else "")
+            )
+            if fitted.signatures.recipes:
+                lines.append("# (ensemble.recipes holds the seed and settings of each)")
+        if fitted.method is None:
+            lines.append("# labels: the result that this page is about")
+            lines.append("from consilience.fitted import Fitted")
+            lines.append("model = Fitted.from_ensemble(ensemble, labels)")
+        else:
+            weights = _weighted(fitted, lines)
+            lines.append(f"model = {_call(fitted.method)}.fit(ensemble{weights})")
+    passed = [name for name in ("truth", "annotations") if given[name] is not None]
+    lines += [f"# {name}: as given for this page" for name in passed]
+    options = "".join([*(f", {name}={name}" for name in passed), ', path="report.html"'])
+    first = "X" if shape is not None or fitted.pipeline is not None else ""
+    lines.append(f"cs.report(model{', ' + first if first else ''}{options})")
     return [{"text": "Run, with the versions above:", "code": "\n".join(lines)}]
+
+
+def _weighted(fitted: Fitted, lines: list[str]) -> str:
+    """The argument that passes weights on, where there are any."""
+    if (fitted.weights == 1).all():
+        return ""
+    lines.append("# weights: those of the objects")
+    return ", sample_weight=weights"
 
 
 def _call(estimator: Any) -> str:

@@ -14,13 +14,22 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..annotations import read_annotations
 from ..errors import InputError, need
 from ..fitted import Fitted
 from ..io import atomic_write, check_writable
-from ..plot import AgreementDisplay, ComparisonDisplay, ConfidenceDisplay, HistoryDisplay, PacingDisplay
+from ..plot import (
+    AgreementDisplay,
+    CoassociationDisplay,
+    ComparisonDisplay,
+    ConfidenceDisplay,
+    HistoryDisplay,
+    PacingDisplay,
+)
 from ..plot.style import CLUSTER_COLOURS, as_mapping, colour, needs_log
-from . import _content, _provenance, _svg
+from . import _annotations, _content, _provenance, _svg
 from ._embed import printable, to_json
+from ._methods import words_of
 from ._words import count, number, percent
 
 _RIDGES = 40  # clusters that the picture of confidence has room for
@@ -72,6 +81,7 @@ def report(
     *,
     path: str | os.PathLike[str] | None = None,
     truth: Any = None,
+    annotations: Any = None,
     title: str | None = None,
     source: Any = None,
     sample_names: Sequence[Any] | None = None,
@@ -84,13 +94,19 @@ def report(
     Parameters
     ----------
     model : fitted consensus method or pipeline, or a dict of them by name, or a list
-        With several, the first is reported and the others are compared with it.
+        With several, the first is reported and the others are compared with it. For labels from elsewhere,
+        ``consilience.fitted.Fitted.from_ensemble(ensemble, labels)``.
     X : array, sparse matrix or data frame (n_samples, n_features), optional
-        The features, for a picture of the objects; without them the picture is made from the clusterings.
+        The features, for a picture of the objects and for what distinguishes the clusters; without them the picture is
+        made from the clusterings.
     path : path, optional
         Where to write the page; checked before any work.
     truth : array (n_samples,), optional
-        Known classes, for scores.
+        Known classes, for scores, a strip beside the heat map, and a colour of the points.
+    annotations : data frame or dict of columns, optional
+        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and a colour
+        of the points for each column, at most 12. Rows of a data frame are matched by name where it and the objects have
+        names.
     title : str, optional
     source : str, optional
         What the data are, such as the name of a file.
@@ -123,7 +139,10 @@ def report(
     jinja2 = need("jinja2", "report", "A report")
     if path is not None:
         check_writable(path, formats=False)
-    fitted = {name: Fitted.from_estimator(each) for name, each in as_mapping(model).items()}
+    fitted = {
+        name: each if isinstance(each, Fitted) else Fitted.from_estimator(each)
+        for name, each in as_mapping(model).items()
+    }
     name, main = next(iter(fitted.items()))
     if sample_names is not None:
         if len(sample_names) != main.n_samples:
@@ -137,7 +156,8 @@ def report(
         remarks.append(
             "Objects of weight 0 took no part and are not on this page; the picture is made from the clusterings."
         )
-    values = _content_of(main, name, fitted, X, truth, source, seconds, command)
+    notes = [] if annotations is None else read_annotations(annotations, main.n_samples, main.names)
+    values = _content_of(main, name, fitted, X, truth, notes, source, seconds, command)
     values["warnings"] = [*(printable(text, 1000) for text in remarks), *values["warnings"]]
     values["title"] = printable(title or _title(main, source), 200)
     page = _render(jinja2, values)
@@ -147,7 +167,7 @@ def report(
     return result
 
 
-def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[str, Any]:
+def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -> dict[str, Any]:
     """Everything the template shows."""
     agreement = AgreementDisplay.from_fitted(main)
     values: dict[str, Any] = {
@@ -160,9 +180,26 @@ def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[
         **_content.clusters(main),
         **_content.doubts(main),
     }
-    data: dict[str, Any] = {"colours": list(CLUSTER_COLOURS), "doubtful": values.pop("doubtful_data")}
-    values["heat"], data["heat"] = _content.heat(main)
-    values["scatter"], data["scatter"] = _content.scatter(main, X)
+    data: dict[str, Any] = {
+        "n": main.n_samples,
+        "colours": list(CLUSTER_COLOURS),
+        "doubtful": values.pop("doubtful_data"),
+    }
+    cells = CoassociationDisplay.from_fitted(main, _content.HEAT_CELLS)
+    values["heat"], data["heat"] = _content.heat(main, cells)
+    values["items"], data["items"] = _content.items(main, cells) or (None, None)
+    first = _content.plane(main, X)
+    values["scatter"], data["scatter"] = _content.scatter(main, first)
+    values["around"] = data["around"] = None
+    if X is not None:
+        values["around"], data["around"] = _content.scatter(main, _content.plane(main, None))
+    data["points"] = _content.points(main, first.index)
+    known = [] if truth is None else read_annotations({"known classes": truth}, main.n_samples, None)
+    data["strips"] = [_annotations.strip(each, cells, first.index) for each in (*known, *notes)]
+    values["strips"] = [strip["name"] for strip in data["strips"]]
+    values["annotations"] = _annotations.table(notes, main)
+    values["features"] = _content.distinguishing(main, X)
+    values["similarity"], data["similarity"] = _content.similarity(main) or (None, None)
     values["alluvial"], values["alluvial_note"], data["alluvial"] = _content.alluvial(main, agreement)
     data["objects"], values["payload_notes"] = _content.payload(main)
     values["downloadable"] = data["objects"] is not None
@@ -174,7 +211,11 @@ def _content_of(main, name, fitted, X, truth, source, seconds, command) -> dict[
         values["truth"] = _content.against_truth(main, truth)
     shape = None if X is None else tuple(np.shape(X)) if not hasattr(X, "shape") else tuple(X.shape)
     values["facts"] = _provenance.facts(main, shape, source, seconds)
-    values["reproduce"] = _provenance.reproduce(main, shape, command)
+    data["members"] = None if command or main.pipeline is not None else _content.members(main)
+    values["members"] = held = data["members"] is not None
+    data["clusterings"] = [printable(each, 60) for each in main.signatures.clustering_names] if held else None
+    given = {"X": shape, "truth": truth, "annotations": notes or None}
+    values["reproduce"] = _provenance.reproduce(main, given, command, held=held)
     values["sections"] = _sections(values)
     values["data"] = data
     return values
@@ -194,40 +235,45 @@ def _title(fitted, source: Any) -> str:
 def _tiles(fitted) -> list[tuple[str, str]]:
     within, _ = fitted.togetherness
     doubtful = int((fitted.support < _content.DOUBTFUL).sum())
+    firm = fitted.mean_firmness
     return [
         ("Objects", number(fitted.n_samples)),
         ("Clusters", number(fitted.n_clusters)),
         ("Base clusterings", number(fitted.signatures.n_clusterings)),
-        ("Mean stability", percent(within)),
-        ("Mean confidence", f"{fitted.confidence.mean():.2f}"),
-        ("Doubtful objects", number(doubtful)),
+        ("Together", percent(within)) if np.isnan(firm) else ("Firmness", percent(max(firm, 0.0))),
+        (
+            "Doubtful objects",
+            f"{number(doubtful)} ({percent(doubtful / fitted.n_samples)})" if doubtful else "none",
+        ),
+        ("Agreement with the base (NMI)", f"{np.nanmean(fitted.nmi):.2f}"),
     ]
 
 
-#: Entries of a history that only number it.
-_COUNTERS = ("step", "linearisation")
-
-
 def _history(fitted) -> dict[str, Any]:
-    """Curves of what the method recorded; nothing where it records nothing."""
+    """Curves of what the method recorded that a reader can use; nothing where there is nothing."""
     found: dict[str, Any] = {"history": [], "pacing": None, "pacing_text": "", "history_text": []}
     if not fitted.terms:
         return found
     terms = HistoryDisplay.from_fitted(fitted).terms
     steps = len(next(iter(terms.values())))
     method = fitted.method
-    ended = "and then met its stopping rule" if method.converged_ else "and was stopped before it had settled"
-    found["history_text"] = [f"{type(method).__name__} took {count(steps, 'iteration')} {ended}."]
+    ended = (
+        f", without reaching its goal: {printable(fitted.shortfall, 500)}"
+        if fitted.shortfall
+        else " and then met its stopping rule"
+    )
+    found["history_text"] = [f"{type(method).__name__} took {count(steps, 'iteration')}{ended}."]
+    quantities = words_of(method).quantities
     if steps > 1:
-        # Curves that never move are said in the table of parameters, not drawn.
         found["history"] = [
             {
-                "name": printable(name, 60),
-                "svg": _svg.curve(printable(name, 60), curve),
-                "log": needs_log(curve),
+                "name": title,
+                "meaning": meaning,
+                "svg": _svg.curve(title, terms[name]),
+                "log": needs_log(terms[name]),
             }
-            for name, curve in sorted(terms.items(), key=lambda term: term[0] != "objective")
-            if name not in _COUNTERS and np.nanmax(curve) > np.nanmin(curve)
+            for name, (title, meaning) in quantities.items()
+            if name in terms
         ]
     if not fitted.is_paced:
         return found
@@ -247,6 +293,7 @@ def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
         ("answer", "Answer", True),
         ("doubt", "Certainty", True),
         ("evidence", "Evidence", True),
+        ("features", "Features", values["features"]),
         ("base", "Base clusterings", True),
         ("history", "Iterations", values["history"] or values["pacing"]),
         ("comparison", "Other methods", values["comparison"]),

@@ -10,10 +10,12 @@ import numpy as np
 from ..plot import ConfidenceDisplay, PacingDisplay
 from ..plot.style import colour, needs_log
 
+_TEXT_WIDTH = 8.0  # of a character at 12 px, in the widest of the usual fonts
+
 
 def ridges(display: ConfidenceDisplay) -> str:
     """One row of bars per cluster over confidence, with the median."""
-    c, left, width, step = len(display.counts), 70, 640, 30
+    c, left, width, step = len(display.counts), 64, 580, 30
     bottom = 12 + step * c
     span = width - left - 12
 
@@ -53,19 +55,19 @@ def ridges(display: ConfidenceDisplay) -> str:
 
 def curve(name: str, values: np.ndarray) -> str:
     """A small panel: one quantity over the iterations."""
-    return _steps(name, values, np.ones(len(values), int), width=300, height=150, log=needs_log(values))
+    return _steps(name, values, np.ones(len(values), int), width=440, height=170, log=needs_log(values))
 
 
 def pacing(display: PacingDisplay) -> str:
     """The admitted share over the iterations, with the stages."""
     stage = display.stage if display.stage[-1] < len(display.stage) else np.ones(len(display.stage), int)
     return _steps(
-        f"share of {display.what} admitted", display.share, stage, width=640, height=210, percent=True
+        f"share of {display.what} admitted", display.share, stage, width=580, height=210, percent=True
     )
 
 
 def _steps(name, values, stage, *, width, height, log=False, percent=False) -> str:
-    left, right, top, bottom = 64, 8, 10, 24
+    right, top, bottom = 8, 10, 24
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     if log:
@@ -74,6 +76,10 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
         low, high = low - 0.5 * max(abs(low), 1e-9), high + 0.5 * max(abs(high), 1e-9)
         if percent:
             low, high = 0.0, 1.0
+    ticks = [low + share * (high - low) for share in (0, 0.5, 1)]
+    ticks = [10**tick for tick in ticks] if log else ticks
+    shown = _percents(ticks) if percent else [_short(tick) for tick in ticks]
+    left = 12 + max(map(_room, shown))
 
     def x(i: int) -> float:
         return left + (width - left - right) * (i / max(len(values) - 1, 1))
@@ -83,20 +89,15 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
         return height - bottom - (height - top - bottom) * (value - low) / (high - low)
 
     parts = []
-    for share in (0, 0.5, 1):
-        value = low + share * (high - low)
-        value = 10**value if log else value
-        shown = (
-            f"{100 * value:.{3 if high - low < 0.02 else 1 if high - low < 0.2 else 0}f}%"
-            if percent
-            else _short(value)
-        )
+    for value, text in zip(ticks, shown):
         parts.append(_line(left, y(value), width - right, y(value)))
-        parts.append(_text(left - 6, y(value) + 4, shown, "end", "soft"))
+        parts.append(_text(left - 6, y(value) + 4, text, "end", "soft"))
     for i in np.flatnonzero(np.diff(stage)).tolist():
         middle = (x(i) + x(i + 1)) / 2
         parts.append(_line(middle, top, middle, height - bottom))
-        parts.append(_text(middle + 4, height - bottom - 5, f"stage {stage[i + 1]}", kind="soft"))
+        label = f"stage {stage[i + 1]}"
+        if middle + 4 + _room(label) < width:
+            parts.append(_text(middle + 4, height - bottom - 5, label, kind="soft"))
     points = [(x(i), y(v)) for i, v in enumerate(values) if np.isfinite(v)]
     parts.append(f'<polyline class="curve" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>')
     if len(points) <= 60:
@@ -105,6 +106,20 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
     parts.append(_text(width - right, height - 6, f"iteration {len(values)}", "end", "soft"))
     first, last = (f"{finite[0]:.4g}", f"{finite[-1]:.4g}") if finite.size else ("-", "-")
     return _svg(width, height, f"{name}: from {first} to {last} in {len(values)} iterations", parts)
+
+
+def _room(text: str) -> float:
+    """What a label may take; a percent sign is half as wide again as a digit."""
+    return _TEXT_WIDTH * (len(text) + 0.5 * text.count("%"))
+
+
+def _percents(ticks: list[float]) -> list[str]:
+    """Shares as percentages, with as few digits as tell them apart."""
+    for digits in range(4):
+        shown = [f"{100 * tick:.{digits}f}%" for tick in ticks]
+        if len(set(shown)) == len(shown):
+            break
+    return shown
 
 
 def _short(value: float) -> str:

@@ -525,3 +525,11 @@ def test_the_last_entry_of_the_history_is_the_graph_returned():
         assert len(model.history_) == max_iter
         assert model.history_[-1]["pieces"] == model.n_pieces_
         assert model.converged_ == (model.n_pieces_ == 3)
+
+
+def test_integers_of_a_narrow_type_are_numbers_like_others():
+    labels, _ = planted(noise=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = cs.SCCABG(3, gamma2=np.int8(100)).fit(labels)
+    assert np.unique(model.labels_).size == 3

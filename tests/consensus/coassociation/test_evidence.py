@@ -34,15 +34,6 @@ def test_by_hand():
     assert model.confidence_[5] > model.confidence_[3]
 
 
-def test_confidence_is_the_share_of_evidence_for_the_own_cluster():
-    base = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]]
-    model = cs.EvidenceAccumulation(n_clusters=2).fit(base)
-    assert same_partition(model.labels_, [0, 0, 1, 1])
-    # Object 1: its base clusters hold 1, 1 and 1/2 of its own cluster, 0, 0 and all of the other.
-    assert model.confidence_[1] == pytest.approx(2.5 / 3.5)
-    assert model.confidence_[0] == pytest.approx(1.0)
-
-
 def test_embedding_has_the_distances_of_coassociation_rows(seed):
     labels, _ = planted(seed, n=50, m=6)
     compressed = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).compress()

@@ -9,10 +9,9 @@ from scipy.spatial.distance import squareform
 
 import consilience as cs
 from consilience.consensus.coassociation.locally_weighted import (
-    explicit_operator,
-    implicit_operator,
     reliability,
 )
+from consilience.kernels.association import normalised_matrix_inplace, normalised_operator
 from consilience.metrics import scores
 
 from ...zoo import planted, same_partition
@@ -64,11 +63,16 @@ def test_linkage_of_groups_is_linkage_of_all_objects(seed):
         assert same_partition(cs.LWEA(c).fit_predict(ens), fcluster(tree, c, "maxclust"))
 
 
+def explicit_operator(ens, eci):
+    return normalised_matrix_inplace(ens.coassociation(cluster_weights=eci), ens.weights)
+
+
 def test_implicit_and_explicit_operator_agree(seed):
     ens = weighted(seed)
     eci = reliability(ens, 1.0)
     X = np.random.default_rng(seed).normal(size=(ens.n_samples, 3))
-    assert np.allclose(implicit_operator(ens, eci, None)(X), explicit_operator(ens, eci, None) @ X)
+    implicit = normalised_operator(ens.labels, ens.offsets, ens.weights, eci)
+    assert np.allclose(implicit(X), explicit_operator(ens, eci) @ X)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -81,7 +85,7 @@ def test_operator_of_weighted_objects_is_that_of_repeated_ones(seed, missing):
     np.fill_diagonal(A, 1.0)
     root = np.sqrt(A.sum(axis=1))
     full = np.linalg.eigvalsh(A / np.outer(root, root))[::-1]
-    ours = np.linalg.eigvalsh(explicit_operator(ens, eci, None))[::-1]
+    ours = np.linalg.eigvalsh(explicit_operator(ens, eci))[::-1]
     assert np.allclose(ours[:4], full[:4])
 
 

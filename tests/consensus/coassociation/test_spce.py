@@ -132,8 +132,7 @@ def test_dense_and_sparse_stores_give_the_same_consensus(case, seed):
             weighting="self-paced",
             tol=1e-6,
         )
-        labels = pairs.components()[1]
-        answers.append((pairs.matrix().toarray(), alpha, len(history), spce.confidence(pairs, labels, alpha)))
+        answers.append((pairs.matrix().toarray(), alpha, len(history)))
     for dense, sparse in zip(*answers):
         np.testing.assert_allclose(dense, sparse, atol=1e-7)
 
@@ -572,20 +571,6 @@ def test_consensus_matrix_is_refused_when_it_does_not_fit(monkeypatch):
 def test_consensus_matrix_before_fit():
     with pytest.raises(NotFittedError):
         _ = cs.SPCE(2).consensus_matrix_
-
-
-def test_confidence_by_hand():
-    # Objects 0, 1 always together, 2 with them in one clustering of two: its own cluster of one, pulled by half of two.
-    labels = np.array([[0, 0], [0, 0], [0, 1], [1, 2]])
-    ensemble = distinct(labels)
-    pairs = spce.make_pairs(ensemble, sparse=False)
-    pairs.unpaced()
-    pairs.S[np.triu_indices(3, 1)] = 0.0
-    found = spce.confidence(pairs, np.arange(3), np.array([0.5, 0.5]))
-    expected = {2.0: 2 / (2 + 0.5), 1.0: None}
-    heavy = int(np.argmax(ensemble.weights))
-    assert found[heavy] == pytest.approx(expected[2.0])
-    assert sorted(np.delete(found, heavy)) == pytest.approx([1 / (1 + 1.0), 1.0])
 
 
 def test_contested_objects_have_less_confidence():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...progress import progress
 from ._graph import SMALL, Graph, State, record, update_F
 
 
@@ -17,7 +18,7 @@ def follow_authors(graph: Graph, c: int, max_iter: int):
     right, sigma, _ = update_F(graph.total, graph.copies, c)
     shared = graph.shared() | {"right": right, "sigma": sigma}
     state = State(**shared, lam=0.5, rho=1.0, weigh=weigh, floor=0.0 if adaptive else SMALL, tol=1e-10)
-    for _ in range(max_iter):
+    for _ in progress(range(max_iter), what="SCCABG, at most", unit="round"):
         right, sigma, values = update_F(graph.total, graph.copies, c)
         history.append(record(graph, state, values))
         too_few, too_many = values[:c].sum() < c - 1e-7, values.sum() > c + 1 - 1e-7

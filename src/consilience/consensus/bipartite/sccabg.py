@@ -25,9 +25,7 @@ labels are read off the graph in :mod:`._placement`, and the authors' way throug
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,7 +44,6 @@ from ._placement import fill_in, place, read_components
 #: Of one processor, for each distinct object and base cluster, and for each pair of base clusters there: fitted to the
 #: figures in the method's page, within a factor of about 3 elsewhere.
 _SECONDS = 1.2e-6, 1.15e-9
-_ROUNDS = 30  # that most fits end within; only for the time left
 PACE = 2**0.5  # growth of rho and lam in a round
 
 #: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
@@ -62,14 +59,7 @@ def default_first_trust(ensemble, c: int) -> float:
     return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
 
 
-def reach_components(
-    graph: Graph,
-    c: int,
-    max_iter: int,
-    first_trust: float,
-    keep_last: bool,
-    on_round: Callable[[], Any] = lambda: None,
-):
+def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
     """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
 
     A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out, the
@@ -89,26 +79,27 @@ def reach_components(
     lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
     shared = graph.shared() | {"right": right, "sigma": sigma}
     state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
-    while True:
-        history.append(record(graph, state, values))
-        found = history[-1]["pieces"]
-        on_round()
-        too_far = found > c or not found  # without an edge there is nothing left to take apart
-        if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
-            break
-        if too_far and before is not None:
-            graph.blocks, graph.total, graph.C, state = before
-            growth **= 0.5
-        else:
-            right, sigma, values = update_F(graph.total, graph.copies, c)
-            state = replace(state, right=right, sigma=sigma)
-            before = graph.blocks, graph.total, graph.C, state
-        state = replace(state, C=graph.C, rho=state.rho * growth)
-        graph.advance(state)
-        if state.weigh and graph.total.least_W >= 1.0:
-            graph.trust_all()
-            state = replace(state, weigh=False)
-        state = replace(state, lam=PACE * state.lam)
+    with progress(total=max_iter, what="SCCABG, at most", unit="round") as bar:
+        while True:
+            bar.update(1)
+            history.append(record(graph, state, values))
+            found = history[-1]["pieces"]
+            too_far = found > c or not found  # without an edge there is nothing left to take apart
+            if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
+                break
+            if too_far and before is not None:
+                graph.blocks, graph.total, graph.C, state = before
+                growth **= 0.5
+            else:
+                right, sigma, values = update_F(graph.total, graph.copies, c)
+                state = replace(state, right=right, sigma=sigma)
+                before = graph.blocks, graph.total, graph.C, state
+            state = replace(state, C=graph.C, rho=state.rho * growth)
+            graph.advance(state)
+            if state.weigh and graph.total.least_W >= 1.0:
+                graph.trust_all()
+                state = replace(state, weigh=False)
+            state = replace(state, lam=PACE * state.lam)
     if not found and before is not None and keep_last:
         graph.blocks, graph.total, graph.C, state = before
         history.append(record(graph, state, values))
@@ -163,6 +154,9 @@ class SCCABG(BaseConsensus):
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     bipartite_graph_ : sparse array (n_samples, k)
         The learned graph, S; columns are the base clusters of all clusterings in order.
     edge_reliability_ : array (n_samples, k)
@@ -232,7 +226,7 @@ class SCCABG(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         gamma1: float | None = None,
         gamma2: float | None = None,
@@ -260,7 +254,7 @@ class SCCABG(BaseConsensus):
     def _fit(self, ensemble, rng):
         authors, c, first_trust = self.mode == "authors", self.n_clusters, None
         gamma1, gamma2 = (
-            default if given is None else given
+            default if given is None else float(given)
             for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
         )
         graph = Graph(
@@ -277,11 +271,9 @@ class SCCABG(BaseConsensus):
         else:
             first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
             # Of a graph that an extreme gamma1 cut to pieces, what was left before says nothing.
-            keep_last = gamma1 <= DEFAULTS["standard"][0]
-            with progress(total=_ROUNDS, what="SCCABG", unit="round") as bar:
-                state, history, converged = reach_components(
-                    graph, c, self.max_iter or 100, first_trust, keep_last, bar.update
-                )
+            state, history, converged = reach_components(
+                graph, c, self.max_iter or 100, first_trust, keep_last=gamma1 <= DEFAULTS["standard"][0]
+            )
         S = graph.edges()
         labels, isolated = read_components(S)
         found = np.unique(labels[~isolated]).size

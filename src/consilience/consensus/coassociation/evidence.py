@@ -40,7 +40,8 @@ class EvidenceAccumulation(BaseConsensus):
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        Share of an object's evidence that points to its own cluster, in (0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, rising. A wide gap suggests a number of clusters.
 
@@ -60,7 +61,7 @@ class EvidenceAccumulation(BaseConsensus):
     constraints = {"linkage": Choice("average", "complete", "single")}
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}]
 
-    def __init__(self, n_clusters: int = 2, *, linkage: str = "average", n_jobs: int | None = None):
+    def __init__(self, n_clusters: int | None = None, *, linkage: str = "average", n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.n_jobs = n_jobs

@@ -63,7 +63,11 @@ class CoassociationKMeans(BaseConsensus):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     inertia_ : float
         Weighted sum of squared distances of co-association rows to their centres.
 
@@ -86,7 +90,7 @@ class CoassociationKMeans(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 10,
         max_iter: int = 300,

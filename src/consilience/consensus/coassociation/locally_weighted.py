@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from ...evidence import trust_by_reliability
+from ...kernels.association import normalised_matrix_inplace, normalised_operator
 from ...kernels.cut import cut_rows
 from ...kernels.eigen import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
-from ...kernels.overlaps import cluster_reliability, gather, scatter
+from ...kernels.overlaps import cluster_reliability
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
 
@@ -63,7 +64,8 @@ class LWEA(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
-        Share of an object's evidence that points to its own cluster, in (0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, rising.
 
@@ -87,7 +89,7 @@ class LWEA(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True)}
     _test_params = [{}, {"theta": 1.0}]
 
-    def __init__(self, n_clusters: int = 2, *, theta: float = 0.4, n_jobs: int | None = None):
+    def __init__(self, n_clusters: int | None = None, *, theta: float = 0.4, n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.theta = theta
         self.n_jobs = n_jobs
@@ -106,37 +108,6 @@ class LWEA(BaseConsensus):
             per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
             extra={"heights": heights},
         )
-
-
-def implicit_operator(ensemble: Any, eci: np.ndarray, n_jobs: int | None) -> Any:
-    """X -> N^1/2 D^-1/2 A D^-1/2 N^1/2 X for A of Eq. (3) with ones on its diagonal, without forming A.
-
-    N = diag(weights). With nothing missing A = Y diag(ECI) Y' / m: two passes over the labels, O(u m) a column.
-    """
-    labels, offsets, w = ensemble.labels, ensemble.offsets, ensemble.weights
-    share = eci[:, None] / ensemble.n_clusterings
-
-    def times_A(X: np.ndarray) -> np.ndarray:
-        return gather(labels, offsets, share * scatter(labels, offsets, X, n_jobs=n_jobs), n_jobs=n_jobs)
-
-    own = gather(labels, offsets, share, n_jobs=n_jobs)[:, 0]  # A_pp of Eq. (3)
-    # An object is as similar to itself as can be: the program puts 1 where (3) gives A_pp.
-    degree = times_A(w[:, None])[:, 0] + 1.0 - own
-    root, loop = np.sqrt(w / degree)[:, None], ((1.0 - own) / degree)[:, None]
-    return lambda X: root * times_A(root * X) + loop * X
-
-
-def explicit_operator(ensemble: Any, eci: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """The matrix of :func:`implicit_operator`; also with missing labels, where A is not a product."""
-    w = ensemble.weights
-    A = ensemble.coassociation(cluster_weights=eci, n_jobs=n_jobs)
-    own = A.diagonal().copy()
-    degree = A @ w + 1.0 - own
-    root = np.sqrt(w / degree)
-    A *= root[:, None]
-    A *= root
-    A[np.diag_indices_from(A)] += (1.0 - own) / degree
-    return A
 
 
 class LWSC(BaseConsensus):
@@ -159,8 +130,11 @@ class LWSC(BaseConsensus):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
@@ -193,7 +167,7 @@ class LWSC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 1.0,
         n_init: int = 10,
@@ -209,19 +183,22 @@ class LWSC(BaseConsensus):
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
         eci = reliability(ensemble, self.theta, self.n_jobs)
+
+        def explicit() -> np.ndarray:
+            A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
+            return normalised_matrix_inplace(A, ensemble.weights)
+
         if ensemble.has_missing:
             ensure_fits(
                 8.0 * u * u, what=f"LWSC with missing labels on {u} distinct objects", remedy=WITHOUT_PAIRS
             )
-            S = explicit_operator(ensemble, eci, self.n_jobs)
+            S = explicit()
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)
         else:
-            found = leading_eigenvectors(
-                implicit_operator(ensemble, eci, self.n_jobs),
-                u,
-                self.n_clusters,
-                dense=lambda: explicit_operator(ensemble, eci, self.n_jobs),
+            implicit = normalised_operator(
+                ensemble.labels, ensemble.offsets, ensemble.weights, eci, n_jobs=self.n_jobs
             )
+            found = leading_eigenvectors(implicit, u, self.n_clusters, dense=explicit)
         cut = cut_rows(
             found.vectors,
             self.n_clusters,

@@ -30,6 +30,7 @@ from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from ...kernels.paced_pairs import DensePairs, PairStore, SparsePairs
 from ...kernels.partition import compact, split_clusters
+from ...progress import progress
 from ...validation import Choice, Real
 from .._base import BaseConsensus, Pacing, Solution
 from ._rank import ByComponents, ByEigenvalues
@@ -110,17 +111,6 @@ def agreement(ensemble, labels) -> float:
     return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
-def confidence(pairs, labels, alpha) -> np.ndarray:
-    """(u,) in (0, 1]: how much of an object's ties is sure and inside its cluster.
-
-    sum over its own cluster of w W S, against the weight of that cluster plus the co-association it has with
-    objects outside. 1: always with all of its cluster and never with anyone else.
-    """
-    own, other = pairs.ties(1.0 / alpha, labels)
-    cluster = np.bincount(labels, weights=pairs.weights)[labels]
-    return (pairs.weights + own) / (cluster + other)
-
-
 def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False) -> PairStore:
     """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
 
@@ -160,27 +150,30 @@ def learn(pairs, m, threshold, rank, *, weighting, tol):
     if weighting == "none":
         pairs.unpaced()
     rho, history = 1.0, []
-    for stage, (r, cap) in enumerate(STAGES):
-        lam = 2 * r * (1 - r) * m**2
-        if weighting == "self-paced" or (weighting == "fixed" and stage == 0):
-            easy = update_W(pairs, alpha, lam)
-        for step in range(1, cap + 1):
-            d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
-            look = rank()
-            alpha = update_alpha(d)
-            trace = look.measured["trace"]
-            terms = objective(
-                d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
-            )
-            entry = {"r": r, "step": step, "rho": rho, "lambda": lam, "nonzero": nonzero}
-            history.append(entry | look.measured | terms)
-            # With too many components F is set back to the one before: the next S is computed from that.
-            embedding = look.embedding or embedding
-            if look.verdict == 0 and step > 1:
-                break
-            rho *= 2.0**-look.verdict
-            if look.verdict > 0 and tol is not None and step > 1 and _change(history) <= tol:
-                break
+    with progress(total=sum(cap for _, cap in STAGES), what="SPCE, at most", unit="step") as bar:
+        for stage, (r, cap) in enumerate(STAGES):
+            lam = 2 * r * (1 - r) * m**2
+            if weighting == "self-paced" or (weighting == "fixed" and stage == 0):
+                easy = update_W(pairs, alpha, lam)
+            for step in range(1, cap + 1):
+                bar.update(1)
+                d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
+                look = rank()
+                alpha = update_alpha(d)
+                trace = look.measured["trace"]
+                terms = objective(
+                    d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
+                )
+                entry = {"r": r, "step": step, "rho": rho, "lambda": lam, "nonzero": nonzero}
+                history.append(entry | look.measured | terms)
+                # With too many components F is set back to the one before: the next S is computed from that.
+                embedding = look.embedding or embedding
+                if look.verdict == 0 and step > 1:
+                    break
+                rho *= 2.0**-look.verdict
+                if look.verdict > 0 and tol is not None and step > 1 and _change(history) <= tol:
+                    break
+            bar.update(cap - step)  # the stage may end early
     return alpha, embedding.F, history
 
 
@@ -221,8 +214,8 @@ class SPCE(BaseConsensus):
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        In (0, 1]: consensus with its own cluster, each pair by the trust in it, against the size of the cluster
-        plus the co-association with everybody else.
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
@@ -303,7 +296,7 @@ class SPCE(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         threshold: float | str = "auto",
         weighting: str = "self-paced",
@@ -349,7 +342,6 @@ class SPCE(BaseConsensus):
             converged=found == c,
             shortfall=_shortfall(found, c, threshold, faithful),
             exact=not faithful,
-            per_sample={"confidence": confidence(pairs, labels, alpha)},
             per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_pieces": found, "threshold": float(threshold)},

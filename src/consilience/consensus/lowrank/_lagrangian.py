@@ -26,6 +26,7 @@ from ...kernels.eigen import eigenpairs, smallest_eigenvectors
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import LowRank, remainder_is_below, shrink_singular_values
+from ...progress import progress
 
 LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
@@ -258,7 +259,7 @@ def solve(
         frame.product(state.J.left * state.J.values, state.J.right.T, out=frame.X)
         frame.X[:] += frame.gap
     state.converged = False
-    for _ in range(max_iter):
+    for _ in progress(range(max_iter), what="low rank, at most", unit="iteration"):
         mu_next = min(growth * mu, LARGEST_PENALTY)
         state.J = shrink_singular_values(
             frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs

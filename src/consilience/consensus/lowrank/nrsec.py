@@ -81,7 +81,7 @@ class NRSEC(BaseLowRank):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         low_rank_weight: float = 3.0,
         error_weight: float = 0.01,

@@ -64,8 +64,11 @@ class RSEC(BaseLowRank):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and the share of its evidence that points there.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         H.
     outlier_score_ : array (n_samples,)
@@ -120,7 +123,7 @@ class RSEC(BaseLowRank):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         low_rank_weight: float = 0.5,
         error_weight: float = 0.003,

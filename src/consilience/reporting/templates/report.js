@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const colour = (j) => data.colours[j % data.colours.length];
-  const percent = (v) => (v > 0 && v < 0.005 ? "under 1%" : Math.round(100 * v) + "%");
+  const percent = (v) => (v > 0 && v < 0.005 ? "under 1%" : v >= 0.995 && v < 1 ? "over 99%" : Math.round(100 * v) + "%");
   const count = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const objects = (v) => count(v) + (v === 1 ? " object" : " objects");
   const redraws = [];
@@ -56,7 +56,9 @@
   // Objects: names, labels and confidence of all of them, where the page carries them.
   const all = data.objects || {};
   const labels = all.labels ? (all.wide ? words(all.labels) : bytes(all.labels)) : null;
-  const sure = all.confidence ? words(all.confidence) : null;
+  const sure = all.confidence ? words(all.confidence) : null; // shares are 16-bit numbers
+  const ties = all.ties ? all.ties.map(words) : null; // to the own cluster; two choices; ties to these
+  const share = (v) => v / 65535;
   const nameOf = (i) => (all.names ? all.names[i] : String(i));
 
   // Highlighting one cluster everywhere.
@@ -71,80 +73,144 @@
     button.addEventListener("click", () => pick(Number(button.dataset.pick)));
   }
 
-  // Heat map -------------------------------------------------------------------------------------------------
-  function heatMap() {
-    const canvas = byId("heat"), out = byId("heat-out"), map = data.heat;
-    if (!canvas || !map) return;
-    const b = map.cluster.length, values = bytes(map.values);
-    let at = null, cell = 1, size = 0;
-    const edges = [];
-    for (let i = 1; i < b; i++) if (map.cluster[i] !== map.cluster[i - 1]) edges.push(i);
+  // The words of what is pointed at, beside the pointer.
+  const tip = byId("tip");
+  function point(event, text) {
+    tip.hidden = !text || event.pointerType === "touch";
+    if (tip.hidden) return;
+    tip.textContent = text;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(4, Math.min(innerWidth - box.width - 4, event.clientX + 14)) + "px";
+    tip.style.top = (event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 10 : event.clientY + 18) + "px";
+  }
+  const leave = () => { tip.hidden = true; };
+  addEventListener("scroll", leave, { passive: true });
+
+  // Annotations: a colour for each kind, or a shade for each number.
+  const strips = data.strips || [];
+  const kinds = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#e0884a", "#44aa99", "#9970ab", "#888888"];
+  const noted = (strip, code, shades) => (code < 0 ? "#9aa2ab" : strip.numeric ? "rgb(" + shades[Math.round(30 + (code * 225) / 255)].join(",") + ")" : kinds[code]);
+  function legends() {
+    const box = byId("strip-legend");
+    if (!box) return;
+    const shades = ramp();
+    box.replaceChildren(...strips.map((strip) => {
+      const row = element("div", {}, strip.name + ":");
+      strip.legend.forEach(([code, name], i) => {
+        const swatch = element("span", { className: "swatch" });
+        swatch.style.setProperty("--c", noted(strip, code, shades));
+        row.append(swatch, name + (strip.numeric && i === 0 ? " to" : ""));
+      });
+      return row;
+    }));
+  }
+
+  // A table of shades ----------------------------------------------------------------------------------------
+  // rows, columns: numbers of cells; values: bytes, 255 for none; rowCluster, columnCluster: cluster of each, where there are any;
+  // bands: strips above; tell(i, j), tellBand(s, j): words.
+  function shaded(id, map) {
+    const canvas = byId(id), out = byId(id + "-out");
+    if (!canvas) return;
+    const { rows, columns, values } = map, bands = map.bands || [], BAND = 26, above = bands.length * BAND + (bands.length ? 6 : 0);
+    let at = null, wide = 1, high = 1, width = 0, height = 0;
+    const changes = (cluster) => (cluster ? cluster.map((c, i) => (i && c !== cluster[i - 1] ? i : -1)).filter((i) => i > 0) : []);
+    const down = changes(map.rowCluster), across = changes(map.columnCluster);
     function draw() {
-      const [pen, width] = fit(canvas, (w) => ({ width: Math.min(w, 620), height: Math.min(w, 620) }));
-      size = width;
-      cell = size / b;
-      const shades = ramp(), none = rgb(css("--none"));
-      const image = new ImageData(b, b);
-      for (let i = 0; i < b * b; i++) {
-        const shade = values[i] === 255 ? none : shades[Math.round((values[i] / 254) * 255)];
-        const faded = picked !== null && map.cluster[Math.floor(i / b)] !== picked && map.cluster[i % b] !== picked;
-        image.data.set([...shade, faded ? 70 : 255], 4 * i);
+      const [pen, w] = fit(canvas, (room) => {
+        const side = Math.min(room, map.most || 620);
+        return { width: side, height: above + (map.height ? map.height : side) };
+      });
+      width = w;
+      height = map.height || w;
+      wide = width / columns;
+      high = height / rows;
+      const shades = ramp(), none = rgb(css("--none")), image = new ImageData(columns, rows);
+      const fades = picked !== null && map.columnCluster, pixels = image.data;
+      for (let i = 0, at = 0; i < rows; i++) {
+        for (let j = 0; j < columns; j++, at++) {
+          const shade = values[at] === 255 ? none : shades[Math.round((values[at] / 254) * 255)];
+          pixels[4 * at] = shade[0];
+          pixels[4 * at + 1] = shade[1];
+          pixels[4 * at + 2] = shade[2];
+          pixels[4 * at + 3] = fades && map.rowCluster[i] !== picked && map.columnCluster[j] !== picked ? 70 : 255;
+        }
       }
-      const small = element("canvas", { width: b, height: b });
+      const small = element("canvas", { width: columns, height: rows });
       small.getContext("2d").putImageData(image, 0, 0);
       pen.imageSmoothingEnabled = false;
-      pen.clearRect(0, 0, size, size);
-      pen.drawImage(small, 0, 0, size, size);
+      pen.clearRect(0, 0, width, above + height);
+      bands.forEach((strip, s) => {
+        pen.font = "11px system-ui, sans-serif";
+        pen.fillStyle = css("--soft");
+        pen.fillText(strip.name.length > 40 ? strip.name.slice(0, 39) + "…" : strip.name, 0, s * BAND + 10);
+        strip.cells.forEach((code, j) => {
+          pen.fillStyle = noted(strip, code, shades);
+          pen.fillRect(j * wide, s * BAND + 13, wide + 0.5, 11);
+        });
+      });
+      pen.save();
+      pen.translate(0, above);
+      pen.drawImage(small, 0, 0, width, height);
       pen.strokeStyle = css("--soft");
       pen.globalAlpha = 0.55;
       pen.lineWidth = 0.75;
       pen.beginPath();
-      for (const e of edges) {
-        pen.moveTo(e * cell, 0); pen.lineTo(e * cell, size);
-        pen.moveTo(0, e * cell); pen.lineTo(size, e * cell);
-      }
+      for (const e of across) { pen.moveTo(e * wide, 0); pen.lineTo(e * wide, height); }
+      for (const e of down) { pen.moveTo(0, e * high); pen.lineTo(width, e * high); }
       pen.stroke();
       pen.globalAlpha = 1;
-      const marks = [0, ...edges, b]; // colours of the clusters along the diagonal's edge
-      for (let s = 0; s + 1 < marks.length; s++) {
-        const j = map.cluster[marks[s]], from = marks[s] * cell, to = marks[s + 1] * cell;
-        pen.fillStyle = colour(j);
-        pen.fillRect(from, 0, to - from, 4);
-        pen.fillRect(0, from, 4, to - from);
-        if (to - from > 15) {
-          pen.font = "600 11px system-ui, sans-serif";
-          pen.fillStyle = css("--bg");
-          pen.fillRect(from + 4, from + 4, pen.measureText(String(j)).width + 5, 14);
-          pen.fillStyle = css("--ink");
-          pen.fillText(String(j), from + 6, from + 15);
+      const name = (text, x, y) => {
+        pen.font = "600 11px system-ui, sans-serif";
+        pen.fillStyle = css("--bg");
+        pen.fillRect(x, y, pen.measureText(text).width + 5, 14);
+        pen.fillStyle = css("--ink");
+        pen.fillText(text, x + 2, y + 11);
+      };
+      if (map.columnCluster) { // colours of the clusters along the edges
+        const ends = [0, ...across, columns];
+        for (let s = 0; s + 1 < ends.length; s++) {
+          const j = map.columnCluster[ends[s]], from = ends[s] * wide, to = ends[s + 1] * wide;
+          pen.fillStyle = colour(j);
+          pen.fillRect(from, 0, to - from, 4);
+          if (map.rowCluster === map.columnCluster) {
+            pen.fillRect(0, ends[s] * high, 4, (ends[s + 1] - ends[s]) * high);
+            if (to - from > 15) name(String(j), from + 4, ends[s] * high + 4);
+          }
         }
+      }
+      if (map.rowCluster && map.rowCluster !== map.columnCluster) {
+        map.rowCluster.forEach((j, i) => {
+          pen.fillStyle = colour(j);
+          pen.fillRect(0, i * high, 4, high);
+          if (high > 12) name(String(j), 6, i * high + high / 2 - 7);
+        });
       }
       if (at) {
         pen.strokeStyle = "#d55e00";
         pen.lineWidth = 2;
-        pen.strokeRect(at[1] * cell - 1, at[0] * cell - 1, cell + 2, cell + 2);
+        pen.strokeRect(at[1] * wide - 1, at[0] * high - 1, wide + 2, high + 2);
       }
-    }
-    function block(i) {
-      const n = map.size[i];
-      if (n === 1 && map.first) return "object “" + nameOf(map.first[i]) + "” (cluster " + map.cluster[i] + ")";
-      return objects(n) + " of cluster " + map.cluster[i];
+      pen.restore();
     }
     function tell() {
-      const value = values[at[0] * b + at[1]];
-      const how = value === 255 ? "no clustering saw such a pair" : "together in " + percent(value / 254) + " of the clusterings";
-      out.textContent = at[0] === at[1]
-        ? block(at[0]) + (map.size[at[0]] === 1 ? "." : ": with each other " + how + ".")
-        : block(at[0]) + " and " + block(at[1]) + ": " + how + ".";
+      out.textContent = map.tell(at[0], at[1]);
       draw();
     }
     canvas.addEventListener("pointermove", (event) => {
-      const box = canvas.getBoundingClientRect();
-      const i = Math.floor(((event.clientY - box.top) / box.height) * b), j = Math.floor(((event.clientX - box.left) / box.width) * b);
-      if (i < 0 || j < 0 || i >= b || j >= b || (at && at[0] === i && at[1] === j)) return;
-      at = [i, j];
-      tell();
+      const box = canvas.getBoundingClientRect(), y = event.clientY - box.top - (above * box.height) / (above + height);
+      const i = Math.floor((y / (box.height - (above * box.height) / (above + height))) * rows), j = Math.floor(((event.clientX - box.left) / box.width) * columns);
+      if (j < 0 || j >= columns || i >= rows) return;
+      if (y < 0) {
+        const s = Math.floor((event.clientY - box.top) / BAND);
+        const text = bands[s] ? bands[s].name + ": " + map.block(j) + ", " + bands[s].text[j] + "." : "";
+        if (text) out.textContent = text;
+        point(event, text);
+        return;
+      }
+      if (!at || at[0] !== i || at[1] !== j) { at = [i, j]; tell(); }
+      point(event, out.textContent);
     });
+    canvas.addEventListener("pointerleave", leave);
     canvas.addEventListener("keydown", (event) => {
       const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       const step = steps[event.key];
@@ -153,14 +219,53 @@
       if (!at) at = [0, 0];
       else at = at.map((v, axis) => {
         if (!step[axis]) return v;
-        if (!event.shiftKey) return Math.min(b - 1, Math.max(0, v + step[axis]));
-        const stops = [0, ...edges]; // with Shift, from cluster to cluster
+        const last = (axis ? columns : rows) - 1;
+        if (!event.shiftKey) return Math.min(last, Math.max(0, v + step[axis]));
+        const stops = [0, ...(axis ? across : down)]; // with Shift, from cluster to cluster
         const here = stops.filter((s) => s <= v).length - 1;
         return stops[Math.min(stops.length - 1, Math.max(0, here + step[axis]))];
       });
       tell();
     });
     redraws.push(draw);
+  }
+  function tables() {
+    const map = data.heat, b = map.cluster.length, values = bytes(map.values);
+    const order = map.order ? words(map.order) : null, starts = [0];
+    for (const size of map.size) starts.push(starts[starts.length - 1] + size);
+    const called = (place) => { const name = nameOf(order[place]); return "“" + (name.length > 40 ? name.slice(0, 39) + "…" : name) + "”"; };
+    const block = (i) => {
+      const n = map.size[i];
+      if (n === 1 && order) return "object " + called(starts[i]) + " (cluster " + map.cluster[i] + ")";
+      return objects(n) + " of cluster " + map.cluster[i];
+    };
+    const some = (i) => { // the first names of a cell
+      const n = map.size[i];
+      if (n === 1 || !order || !all.names) return "";
+      const shown = Math.min(n, 3), list = Array.from({ length: shown }, (_, p) => called(starts[i] + p));
+      return " (" + list.join(", ") + (n > shown ? " and " + (n - shown) + " more" : "") + ")";
+    };
+    const how = (value, rest) => (value === 255 ? "no clustering saw such a pair" : "together in " + percent(value / 254) + " of the clusterings") + rest;
+    shaded("heat", {
+      rows: b, columns: b, values, rowCluster: map.cluster, columnCluster: map.cluster, bands: strips, block: (j) => block(j) + some(j),
+      tell: (i, j) => (i === j
+        ? block(i) + (map.size[i] === 1 ? "." : ": with each other " + how(values[i * b + i], "") + some(i) + ".")
+        : block(i) + " and " + block(j) + ": " + how(values[i * b + j], "") + "."),
+    });
+    if (data.items) {
+      const shares = bytes(data.items.values), c = shares.length / b, numbers = Array.from({ length: c }, (_, j) => j);
+      shaded("items", {
+        rows: c, columns: b, values: shares, rowCluster: numbers, columnCluster: map.cluster, height: Math.max(110, Math.min(420, 30 * c)),
+        tell: (i, j) => block(j) + some(j) + " with the members of cluster " + i + ": " + how(shares[i * b + j], "") + ".",
+      });
+    }
+    if (data.similarity) {
+      const { names } = data.similarity, alike = bytes(data.similarity.values), m = names.length;
+      shaded("similarity", {
+        rows: m, columns: m, values: alike, most: 460,
+        tell: (i, j) => (i === j ? names[i] + "." : names[i] + " and " + names[j] + ": " + (alike[i * m + j] === 255 ? "no object was seen by both." : "NMI " + (alike[i * m + j] / 254).toFixed(2) + ".")),
+      });
+    }
   }
 
   // Alluvial -------------------------------------------------------------------------------------------------
@@ -187,8 +292,8 @@
       const from = place(flow.nodes.map((n) => n.size)), to = place(consensus.map((n) => n.size));
       const start = from.slice(), end = to.slice(), middle = (left + right) / 2;
       svg.append(
-        drawing("text", { x: left, y: 12, "text-anchor": "end", class: "soft" }, width < 500 ? "base" : "base clusters"),
-        drawing("text", { x: width - 2, y: 12, "text-anchor": "end", class: "soft" }, "consensus"),
+        drawing("text", { x: left, y: 14, "text-anchor": "end", class: "soft" }, width < 500 ? "base" : "base clusters"),
+        drawing("text", { x: width - 2, y: 14, "text-anchor": "end", class: "soft" }, "consensus"),
       );
       const bands = [];
       for (const [a, b, weight] of flow.flows) {
@@ -232,23 +337,34 @@
   }
 
   // Scatter --------------------------------------------------------------------------------------------------
-  function scatter() {
-    const canvas = byId("scatter"), out = byId("scatter-out"), map = data.scatter;
+  let mode = "cluster"; // of the points, in both pictures
+  const isDark = () => rgb(css("--bg"))[0] < 100;
+  function scatter(id, map) {
+    const canvas = byId(id), out = byId(id + "-out"), points = data.points;
     if (!canvas || !map) return;
-    const xs = words(map.x), ys = words(map.y), own = map.labels, p = own.length;
-    const order = Array.from({ length: p }, (_, i) => i).sort((a, b) => map.confidence[a] - map.confidence[b]);
-    let at = null, mode = "cluster", width = 0, height = 0;
+    const xs = words(map.x), ys = words(map.y), own = points.labels, p = own.length;
+    const order = Array.from({ length: p }, (_, i) => i).sort((a, b) => points.confidence[a] - points.confidence[b]);
+    let at = null, width = 0, height = 0;
     const X = (i) => 16 + (xs[i] / 65535) * (width - 32), Y = (i) => 16 + (1 - ys[i] / 65535) * (height - 32);
+    const bright = (hex) => { // colours made for white, on a dark ground
+      const mixed = rgb(hex).map((v) => Math.round(v + (255 - v) * 0.3));
+      return "rgb(" + mixed.join(",") + ")";
+    };
     function draw() {
       let pen;
-      [pen, width, height] = fit(canvas, (w) => ({ width: Math.min(w, 760), height: Math.round(Math.min(w, 760) * 0.72) }));
+      [pen, width, height] = fit(canvas, (w) => ({ width: Math.min(w, 760), height: Math.round(Math.min(w, 760) * 0.8) }));
       pen.clearRect(0, 0, width, height);
-      const r = p > 3000 ? 1.9 : p > 800 ? 2.5 : 3.6, shades = ramp();
+      const r = p > 3000 ? 1.9 : p > 800 ? 2.5 : 3.6, shades = ramp(), dark = isDark();
+      const fills = data.colours.map((each) => (dark ? bright(each) : each));
+      const strip = strips[mode];
       const sequence = order.slice().reverse(); // doubtful objects on top
       for (const i of sequence) {
         const off = picked !== null && own[i] !== picked;
-        pen.globalAlpha = off ? 0.08 : mode === "cluster" ? 0.35 + 0.6 * (map.confidence[i] / 1000) : 0.95;
-        pen.fillStyle = mode === "cluster" ? colour(own[i]) : "rgb(" + shades[Math.round(55 + 0.2 * map.confidence[i])].join(",") + ")";
+        // What the evidence ties less is fainter, never invisible.
+        pen.globalAlpha = off ? 0.1 : mode === "cluster" ? (dark ? 0.8 : 0.6) + (dark ? 0.2 : 0.4) * share(points.ties[i]) : 0.95;
+        pen.fillStyle = mode === "cluster" ? fills[own[i] % fills.length]
+          : mode === "confidence" ? "rgb(" + shades[Math.round(55 + 200 * share(points.confidence[i]))].join(",") + ")"
+          : noted(strip, strip.points[i], shades);
         pen.beginPath();
         pen.arc(X(i), Y(i), r, 0, 2 * Math.PI);
         pen.fill();
@@ -282,9 +398,10 @@
       }
     }
     function tell() {
-      const second = map.second ? map.second[at] : -1;
-      out.textContent = "Object “" + (map.names ? map.names[at] : map.index[at]) + "”: cluster " + own[at] + ", confidence " +
-        (map.confidence[at] / 1000).toFixed(2) + (second >= 0 ? ", second choice cluster " + second + "." : ".");
+      const second = points.second ? points.second[at] : -1, strip = strips[mode];
+      out.textContent = "Object “" + (points.names ? points.names[at] : points.index[at]) + "”: cluster " + own[at] + ", confidence " +
+        share(points.confidence[at]).toFixed(2) + ", " + percent(share(points.ties[at])) + " of its ties" + (second >= 0 ? "; next most ties to cluster " + second + "." : ".") +
+        (strip && !strip.numeric && strip.points[at] >= 0 ? " " + strip.name + ": " + (strip.legend.find((l) => l[0] === strip.points[at]) || [0, ""])[1] + "." : "");
       draw();
     }
     function nearest(event) {
@@ -305,8 +422,10 @@
         waiting = false;
         const i = nearest(event);
         if (i !== null && i !== at) { at = i; tell(); }
+        point(event, i === null ? "" : out.textContent);
       });
     });
+    canvas.addEventListener("pointerleave", leave);
     canvas.addEventListener("click", (event) => {
       const i = nearest(event);
       if (i !== null) { at = i; tell(); }
@@ -321,15 +440,15 @@
       at = path[(from + step + path.length) % path.length];
       tell();
     });
-    for (const button of document.querySelectorAll("[data-mode]")) {
-      button.addEventListener("click", () => {
-        mode = button.dataset.mode;
-        for (const other of document.querySelectorAll("[data-mode]")) other.setAttribute("aria-pressed", String(other === button));
-        byId("scatter-legend").hidden = mode !== "confidence";
-        draw();
-      });
-    }
     redraws.push(draw);
+  }
+  for (const button of document.querySelectorAll("[data-mode]")) {
+    button.addEventListener("click", () => {
+      mode = button.dataset.mode;
+      for (const other of document.querySelectorAll("[data-mode]")) other.setAttribute("aria-pressed", String(other === button));
+      byId("scatter-legend").hidden = mode !== "confidence";
+      redraws.forEach((draw) => draw());
+    });
   }
 
   // Doubtful objects -----------------------------------------------------------------------------------------
@@ -337,28 +456,39 @@
     const table = byId("doubtful"), box = byId("find"), out = byId("find-out");
     if (!table) return;
     const body = table.tBodies[0];
-    const listed = data.doubtful; // [object, cluster, own ties, second cluster or -1, its ties, confidence, name]; shares in thousandths
+    // [object, cluster, own ties, in words, first choice or -1, its ties in words, second, its ties, confidence, in words, name]
+    const listed = data.doubtful;
     const rank = new Map(listed.map((row) => [row[0], row]));
-    let rows = listed.slice(), key = 2, sign = 1, limit = 25;
+    let rows = listed.slice(), key = 2, sign = 1;
+    const few = innerWidth < 640 ? 10 : 25;
+    let limit = few;
     const more = byId("more");
-    const called = (row) => (row[6] === undefined ? nameOf(row[0]) : row[6]);
+    const called = (row) => (row[10] === undefined ? nameOf(row[0]) : row[10]);
+    function beyond(i) { // a row of an object that is not listed
+      const own = ties ? share(ties[0][i]) : -1, sure_ = share(sure[i]);
+      const choice = (k) => { const j = ties ? ties[1][2 * i + k] : 65535; return j === 65535 ? [-1, null] : [j, percent(share(ties[2][2 * i + k]))]; };
+      return [i, labels[i], own, own < 0 ? "–" : percent(own), ...choice(0), ...choice(1), sure_, sure_.toFixed(2)];
+    }
     function cells(row) {
-      const [i, cluster, own, second, tie, confidence] = row, tr = element("tr");
+      const tr = element("tr"), [, cluster, , own, first, firstTies, second, secondTies, , confidence] = row;
       const swatch = (j) => { const s = element("span", { className: "swatch" }); s.style.setProperty("--c", colour(j)); return s; };
+      const td = (label, ...inside) => { const node = element("td", {}, ...inside); node.dataset.label = label; return node; };
+      const choice = (label, j, text) => (j >= 0 ? td(label, swatch(j), j + " (" + text + ")") : td(label, "–"));
       tr.append(element("th", { scope: "row", className: "text", textContent: called(row) }));
-      tr.append(element("td", {}, swatch(cluster), String(cluster)));
-      tr.append(element("td", { className: "num", textContent: own < 0 ? "–" : percent(own / 1000) }));
-      tr.append(second >= 0 ? element("td", {}, swatch(second), String(second) + " (" + percent(tie / 1000) + ")") : element("td", { textContent: "–" }));
-      tr.append(element("td", { className: "num", textContent: (confidence / 1000).toFixed(2) }));
+      tr.append(td("Cluster", swatch(cluster), String(cluster)), td("Ties to it", own));
+      tr.append(choice("1st choice", first, firstTies), choice("2nd choice", second, secondTies), td("Confidence", confidence));
+      tr.cells[2].className = tr.cells[5].className = "num";
       return tr;
     }
     function show() {
       const compare = (a, b) => {
-        const x = key === 0 ? called(a) : a[key], y = key === 0 ? called(b) : b[key];
+        const x = key === 10 ? called(a) : a[key], y = key === 10 ? called(b) : b[key];
         return sign * (typeof x === "string" ? x.localeCompare(y, undefined, { numeric: true }) : x - y) || a[0] - b[0];
       };
-      body.replaceChildren(...rows.slice().sort(compare).slice(0, box && box.value.trim() ? 200 : limit).map(cells));
-      if (more) more.hidden = limit > 25 || Boolean(box && box.value.trim());
+      const seeking = Boolean(box && box.value.trim());
+      const nobody = element("tr", {}, element("td", { colSpan: 6, className: "soft", textContent: "No hit: no object has “" + (box ? box.value.trim() : "") + "” in its name." }));
+      body.replaceChildren(...(rows.length ? rows.slice().sort(compare).slice(0, seeking ? 200 : limit).map(cells) : [nobody]));
+      if (more) more.hidden = limit > few || seeking;
     }
     table.querySelectorAll("th[data-key]").forEach((th) => {
       th.querySelector("button").addEventListener("click", () => {
@@ -385,12 +515,12 @@
           let found = 0;
           for (let i = 0; i < labels.length; i++) {
             if (!nameOf(i).toLowerCase().includes(wanted)) continue;
-            if (++found <= 2000) rows.push(rank.get(i) || [i, labels[i], -1, -1, 0, sure[i]]);
+            if (++found <= 2000) rows.push(rank.get(i) || beyond(i));
           }
-          out.textContent = found === 0 ? "No object has such a name." : objects(found) + " found" + (found > 200 ? ", 200 shown." : ".");
+          out.textContent = found === 0 ? "No hit." : objects(found) + " found" + (found > 200 ? ", 200 shown." : ".");
         } else {
           rows = listed.filter((row) => called(row).toLowerCase().includes(wanted));
-          out.textContent = rows.length + " of the listed objects found.";
+          out.textContent = rows.length ? rows.length + " of the listed objects found." : "No hit among the listed objects.";
         }
         if (!wanted) out.textContent = "";
         show();
@@ -399,23 +529,40 @@
   }
 
   // Files and the clipboard ------------------------------------------------------------------------------------
+  const formula = (text) => /^[=+\-@\t\r]/.test(text) && (text.trim() === "" || Number.isNaN(Number(text)));
+  let masked = 0; // names that a spreadsheet would take for a formula: an apostrophe makes them text
   function quote(text) {
+    if (formula(text)) { masked += 1; text = "'" + text; }
     return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   }
-  function csv() {
-    const lines = ["name,label" + (sure ? ",confidence" : "")];
-    for (let i = 0; i < labels.length; i++) lines.push(quote(nameOf(i)) + "," + labels[i] + (sure ? "," + (sure[i] / 1000).toFixed(3) : ""));
-    return lines.join("\n") + "\n";
-  }
-  const download = byId("download");
-  if (download && labels) download.addEventListener("click", () => {
-    const address = URL.createObjectURL(new Blob([csv()], { type: "text/csv;charset=utf-8" }));
-    const link = element("a", { href: address, download: "labels.csv" });
+  function save(name, lines, out) {
+    const address = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv;charset=utf-8" }));
+    const link = element("a", { href: address, download: name });
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(address), 60000);
-    byId("download-out").textContent = "labels.csv: " + objects(labels.length) + ".";
+    out.textContent = name + ": " + objects(lines.length - 1) + "." +
+      (masked ? " " + count(masked) + (masked === 1 ? " name begins" : " names begin") + " with an apostrophe, so that no spreadsheet takes them for formulas." : "");
+  }
+  const download = byId("download");
+  if (download && labels) download.addEventListener("click", () => {
+    masked = 0;
+    const lines = ["name,label" + (sure ? ",confidence" : "")];
+    for (let i = 0; i < labels.length; i++) lines.push(quote(nameOf(i)) + "," + labels[i] + (sure ? "," + share(sure[i]).toFixed(4) : ""));
+    save("labels.csv", lines, byId("download-out"));
+  });
+  const members = byId("members");
+  if (members) members.addEventListener("click", () => {
+    masked = 0;
+    const m = data.clusterings.length, narrow = bytes(data.members), wide = narrow.length > m * data.n;
+    const codes = wide ? words(data.members) : narrow, none = wide ? 65535 : 255;
+    const lines = [(all.names ? "name," : "") + data.clusterings.map(quote).join(",")];
+    for (let i = 0; i < data.n; i++) {
+      const row = Array.from({ length: m }, (_, j) => (codes[i * m + j] === none ? "" : codes[i * m + j]));
+      lines.push((all.names ? quote(nameOf(i)) + "," : "") + row.join(","));
+    }
+    save("base_clusterings.csv", lines, byId("members-out"));
   });
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", () => {
@@ -430,9 +577,11 @@
     });
   }
 
-  heatMap();
+  redraws.push(legends);
+  tables();
   alluvial();
-  scatter();
+  scatter("scatter", data.scatter);
+  scatter("around", data.around);
   doubtful();
   const redraw = () => redraws.forEach((draw) => draw());
   redraw();

@@ -20,48 +20,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...evidence import trust_by_reliability
 from ...kernels.cut import cut_rows
-from ...kernels.eigen import Leading, leading_eigenvectors
-from ...kernels.overlaps import cluster_reliability, gather, overlap_matrix, scatter
+from ...kernels.overlaps import cluster_reliability
+from ...kernels.transfer_cut import transfer_cut
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
-
-_EXPLICIT_UP_TO = 5000  # base clusters; beyond, W (200 MB there) is applied as a product instead of formed
-
-
-def cluster_vectors(
-    ensemble: Any, eci: np.ndarray, count: int, n_jobs: int | None
-) -> tuple[Leading, np.ndarray]:
-    """Eq. (3) and (4): (eigenpairs of D^-1/2 W D^-1/2, the vectors V of (4))."""
-    labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_total_clusters
-    e = eci[:, None]
-    share = ensemble.weights[:, None] / gather(labels, offsets, e, n_jobs=n_jobs)  # w / d
-    # W 1 = B' diag(w / d) B 1 = B' w: every cluster holds an object, so D has no zeros.
-    root = 1.0 / np.sqrt(e * scatter(labels, offsets, ensemble.weights[:, None], n_jobs=n_jobs))
-    scaled = e * root
-
-    def product(X: np.ndarray) -> np.ndarray:
-        lifted = gather(labels, offsets, scaled * X, n_jobs=n_jobs)
-        return scaled * scatter(labels, offsets, share * lifted, n_jobs=n_jobs)
-
-    if k <= _EXPLICIT_UP_TO:
-        W = overlap_matrix(labels, offsets, share[:, 0], n_jobs=n_jobs)
-        W *= scaled
-        W *= scaled.T
-        found = leading_eigenvectors(lambda X: W @ X, k, count, dense=lambda: W)
-    else:
-        found = leading_eigenvectors(product, k, count)
-    return found, root * found.vectors
-
-
-def object_vectors(ensemble: Any, eci: np.ndarray, V: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """U of Eq. (5), before its rows are scaled: the weighted mean of V over an object's clusters."""
-    labels, offsets = ensemble.labels, ensemble.offsets
-    stacked = gather(labels, offsets, eci[:, None] * np.hstack([V, np.ones((len(V), 1))]), n_jobs=n_jobs)
-    return stacked[:, :-1] / stacked[:, -1:]
 
 
 class LWGP(BaseConsensus):
@@ -92,7 +56,8 @@ class LWGP(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
     confidence_ : array (n_samples,)
-        Share of an object's evidence that points to its own cluster, in (0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience.evidence.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (5).
 
@@ -117,7 +82,7 @@ class LWGP(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         theta: float = 0.4,
         n_init: int = 10,
@@ -131,17 +96,15 @@ class LWGP(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        eci = cluster_reliability(
-            ensemble.labels, ensemble.offsets, ensemble.weights, self.theta, n_jobs=self.n_jobs
-        )
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        eci = cluster_reliability(labels, offsets, weights, self.theta, n_jobs=self.n_jobs)
         count = min(self.n_clusters, ensemble.n_total_clusters)
-        found, V = cluster_vectors(ensemble, eci, count, self.n_jobs)
-        U = object_vectors(ensemble, eci, V, self.n_jobs)
+        found = transfer_cut(labels, offsets, weights, eci, count, n_jobs=self.n_jobs)
         cut = cut_rows(
-            U,
+            found.objects,
             self.n_clusters,
             unit=True,
-            weights=ensemble.weights,
+            weights=weights,
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
             max_iter=100,
             n_jobs=self.n_jobs,
@@ -153,5 +116,5 @@ class LWGP(BaseConsensus):
             shortfall="its eigenvectors were not found to full accuracy",
             per_cluster={"cluster_reliability": eci},
             per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
-            per_sample={"embedding": U},
+            per_sample={"embedding": found.objects},
         )

@@ -1,0 +1,1 @@
+"""Methods on groups of base clusters: these are clustered, and objects vote."""

@@ -1,0 +1,385 @@
+"""Spectral clusterings through landmarks: every member has its own landmarks, features, width and number of clusters.
+
+A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred landmarks by a short
+k-means of a sample of the objects, links each object to the K landmarks nearest to it, and cuts that graph on the side of the
+landmarks (the formulas stand in :mod:`consilience.kernels.landmarks`; sigma is mu times the mean distance of an object to its
+landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centres, and every object goes
+to the centre nearest to its own vector.
+
+References
+----------
+D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble clustering", IEEE
+Transactions on Knowledge and Data Engineering 32(6), 2020.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..ensemble import Ensemble
+from ..errors import InputError
+from ..features import Features, as_features
+from ..kernels.cut import unit_rows
+from ..kernels.eigen import eigenpairs
+from ..kernels.floats import unit_of_largest
+from ..kernels.graph import components
+from ..kernels.kmeans import many_kmeans, nearest_centers
+from ..kernels.landmarks import (
+    NEARBY,
+    Landmarks,
+    Rows,
+    graph_of_landmarks,
+    label_rows,
+    nearest_landmarks,
+    place_landmarks,
+)
+from ..kernels.memory import ensure_fits
+from ..kernels.parallel import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
+from ..progress import progress
+from ..validation import N_JOBS, Flag, Integer, Real, check_all, unit_of_lightest
+from ._members import (
+    CHOOSE_FEATURES,
+    CHOOSE_ROWS,
+    assemble,
+    check_n_clusterings,
+    draw_ks,
+    k_range,
+    member_seeds,
+    root_upwards,
+    stream,
+)
+from ._metric_subspace import CHOOSE_KERNEL, check_pair, nearest_pieces
+from ._prepare import PREPARE, Preparation, View, Views
+from ._runner import within_memory
+
+#: Objects sampled for each landmark.
+SAMPLED = 10
+#: The largest k, unless sqrt(n) is less; the smallest is a third of it.
+MOST_CLUSTERS = 60
+SMALLEST_SHARE = 1 / 3
+SCALES = (0.5, 1.0)
+#: Starts and steps of the k-means of landmarks.
+STARTS, STEPS = 3, 100
+RULES = {
+    "ratio": Real(0, 1, open_low=True),
+    "n_landmarks": Integer(1),
+    "n_neighbours": Integer(1),
+    "prepare": PREPARE,
+    "keep_members": Flag(),
+    "n_jobs": N_JOBS,
+}
+_ROWS = 4096  # of a block: an interrupt is heard between two
+_PARTS = 16  # sums of rows that are made side by side; their number must not depend on that of threads
+
+
+def widest(n: int) -> int:
+    """The largest k of a member on n objects if none is given."""
+    return min(MOST_CLUSTERS, root_upwards(n))
+
+
+def landmarks(
+    X: Any,
+    n_clusterings: int = 20,
+    k_min: int | None = None,
+    k_max: int | None = None,
+    *,
+    ratio: float = 0.5,
+    n_landmarks: int = 600,
+    n_neighbours: int = 5,
+    scales: tuple[float, float] = SCALES,
+    prepare: str = "none",
+    keep_members: bool = False,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """Spectral clusterings of any number of objects, each seen through its own landmarks and features.
+
+    Finds clusters of any shape, as :func:`metric_subspace` does, in time that grows with the number of objects alone.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+        Number of members.
+    k_min, k_max : int or None
+        Clusters of a member, drawn uniformly; ``k_max=None`` is 60, or the square root of n_samples, rounded up, if that is
+        less (at most the number of distinct rows); ``k_min=None`` is a third of k_max, but 2 at least.
+    ratio : float in (0, 1], default 0.5
+        Share of the features each member sees; at least one feature.
+    n_landmarks : int, default 600
+        Landmarks of each member, p; where there are no more objects than that, these are the landmarks.
+    n_neighbours : int, default 5
+        Landmarks that each object is linked to, K.
+    scales : pair of float, default (0.5, 1)
+        Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
+    prepare : str, default "none"
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
+        "diverse", each in one drawn for it.
+    keep_members : bool, default False
+        Keep in ``ensemble.members`` what labels further objects: a :class:`LandmarkMember` for each clustering.
+    sample_weight : array (n_samples,), optional
+        Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
+    random_state : int, numpy generator or None
+    n_jobs : int or None
+        Threads; None is all cores. The answer does not depend on it.
+
+    Returns
+    -------
+    Ensemble
+        Each recipe holds ``algorithm, k, seed, ratio, n_neighbours, scale, features, n_landmarks, sigma, pieces, prepare``: the number
+        of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph. k is the number
+        of clusters found: one of landmarks that is no object's nearest is left out.
+
+    Notes
+    -----
+    A graph in k pieces or more is clustered by them, those with the nearest means put together first.
+
+    Per member: O(p^2 d) for landmarks from a sample of 10 p objects, O(p^3) for eigenvectors, and O(n (sqrt(p) d + K k)) for
+    all objects. Memory beside X: 8 n K bytes (12 n K for float64) for one member at a time, and O(p d) for each thread.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> ens = cs.generate.landmarks(X, n_clusterings=3, n_landmarks=200, keep_members=True, random_state=0)
+    >>> [len(recipe["features"]) for recipe in ens.recipes]
+    [32, 32, 32]
+    >>> bool((ens.members[0].label(X[:5]) == ens.labels[:5, 0]).all())
+    True
+    """
+    given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbours": n_neighbours}
+    check_all({**given, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES)
+    low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
+    features = as_features(X, sample_weight)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    n, d = features.shape
+    ends = k_range(features, k_min, k_max, widest=min(widest(n), n_landmarks), share=SMALLEST_SHARE)
+    ks = draw_ks(*ends, features, seeds)
+    if max(ks) > n_landmarks:
+        raise InputError(
+            f"n_landmarks={n_landmarks} is below k={max(ks)}, and no member has more clusters than landmarks; "
+            f"raise n_landmarks or pass k_max={n_landmarks}."
+        )
+    workers = min(resolve_jobs(n_jobs), len(seeds))
+    _ensure_fits(
+        features, max(1, round(ratio * d)), n_landmarks, n_neighbours, len(seeds), workers, keep_members
+    )
+    weight = features.sample_weight
+    weight = None if weight is None else weight / unit_of_lightest(weight)
+    size = min(n, SAMPLED * n_landmarks)
+
+    def start(i: int, X: Any, unit: float) -> tuple[Rows, Landmarks]:
+        columns = stream(seeds[i], CHOOSE_FEATURES).choice(
+            X.shape[1], max(1, round(ratio * X.shape[1])), replace=False
+        )
+        rows = Rows(X, np.sort(columns), unit)
+        sample = np.sort(stream(seeds[i], CHOOSE_ROWS).choice(n, size, replace=False))
+        own = None if weight is None else weight[sample]
+        return rows, place_landmarks(rows.take(sample), n_landmarks, n_neighbours, seed=seeds[i], weight=own)
+
+    def finish(i: int, rows: Rows, points: Landmarks, view: View) -> tuple[np.ndarray, dict, Any]:
+        scale = float(stream(seeds[i], CHOOSE_KERNEL).uniform(low_mu, high_mu))
+        model, labels, facts = learn(
+            rows, points, ks[i], n_neighbours, scale=scale, seed=seeds[i], weight=weight, n_jobs=n_jobs
+        )
+        recipe = {
+            "algorithm": "landmarks",
+            "k": facts.pop("k"),
+            "seed": seeds[i],
+            "ratio": float(ratio),
+            "n_neighbours": int(n_neighbours),
+            "scale": scale,
+            "features": view.original(rows.columns),
+            "prepare": view.preparation.name,
+            **facts,
+        }
+        return labels, recipe, LandmarkMember(view.preparation, model) if keep_members else None
+
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    made: dict[int, tuple[np.ndarray, dict, Any]] = {}
+    with (
+        within_memory("landmarks", features, "lower n_jobs or n_landmarks, "),
+        progress(total=len(seeds), what="landmarks", unit="run") as bar,
+        one_blas_thread(),
+    ):
+        for view in views:
+            X, unit = view.features.X, unit_of_largest(view.features.X)
+            # Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for
+            # all objects at a time, and an interrupt waits for a block and not for a member.
+            for first, last in blocks(len(view.members), workers):
+                turn = view.members[first:last]
+                placed = map_tasks(partial(start, X=X, unit=unit), turn, n_jobs=n_jobs)
+                for i, (rows, points) in zip(turn, placed):
+                    made[i] = finish(i, rows, points, view)
+                    bar.update(1)
+            del view, X, rows, placed  # before the next is made
+    labels, recipes, members = zip(*(made[i] for i in range(len(seeds))))
+    return assemble(features, labels, recipes, members=members if keep_members else None)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkMember:
+    """What one clustering of :func:`landmarks` learned: enough to label any objects with the same features.
+
+    preparation : how it sees the features.
+    model : its landmarks and clusters.
+    """
+
+    preparation: Preparation
+    model: LandmarkModel
+
+    def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
+        """(n,) int32, the cluster of each row of X; of the rows it was learned from, that of the ensemble."""
+        X = Features(X, least_rows=1).X.astype(self.model.landmarks.points.dtype, copy=False)
+        with one_blas_thread():
+            return self.model.label(self.preparation.apply(X, n_jobs=n_jobs), n_jobs=n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkModel:
+    """Landmarks and clusters of one member, in terms of the prepared features.
+
+    columns, unit : the features it sees, and the power of two that each number is multiplied by.
+    landmarks : points, and what leads to the nearest.
+    n_neighbours, sigma : K, and the width of the kernel.
+    vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
+    """
+
+    columns: np.ndarray
+    unit: float
+    landmarks: Landmarks = field(repr=False)
+    n_neighbours: int
+    sigma: float
+    vectors: np.ndarray = field(repr=False)
+    centers: np.ndarray = field(repr=False)
+
+    def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
+        """(n,) int32 of prepared rows."""
+        rows = Rows(X, self.columns, self.unit)
+
+        def block(a: int, b: int) -> np.ndarray:
+            return self.of_neighbours(*neighbours_of(rows, self.landmarks, self.n_neighbours, a, b))
+
+        return np.concatenate(map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs))
+
+    def of_neighbours(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """(n,) int32, the clusters of rows whose landmarks have been found."""
+        return label_rows(index, squares, self.sigma, self.vectors, self.centers)
+
+
+def learn(
+    rows: Rows,
+    landmarks: Landmarks,
+    k: int,
+    n_neighbours: int,
+    *,
+    scale: float = 1.0,
+    seed: int,
+    weight: np.ndarray | None = None,
+    n_jobs: int | None = 1,
+) -> tuple[LandmarkModel, np.ndarray, dict]:
+    """(model, labels (n,), facts for the recipe) of all rows."""
+    n, p = rows.n_samples, len(landmarks.points)
+    K = min(n_neighbours, p)
+    index, squares = np.empty((n, K), np.int32), np.empty((n, K), rows.X.dtype)
+
+    def find(a: int, b: int) -> float:
+        index[a:b], squares[a:b] = neighbours_of(rows, landmarks, K, a, b)
+        distance = np.sqrt(squares[a:b], dtype=np.float64).mean(axis=1)
+        return float(distance.sum() if weight is None else distance @ weight[a:b])
+
+    total = sum(map_blocks(find, n, size=_ROWS, n_jobs=n_jobs))
+    sigma = scale * total / (n if weight is None else float(weight.sum()))
+
+    least = float(squares[:, 0].min())
+
+    def add_up(a: int, b: int) -> np.ndarray:
+        own = None if weight is None else weight[a:b]
+        return graph_of_landmarks(index[a:b], squares[a:b], sigma, p, own, least)
+
+    E = np.sum(map_blocks(add_up, n, size=max(_ROWS, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
+    vectors, centers, pieces = cut_landmarks(E, k, landmarks.points, seed=seed)
+    model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers)
+    found = map_blocks(
+        lambda a, b: model.of_neighbours(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
+    )
+    labels = np.concatenate(found)
+    # A centre of landmarks that is no object's nearest is none: without it labels are codes, and nobody's label changes.
+    filled = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
+    if filled.size < len(centers):
+        model = replace(model, centers=centers[filled])
+        labels = np.searchsorted(filled, labels).astype(np.int32)
+    # What was asked for stays where there are too few different rows for it, of which users are told.
+    k = k if len(centers) < k else int(filled.size)
+    return model, labels, {"k": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
+
+
+def neighbours_of(
+    rows: Rows, landmarks: Landmarks, n_neighbours: int, a: int, b: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(index, squares), each (b - a, K), of the landmarks nearest to rows a..b."""
+    index = np.empty((b - a, n_neighbours), np.int32)
+    squares = np.empty((b - a, n_neighbours), rows.X.dtype)
+    nearest_landmarks(rows, landmarks, a, b, index, squares)
+    return index, squares
+
+
+def cut_landmarks(
+    E: np.ndarray, k: int, points: np.ndarray, *, seed: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(vectors (p, c) of the landmarks, centres (k, c) of the clusters, pieces of the graph) from E (p, p).
+
+    A graph in k pieces or more leaves eigenvectors undetermined: pieces with the nearest means are put together, and vectors
+    and centres are those of the unit cube.
+    """
+    mass = E.sum(axis=1)
+    used = np.flatnonzero(mass > 0)
+    E, mass = E[np.ix_(used, used)], mass[used]
+    k = min(k, used.size)
+    count, piece = components(E)
+    if count >= k:
+        centers = np.eye(k)
+        V = centers[nearest_pieces(piece, count, k, points[used].astype(np.float64))]
+    else:
+        root = np.sqrt(mass)
+        E /= root
+        E /= root[:, None]
+        V = eigenpairs(E, k, which="largest", overwrite=True)[1] / root[:, None]
+        seeds = [[seed, start] for start in range(STARTS)]
+        U = unit_rows(V)
+        runs = many_kmeans(U, [k] * STARTS, seeds=seeds, max_iter=STEPS, sample_weight=mass, n_jobs=1)
+        centers = runs.centers[int(np.argmin(runs.inertia))]
+    vectors = np.empty((len(points), V.shape[1]))
+    vectors[used] = V
+    if used.size < len(points):  # nobody's landmarks, but somebody's later: as the nearest of the others
+        rest = np.setdiff1d(np.arange(len(points)), used)
+        nearest = nearest_centers(points[rest], [points[used]], n_jobs=1)[:, 0]
+        vectors[rest] = V[nearest]
+    return vectors, centers, int(count)
+
+
+def _ensure_fits(
+    features: Features, d: int, p: int, n_neighbours: int, m: int, workers: int, keep: bool
+) -> None:
+    """Refuse what will not fit: labels, the neighbours of one member, landmarks of several and what places them."""
+    n, number = features.n_samples, features.X.dtype.itemsize
+    p = min(p, n)
+    size = min(n, SAMPLED * p)
+    each = number * p * d + 4.0 * NEARBY * n_neighbours * p + 16.0 * p * MOST_CLUSTERS
+    placing = 28.0 * p * d + 8.0 * p * p + (0.0 if sp.issparse(features.X) else number * size * d)
+    ensure_fits(
+        n * (4.0 * m + (4.0 + number) * n_neighbours)
+        + workers * (each + placing)
+        + (m * each if keep else 0.0)
+        + 8.0 * _PARTS * p * p,
+        what=f"Landmarks of {m} members on {n} objects with {d} features each",
+        remedy="lower n_landmarks, n_clusterings, ratio or n_jobs"
+        + (", or pass keep_members=False" if keep else ""),
+    )
