@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -215,6 +215,34 @@ def test_objects_of_weight_zero_only_get_a_label():
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
     with pytest.raises(InputError, match="sample_weight is zero for all but 0 objects"):
         model.fit(BLOBS, sample_weight=np.zeros(150))
+
+
+def test_objects_that_bagging_leaves_out_and_each_remedy_named():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    few = {"generator": "bagging", "n_clusterings": 2, "random_state": 0}
+    with pytest.raises(
+        InputError,
+        match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each see more "
+        r"\(generator_params=\{'ratio': ...\}\), or .*'unseen': 'nearest'",
+    ):
+        cs.ConsensusClustering(2, **few).fit(X)
+    remedies = (
+        {"n_clusterings": 30},
+        {"generator_params": {"ratio": 1.0}},
+        {"generator_params": {"unseen": "nearest"}},
+    )
+    for remedy in remedies:
+        assert cs.ConsensusClustering(2, **few | remedy).fit(X).labels_.shape == (60,)
+
+
+def test_objects_that_every_clusterer_calls_noise():
+    X = np.vstack([np.random.default_rng(0).normal(size=(40, 2)) * 0.1, [[50.0, 50.0]]])
+    noise = [DBSCAN(eps=1.0), DBSCAN(eps=2.0)]
+    with pytest.raises(
+        InputError, match=r"Object 40 was seen by none of the 2 base clusterings.* Make more of them"
+    ):
+        cs.ConsensusClustering(2, generator=noise).fit(X)
+    assert cs.ConsensusClustering(2, generator=[*noise, KMeans(2)]).fit(X).labels_.shape == (41,)
 
 
 def test_n_jobs_reaches_generator_and_consensus(monkeypatch):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import consilience as cs
 from consilience import generate, metrics
 from consilience.consensus import methods
-from consilience.errors import InputError
+from consilience.errors import ConsilienceWarning, InputError
 from consilience.validation import unit_of, unit_of_lightest
 
 SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
@@ -93,6 +93,21 @@ def test_weights_beyond_all_range_are_refused(weight):
         cs.Ensemble([[0, 1, 1]], sample_weight=[weight, 1, 1])
     with pytest.raises(InputError, match="sample_weight holds"):
         metrics.scores([0, 1, 1], [0, 0, 1], sample_weight=[weight, 1, 1])
+
+
+@pytest.mark.parametrize("name", ONE_UNIT)
+def test_fractions_of_another_mean_are_asked_about_and_the_remedy_helps(name, recwarn):
+    labels, _, weights = weighted()
+    shares = weights / weights.sum()
+    model = methods()[name](4, n_jobs=1)
+    with pytest.warns(
+        ConsilienceWarning, match=r"sample_weight has mean 0\.0\d+: .* divide them by their mean"
+    ):
+        model.fit(labels, sample_weight=shares)
+    recwarn.clear()
+    model.fit(labels, sample_weight=shares / shares.mean())
+    model.fit(labels, sample_weight=np.full(len(labels), 10))  # whole numbers count objects
+    assert not [entry for entry in recwarn if "sample_weight" in str(entry.message)]
 
 
 def test_unit_is_a_power_of_two_and_1_for_ordinary_weights():
