@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import plot as plot
     from .consensus import BCE as BCE
     from .consensus import CSPA as CSPA
+    from .consensus import DREC as DREC
     from .consensus import ECC as ECC
     from .consensus import ECPCS as ECPCS
     from .consensus import HBGF as HBGF
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import LWGP as LWGP
     from .consensus import LWSC as LWSC
     from .consensus import MCLA as MCLA
+    from .consensus import NMFC as NMFC
     from .consensus import NRSEC as NRSEC
     from .consensus import PTA as PTA
     from .consensus import PTGP as PTGP

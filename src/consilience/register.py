@@ -46,6 +46,8 @@ CONSENSUS = (
     Entry("LCE", "consensus.bipartite.lce"),
     Entry("PTA", "consensus.coassociation.pta"),
     Entry("PTGP", "consensus.coassociation.ptgp"),
+    Entry("NMFC", "consensus.coassociation.nmfc"),
+    Entry("DREC", "consensus.lowrank.drec"),
     Entry("BestOf", "consensus.best_of"),
 )
 

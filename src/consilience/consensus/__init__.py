@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
     from .coassociation.locally_weighted import LWEA as LWEA
     from .coassociation.locally_weighted import LWSC as LWSC
+    from .coassociation.nmfc import NMFC as NMFC
     from .coassociation.pta import PTA as PTA
     from .coassociation.ptgp import PTGP as PTGP
     from .coassociation.sec import SEC as SEC
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .labels.kcc import KCC as KCC
     from .labels.mixture import MixtureConsensus as MixtureConsensus
     from .labels.voting import Voting as Voting
+    from .lowrank.drec import DREC as DREC
     from .lowrank.nrsec import NRSEC as NRSEC
     from .lowrank.rsec import RSEC as RSEC
     from .metaclusters.ecpcs import ECPCS as ECPCS

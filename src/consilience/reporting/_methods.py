@@ -105,6 +105,12 @@ METHODS = {
     ),
     "PTA": Words(f"it compares where random walks among an object's nearest company lead, and {_WHOLES}"),
     "PTGP": Words("it compares where random walks among an object's nearest company lead, and cuts a graph where that costs least"),
+    "NMFC": Words(
+        "it explains all evidence together by as many overlapping groups as there are clusters, and an object goes to the group that "
+        "explains most of its company",
+        {"objective": ("What is left unexplained", "How far the groups are from the evidence; it may rise a little on the way.")},
+    ),
+    "DREC": Words("it compares how objects are mixed from all others, not how often they were together, and cuts where that costs least"),
     "SEC": Words(_VECTORS, _CENTRES),
     "KCC": Words(_VECTORS, _CENTRES),
     "ECC": Words(_VECTORS, _CENTRES),
