@@ -53,7 +53,7 @@ def test_the_scale_of_weights_does_not_matter(name, scale):
 
 
 def test_which_methods_take_weights_for_counts():
-    assert ONE_UNIT == ["lwsc", "nrsec", "rsec", "spce"]
+    assert ONE_UNIT == ["ceshl", "lwsc", "nrsec", "rce", "rsec", "spce", "trce"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -192,6 +192,7 @@ MAKERS = {
     "random_features": lambda X, w: generate.random_features(
         X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0
     ),
+    "stratified": lambda X, w: generate.stratified(X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0),
     "bagging": lambda X, w: generate.bagging(
         X, 3, k=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
     ),
