@@ -63,6 +63,17 @@ def test_the_advice_names_methods_that_exist():
         assert hasattr(cs, name)
 
 
+@pytest.mark.parametrize("refused", [cs.EvidenceAccumulation, cs.SPCE, cs.LWEA, cs.RSEC])
+@pytest.mark.parametrize("advised", [cs.LWGP, cs.CoassociationKMeans, cs.SCCABG])
+def test_the_methods_advised_fit_where_pairs_do_not(refused, advised, monkeypatch):
+    ensemble = cs.Ensemble(nested_labels(3000, 9, 6))
+    room = 4.0 * ensemble.compress().n_samples ** 2  # half a matrix of all pairs
+    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: room)
+    with pytest.raises(NotEnoughMemoryError, match=rf"use .*{advised.__name__}.*never pair objects"):
+        refused(3).fit(ensemble)
+    assert advised(3).fit(ensemble).labels_.shape == (3000,)
+
+
 @pytest.mark.parametrize("method", sorted(methods()))
 def test_every_method_says_what_to_do_when_memory_runs_out(method, monkeypatch):
     def broken(*_, **__):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import consilience as cs
 from consilience import generate, metrics
 from consilience.consensus import methods
-from consilience.errors import InputError
+from consilience.errors import ConsilienceWarning, InputError
 from consilience.validation import unit_of, unit_of_lightest
 
 SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
@@ -45,6 +45,10 @@ def fitted(name: str, labels, weights):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ANY_UNIT)
 def test_the_scale_of_weights_does_not_matter(name, scale):
+    if name == "hgpa":
+        pytest.xfail(
+            "its cost is flat: which random start wins follows the order of objects, and that the last digits of weights"
+        )
     labels, _, weights = weighted()
     model, plain = fitted(name, labels, scale * weights), fitted(name, labels, weights)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
@@ -53,7 +57,7 @@ def test_the_scale_of_weights_does_not_matter(name, scale):
 
 
 def test_which_methods_take_weights_for_counts():
-    assert ONE_UNIT == ["ceshl", "lwsc", "nrsec", "rce", "rsec", "spce", "trce"]
+    assert ONE_UNIT == ["best-of", "ceshl", "lwsc", "nrsec", "rce", "rsec", "spce", "trce"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -93,6 +97,21 @@ def test_weights_beyond_all_range_are_refused(weight):
         cs.Ensemble([[0, 1, 1]], sample_weight=[weight, 1, 1])
     with pytest.raises(InputError, match="sample_weight holds"):
         metrics.scores([0, 1, 1], [0, 0, 1], sample_weight=[weight, 1, 1])
+
+
+@pytest.mark.parametrize("name", ONE_UNIT)
+def test_fractions_of_another_mean_are_asked_about_and_the_remedy_helps(name, recwarn):
+    labels, _, weights = weighted()
+    shares = weights / weights.sum()
+    model = methods()[name](4, n_jobs=1)
+    with pytest.warns(
+        ConsilienceWarning, match=r"sample_weight has mean 0\.0\d+: .* divide them by their mean"
+    ):
+        model.fit(labels, sample_weight=shares)
+    recwarn.clear()
+    model.fit(labels, sample_weight=shares / shares.mean())
+    model.fit(labels, sample_weight=np.full(len(labels), 10))  # whole numbers count objects
+    assert not [entry for entry in recwarn if "sample_weight" in str(entry.message)]
 
 
 def test_unit_is_a_power_of_two_and_1_for_ordinary_weights():

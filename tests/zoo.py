@@ -30,6 +30,17 @@ def planted(seed: int = 0, n: int = 60, m: int = 8, c: int = 3, noise: float = 0
     return labels, truth
 
 
+def clear(seed: int = 0, n: int = 100, m: int = 10, c: int = 2, noise: float = 0.02, missing: float = 0.0):
+    """(labels (n, m), truth): c equal clusters that every base clustering has but for a few labels; some are missing."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) * c // n
+    wrong = rng.random((n, m)) < noise
+    labels = np.where(wrong, rng.integers(0, c, (n, m)), truth[:, None])
+    labels.flat[rng.choice(labels.size, round(missing * labels.size), replace=False)] = -1
+    labels[(labels < 0).all(axis=1), 0] = truth[(labels < 0).all(axis=1)]
+    return labels, truth
+
+
 def same_partition(a, b) -> bool:
     """Equal up to the names of clusters."""
     a, b = np.asarray(a), np.asarray(b)

@@ -201,8 +201,8 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     Rows of an array, data frame or file are objects; a list holds one vector per clustering, although ``tolist()`` of an
     array holds one per object. So a longer list of more vectors than labels in each is questioned, and from three times
     as many on refused as ambiguous; an array from three times as many on is questioned, and from ten times as many on
-    refused if its columns do not look like clusterings either. A dict says what it holds by its keys, and a file
-    cannot be told otherwise: both are questioned, never refused.
+    refused if its columns do not look like clusterings either. A dict says what it holds by its
+    keys: it is questioned, never refused.
     """
     n, m = intake.labels.shape
     if intake.container == "list":
@@ -213,9 +213,7 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
         if m < 3 * n:
             return
         per_clustering = sum(map(len, intake.categories)) / m
-        refused = (
-            intake.container in ("array", "frame") and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
-        )
+        refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
     says = f"so this says {m} clusterings of {n} objects"
     turned = f"if you have {n} clusterings of {m} objects"
     told = {
@@ -232,6 +230,7 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     if not refused:
         warn(f"{told}.", OrientationWarning, stacklevel=stacklevel + 1)
         return
+    read = "load the table yourself and name them" if intake.container == "table" else "say so by naming them"
     raise InputError(
-        f"{told}; if there really are {n} objects, say so by naming them: Ensemble(labels, sample_names=range({n}))."
+        f"{told}; if there really are {n} objects, {read}: Ensemble(labels, sample_names=range({n}))."
     )

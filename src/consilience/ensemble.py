@@ -483,6 +483,16 @@ def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
 # Small rules -----------------------------------------------------------------------------------------------
 
 
+def say_unseen(ensemble: Ensemble) -> str:
+    """Which objects no clustering saw, in a sentence."""
+    names, many = ensemble.sample_names, ensemble.unseen.size > 1
+    shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
+    return (
+        f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no consensus can place "
+        f"{'them' if many else 'it'}."
+    )
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 

@@ -41,6 +41,10 @@ class OrientationWarning(ConsilienceWarning):
     """A label matrix looks transposed."""
 
 
+class ConsensusWarning(ConsilienceWarning):
+    """A consensus that the base clusterings it was made of contradict."""
+
+
 def warn(message: str, category: type[Warning] = ConsilienceWarning, *, stacklevel: int = 3) -> None:
     """The one door for warnings."""
     warnings.warn(message, category, stacklevel=stacklevel)

@@ -30,7 +30,7 @@ object's pair with itself stays in, so that only the ratios of the weights matte
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,7 @@ import scipy.sparse as sp
 from .ensemble import Ensemble
 from .kernels.contingency import cross_table
 from .kernels.information import measure_tables
+from .kernels.linkage import cut_tree, merge_tree_inplace
 from .kernels.memory import ensure_fits
 from .kernels.overlaps import gather, gather_own
 from .validation import unit_of
@@ -45,6 +46,13 @@ from .validation import unit_of
 # What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum: sums of
 # fractional weights leave a rounding error there.
 _NOTHING = 1e-12
+
+# A consensus is contradicted where it agrees with the base clusterings less than this share of what a plain one does ...
+_FAR_LESS = 0.7
+# ... and by more than what separates the answers to base clusterings that are noise.
+_BY_CHANCE = 0.05
+# Distinct objects from which a sample of as many is judged.
+_SAMPLE = 500
 
 
 class Evidence:
@@ -120,6 +128,11 @@ class Evidence:
         Measures and options are those of :func:`~consilience.kernels.information.measure_tables`.
         """
         return measure_tables(self.table, self.ensemble.offsets, measure, **options)
+
+    def mean_agreement(self, measure: str = "nmi_geometric") -> float:
+        """The mean of :meth:`agreement` over the clusterings that have one; 0 if none has."""
+        values = self.agreement(measure)
+        return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
 
     # Objects -----------------------------------------------------------------------------------------------
 
@@ -218,6 +231,56 @@ def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarra
     """above / below in [0, 1]; NaN where nothing is left below of the ``whole`` that something was taken out of."""
     some = below > _NOTHING * whole
     return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)
+
+
+# An answer beside a plain one ------------------------------------------------------------------------------
+
+
+class Agreement(NamedTuple):
+    """Mean NMI of the base clusterings with a consensus, and with a plain one of the same objects.
+
+    Far below the plain one, the consensus contradicts what it was made of.
+    """
+
+    consensus: float
+    baseline: float
+
+    @property
+    def contradicted(self) -> bool:
+        return self.consensus < _FAR_LESS * self.baseline and self.baseline - self.consensus > _BY_CHANCE
+
+
+def agreement_beside_baseline(
+    ensemble: Ensemble, groups: np.ndarray, *, n_jobs: int | None = None
+) -> Agreement:
+    """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many groups.
+
+    Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both partitions are
+    judged by them: O(500^2 m) time at most, whatever the number of objects.
+    """
+    rows, weights = _some_objects(ensemble.weights)
+    part = ensemble if rows is None else ensemble.take(rows)
+    _, groups = np.unique(groups if rows is None else groups[rows], return_inverse=True)
+    c = int(groups.max()) + 1
+    A = part.coassociation(n_jobs=n_jobs)
+    left, right, _ = merge_tree_inplace(np.subtract(1.0, A, out=A), weights, "average")
+    _, plain = np.unique(cut_tree(left, right, c), return_inverse=True)
+    found = (
+        np.nanmean(Evidence(part, labels.reshape(-1), c, weights=weights).agreement())
+        for labels in (groups, plain)
+    )
+    return Agreement(*map(float, found))
+
+
+def _some_objects(weights: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """(rows, weights) of objects drawn with replacement by weight, the same every time; None is all as they are."""
+    if weights.size <= _SAMPLE:
+        return None, weights
+    ends = np.cumsum(weights)
+    tickets = np.random.default_rng(_SAMPLE).random(_SAMPLE) * ends[-1]
+    drawn = np.minimum(np.searchsorted(ends, tickets, side="right"), weights.size - 1)
+    rows, counts = np.unique(drawn, return_counts=True)
+    return rows, counts.astype(float)
 
 
 # Trust in the clusterings ----------------------------------------------------------------------------------

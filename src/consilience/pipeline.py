@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
 from .consensus import BaseConsensus, method, methods
+from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
 from .errors import InputError
 from .estimator import fit_with_a_guess
@@ -61,7 +62,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         Number of clusters returned. If it is not given, that of a ``consensus`` estimator, or else 2 with a warning that
         this is a guess.
     generator : str, callable, clusterer, list or dict of clusterers
-        How base clusterings are made: a name (``consilience methods`` lists them; each is a function of
+        How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
         :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
         ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
         name. In names, hyphens and underscores are alike.
@@ -72,13 +73,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
         less, but not below ``n_clusters`` (landmarks).
     consensus : str or consensus estimator
-        Name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
+        How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
         which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
         come from metric-subspace, whatever the default of ``generator``.
     consensus_params : dict, optional
         More parameters of the consensus method, by name.
     n_clusterings : int or None
-        Number of base clusterings; None leaves it to the generator (20 for most, 100 for metric-subspace, one for each
+        Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for metric-subspace, one for each
         bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
         single one that does not). A callable decides by itself.
     random_state : int, Generator or None
@@ -99,14 +100,23 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     ensemble_ : Ensemble
         The base clusterings, with their recipes.
     consensus_ : the fitted consensus method, with all it learned.
+    plan_ : :class:`consilience.defaults.Plan`
+        The generator and the method with their parameters, as given or as the rule has them.
+
+    Notes
+    -----
+    The rule behind "auto" looks at the shape of X and ``n_clusters`` alone: up to 5,000 objects, 50, 30 (from 1,000 on)
+    or 20 (from 2,500 on) members of metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters, combined by
+    :class:`LWEA`; beyond, 20 members of landmarks, combined by LWEA up to 20,000 objects and by :class:`LWGP` above. Each member sees half of the features, but at least 8, prepared in a way drawn for it, so that columns need
+    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> import consilience as cs
     >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
-    >>> model.labels_.shape, model.ensemble_.n_clusterings
-    ((150,), 20)
+    >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
+    ((150,), 50, 'metric-subspace')
     >>> params = {"bandwidths": [0.5, 1, 5]}
     >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, consensus="lwea")
     >>> model.fit(load_iris().data).ensemble_.n_clusterings
@@ -114,7 +124,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     """
 
     constraints: ClassVar[dict[str, Rule]] = {
-        "generator": Named(generate.generators())
+        "generator": Named([AUTO, *generate.generators()])
         | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
         | Kind("a clusterer (an instance)", _is_clusterer)
         | Kind(
@@ -122,7 +132,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
         ),
         "generator_params": _PARAMS,
-        "consensus": Named([*methods(), *WHOLE])
+        "consensus": Named([AUTO, *methods(), *WHOLE])
         | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
         "consensus_params": _PARAMS,
         "n_clusterings": Nothing() | Integer(1),
@@ -135,9 +145,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int | None = None,
         *,
-        generator: Any = "random-k",
+        generator: Any = AUTO,
         generator_params: Mapping[str, Any] | None = None,
-        consensus: Any = "evidence-accumulation",
+        consensus: Any = AUTO,
         consensus_params: Mapping[str, Any] | None = None,
         n_clusterings: int | None = None,
         random_state: Any = None,
@@ -163,46 +173,51 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         if n_clusters is None:
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
         check_parameters(self, n_clusters=n_clusters)
-        consensus = self._consensus()
+        plan = Plan(*self._generator(), self.n_clusterings, *self._method())
+        check_params(plan)
+        if not is_auto(plan.method):
+            self._ready(plan)  # so that a wrong parameter is told before any long work
         shown = None if self.verbose is None else bool(self.verbose)
         with (
             progress_shown(shown) if shown is not None else nullcontext(),
             refusing(
                 f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
                 "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
-                "whose memory grows with n alone (random-k and LWGP)",
+                "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
-            return self._learn(X, sample_weight, consensus)
+            return self._learn(X, sample_weight, plan, n_clusters)
 
-    def _learn(self, X: Any, sample_weight: Any, consensus: BaseConsensus) -> ConsensusClustering:
+    def _learn(self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> ConsensusClustering:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
-        everything.check_k(consensus.n_clusters, "n_clusters")
+        everything.check_k(n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
-            features.check_k(consensus.n_clusters, "n_clusters")
-        seeds = draw_seeds(self.random_state, 2)
-        self.ensemble_: Ensemble = self._generate(features, seeds[0])
+            features.check_k(n_clusters, "n_clusters")
+        plan = fill_in(plan, features, n_clusters)
+        consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
+        self.ensemble_: Ensemble = self._generate(features, plan, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
-        self._check_seen()
+        self._check_seen(plan)
         self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
+        self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         if not counted.all():
             nearest = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         return self
 
-    def _check_seen(self) -> None:
+    def _check_seen(self, plan: Plan) -> None:
         """A generator can leave objects unseen, as bagging does with few members."""
         unseen, m = self.ensemble_.unseen, self.ensemble_.n_clusterings
         if unseen.size == 0:
             return
         names = self.ensemble_.sample_names
         shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
-        bagging = find(self._generator()[0], {"bagging": True})
+        bagging = find(plan.generator, {"bagging": True})
         more = (
             ", let each see more (generator_params={'ratio': ...}), or give those it left out the label of the nearest one it saw "
             "(generator_params={'unseen': 'nearest'})"
@@ -210,7 +225,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         raise InputError(
             f"{'Object' if unseen.size == 1 else 'Objects'} {shown} {'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
             f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of them "
-            f"(n_clusterings={self.n_clusterings}){more if bagging else ''}."
+            f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
@@ -255,9 +270,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         whole = find(self.consensus, WHOLE)
         return (self.consensus, params) if whole is None else (whole.method, {**whole.params, **params})
 
-    def _consensus(self) -> BaseConsensus:
+    def _ready(self, plan: Plan) -> BaseConsensus:
         """The method, ready to fit."""
-        chosen, params = self._method()
+        chosen, params = plan.method, dict(plan.method_params)
         consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
         names = consensus.get_params(deep=False)
         owner, here = type(consensus).__name__, type(self).__name__
@@ -267,14 +282,14 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             params["n_jobs"] = self.n_jobs
         return consensus.set_params(n_clusters=self._n_clusters(), **params)
 
-    def _generate(self, features: Features, seed: int) -> Ensemble:
-        chosen, params = self._generator()
+    def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
+        chosen, params, n_clusterings = plan.generator, dict(plan.generator_params), plan.n_clusterings
         if isinstance(chosen, str):
             return generate.generator(chosen)(
                 features,
                 params,
                 n_clusters=self._n_clusters(),
-                n_clusterings=self.n_clusterings,
+                n_clusterings=n_clusterings,
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
@@ -289,13 +304,13 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             return generate.estimators(
                 features,
                 chosen,
-                n_clusterings=self.n_clusterings or _times(chosen),
+                n_clusterings=n_clusterings or _times(chosen),
                 random_state=seed,
                 **params,
             )
-        if self.n_clusterings is not None:
+        if n_clusterings is not None:
             raise InputError(
-                f"n_clusterings={self.n_clusterings} means nothing to a generator that is a function: it decides by itself. "
+                f"n_clusterings={n_clusterings} means nothing to a generator that is a function: it decides by itself. "
                 "Leave n_clusterings out, or pass what the function takes in generator_params."
             )
         if _takes(chosen, "random_state"):

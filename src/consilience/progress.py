@@ -53,6 +53,29 @@ def progress(
     )
 
 
+#: Expected seconds from which work is announced.
+LONG = 20.0
+
+
+def announce(what: str, seconds: float, n_bytes: float) -> None:
+    """One line on stderr before long work: what it takes. Shown where bars are shown."""
+    from tqdm.auto import tqdm
+
+    if _visible() and seconds >= LONG:
+        tqdm.write(
+            f"consilience: {what}: about {_duration(seconds)} of processor time and {n_bytes / 1e9:.1f} GB.",
+            file=sys.stderr,
+        )
+
+
+def _duration(seconds: float) -> str:
+    """'40 seconds', '7 minutes' or '3 hours'."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
 @contextmanager
 def loops_shown(what: str) -> Iterator[None]:
     """In this block, a bar for every loop over blocks of work (``kernels.parallel``) that takes more than a moment."""

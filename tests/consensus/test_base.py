@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+import pytest
 
 import consilience as cs
+from consilience import evidence
 from consilience.consensus._base import BaseConsensus, Solution
+from consilience.errors import ConsensusWarning
+from consilience.progress import progress_shown
+
+from ..zoo import clear, planted
 
 
 class Lonely(BaseConsensus):
@@ -34,3 +42,99 @@ def test_order_of_objects_along_a_chain(seed):
     order = np.random.default_rng(seed).permutation(n)
     wanted, found = (cs.Ensemble(rows).compress().canonical()[0].labels for rows in (chain, chain[order]))
     assert np.array_equal(found, wanted)
+
+
+# An answer that its inputs contradict ------------------------------------------------------------------------
+
+
+class Blind(BaseConsensus):
+    """Clusters that have nothing to do with the base clusterings."""
+
+    def __init__(self, n_clusters=2):
+        self.n_clusters = n_clusters
+
+    def _fit(self, ensemble, rng):
+        return Solution(np.arange(ensemble.n_samples) * 7919 % self.n_clusters)
+
+
+@pytest.mark.parametrize("c", [2, 3, 5])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, missing, seed):
+    labels, _ = planted(seed, n=120, m=12, c=c, missing=missing)
+    with pytest.warns(
+        ConsensusWarning,
+        match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with a plain average linkage by 0\.\d\d"
+        r"\. Use EvidenceAccumulation, or other settings of Blind",
+    ) as caught:
+        model = Blind(c).fit(labels)
+    assert caught[0].filename == __file__
+    assert model.agreement_.contradicted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConsensusWarning)
+        helped = cs.EvidenceAccumulation(c).fit(labels)
+    assert helped.agreement_.consensus == pytest.approx(helped.agreement_.baseline, rel=1e-12)
+    assert helped.agreement_.baseline == pytest.approx(model.agreement_.baseline, rel=1e-12)
+
+
+def test_agreement_is_the_mean_nmi(seed):
+    labels, _ = planted(seed, missing=0.1)
+    model = cs.LWEA(3).fit(labels)
+    whole = evidence.Evidence(cs.Ensemble(labels), model.labels_).agreement("nmi").mean()
+    assert model.agreement_.consensus == pytest.approx(whole, rel=1e-12)
+
+
+def test_a_sample_judges_many_objects_as_all_of_them(seed, monkeypatch):
+    """Within 0.03 of what all objects say, and whatever their order and the unit of their weights."""
+    labels, _ = planted(seed, n=3000, m=12, c=4, noise=0.4)
+    weights = np.random.default_rng(seed).integers(1, 5, 3000)
+    found = cs.LWEA(4).fit(labels, sample_weight=weights)
+    order = np.random.default_rng(seed).permutation(3000)
+    moved = cs.LWEA(4).fit(labels[order], sample_weight=8 * weights[order])
+    assert moved.agreement_ == pytest.approx(found.agreement_, rel=1e-9)
+    monkeypatch.setattr(evidence, "_SAMPLE", 10_000)
+    assert cs.LWEA(4).fit(labels, sample_weight=weights).agreement_ == pytest.approx(
+        found.agreement_, abs=0.03
+    )
+
+
+@pytest.mark.parametrize("c", [1, 2, 7])
+def test_where_there_is_nothing_to_contradict(c):
+    base = np.arange(7)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConsensusWarning)
+        for labels in (base, np.repeat(base, 3, axis=1)):
+            assert not cs.EvidenceAccumulation(c).fit(labels).agreement_.contradicted
+            assert not Blind(1).fit(labels).agreement_.contradicted
+
+
+def test_two_clear_clusters_read_with_signs_are_contradicted():
+    """The answer of a published reading that cannot tell two clusters apart."""
+    labels, _ = clear(missing=0.01)
+    with pytest.warns(ConsensusWarning, match="NRSEC contradicts its base clusterings"):
+        cs.NRSEC(2, evidence="signed", random_state=0).fit(labels)
+
+
+# Long work ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [cs.SCCABG, cs.CoassociationKMeans])
+def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
+    labels, _ = planted(0)
+    for long, shown, expected in ((0.0, True, True), (0.0, False, False), (1e9, True, False)):
+        monkeypatch.setattr("consilience.progress.LONG", long)
+        with progress_shown(shown):
+            cls(3).fit(labels)
+        said = f"consilience: {cls.__name__} on " in capsys.readouterr().err
+        assert said == expected
+
+
+def test_expected_costs_at_11000_objects_and_5636_base_clusters():
+    """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted), CoassociationKMeans 82 s on one thread and 1.7 GB."""
+    labels = np.column_stack([np.arange(5636) % 5636, np.zeros(5636, int)])
+    many = cs.Ensemble(labels).compress()
+    seconds, held = cs.SCCABG(10)._cost(many)
+    assert 100 < seconds < 1000
+    assert 1e9 < held < 1e11
+    seconds, held = cs.CoassociationKMeans(10)._cost(many)
+    assert 20 < seconds < 200
+    assert 1e9 < held < 5e9

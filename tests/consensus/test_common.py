@@ -16,7 +16,7 @@ from consilience.consensus import methods
 from consilience.errors import InputError
 
 from ..test_evidence import Dense
-from ..zoo import planted, same_partition
+from ..zoo import clear, planted, same_partition
 
 CASES = [
     pytest.param(cls, params, id=f"{name}-{i}")
@@ -264,6 +264,18 @@ def test_missing_labels(cls, params, seed):
     labels, truth = planted(seed, n=120, m=20, noise=0.05, missing=0.3)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.5  # complete linkage is the weakest here
+
+
+@pytest.mark.parametrize("c", [2, 3, 4, 5])
+@pytest.mark.parametrize("missing", [0.001, 0.05, 0.3])
+def test_missing_labels_do_not_destroy_a_clear_consensus(cls, params, missing, c, seed):
+    if params.get("linkage") == "complete" and missing > 0.1:
+        pytest.xfail(
+            "The worst pair decides, and some pairs were seen by a single clustering, which may be wrong."
+        )
+    labels, truth = clear(seed, n=60, c=c, missing=missing)
+    found = build(cls, params, n_clusters=c).fit_predict(labels)
+    assert cs.metrics.scores(found, truth)["ari"] > 0.9
 
 
 def test_every_distinct_object_its_own_cluster(cls, params):

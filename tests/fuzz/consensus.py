@@ -104,7 +104,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "mixture-consensus": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
     "bce": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
-    "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "score": "ari"}],
+    "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "criterion": "ari"}],
 }
 #: How often each is drawn: the dear ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}

@@ -420,5 +420,7 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 def test_transposed_labels_are_suspected(tmp_path):
     path = tmp_path / "t.npy"
     np.save(path, np.random.default_rng(0).integers(0, 4, size=(8, 500)))
-    with pytest.raises(FileError, match=r"t\.npy: labels has shape \(8, 500\).*Pass labels\.T"):
+    with pytest.raises(FileError, match=r"t\.npy: labels has shape \(8, 500\).*Read it with transpose=True"):
         LABELS(path)
+    assert cs.io.read_labels(path, transpose=True).shape == (500, 8)
+    assert cs.Ensemble(np.load(path), sample_names=range(8)).shape == (8, 500)

@@ -342,7 +342,6 @@ def pairs(rng):
         store.matrix(), store.degrees(), store.components()
         store.restart()
         store.product(rng.normal(size=(u, int(rng.integers(1, 10)))))
-        store.ties(x, rng.integers(0, 3, u))
 
 
 def methods(rng):
@@ -383,10 +382,9 @@ def features(rng):
     cs.generate.kmeans(X, 2, k=1, random_state=0)
 
 
-CASES = [
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, label_loops, neighbour_lists,
-    rows_by_landmarks, runs_of_kmeans, boxes,
-    eigenvectors, pairs, methods, merged, intake, features,
+CASES = [  # new ones at the end: their place is their seed
+    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
+    eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
 ]  # fmt: skip
 
 

@@ -149,7 +149,9 @@ def test_cells_cover_every_cluster(sizes, most):
 
 
 def test_more_clusters_than_cells_still_gives_a_picture():
-    display = cs.plot.CoassociationDisplay.from_ensemble([np.arange(50)] * 2, np.arange(50), max_cells=10)
+    display = cs.plot.CoassociationDisplay.from_ensemble(
+        [np.arange(50) // 2] * 2, np.arange(50), max_cells=10
+    )
     assert display.values.shape == (10, 10)
     assert display.cell_size.sum() == 50
 

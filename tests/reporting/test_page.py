@@ -287,6 +287,20 @@ def test_cautions_in_plain_words():
         assert expected in page.visible
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsensusWarning")
+def test_the_method_is_named_where_the_clusterings_agree_and_it_does_not():
+    _, labels, _ = groups(60, 2, 8, noise=0.02)
+    labels[0, 0] = -1
+    page = Page(cs.report(cs.NRSEC(2, evidence="signed", random_state=0).fit(labels)).html)
+    assert (
+        "The base clusterings contradict this answer: they agree with it by a mean NMI of 0.0" in page.visible
+    )
+    assert "or other settings of NRSEC" in page.visible
+    assert "do not support this many clusters" not in page.visible
+    page = Page(cs.report(cs.EvidenceAccumulation(2).fit(labels)).html)
+    assert "contradict" not in page.visible
+
+
 def test_one_cluster_and_singletons_make_a_page():
     for c in (1, 4):
         labels = [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 3]]

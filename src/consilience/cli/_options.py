@@ -10,6 +10,9 @@ import click
 from ._session import Session
 
 Command = Callable[..., Any]
+#: Leaves a choice to the library; what it then does is in consilience.defaults, which would be slow to import.
+AUTO = "auto"
+_LEFT = ', and "auto" chooses by the number of objects'
 
 
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -76,21 +79,26 @@ output = click.option(
     help='Where to write; "-" is standard output as CSV. [default: -]',
 )
 
-method_option = click.option(
-    "-m",
-    "--method",
-    default="evidence-accumulation",
-    show_default=True,
-    help='Consensus method; "consilience methods" lists them.',
-)
 
-generator_option = click.option(
-    "-g",
-    "--generator",
-    default="random-k",
-    show_default=True,
-    help='How the base clusterings are made; "consilience methods" lists the ways.',
-)
+def method_option(default: str) -> Any:
+    return click.option(
+        "-m",
+        "--method",
+        default=default,
+        show_default=True,
+        help=f'Consensus method; "consilience methods" lists them{_LEFT if default == AUTO else ""}.',
+    )
+
+
+def generator_option(default: str) -> Any:
+    return click.option(
+        "-g",
+        "--generator",
+        default=default,
+        show_default=True,
+        help=f'How the base clusterings are made; "consilience methods" lists the ways{_LEFT if default == AUTO else ""}.',
+    )
+
 
 scale_option = click.option(
     "--scale",

@@ -35,14 +35,20 @@ def parse_params(
 
 
 def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
-    """Those of a method, which is a class."""
+    """Those of a method, which is a class, or None where the library chooses it."""
+    if cls is None:
+        from ..defaults import METHOD_PARAMS
+
+        return parse_params(given, METHOD_PARAMS, owner="The method auto", reserved=METHOD_OPTIONS)
     return parse_params(given, cls._get_param_names(), owner=cls.__name__, reserved=METHOD_OPTIONS)
 
 
 def generator_params(
     maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, scale: bool = False
 ) -> dict[str, Any]:
-    """Those of a generator, which is an entry of the register; ``scale`` is short for one of them."""
+    """Those of a generator, an entry of the register, or None where the library chooses it; ``scale`` is short for one."""
+    from ..defaults import AUTO, generator_settings
+
     reserved = {
         **({"prepare": "the option --scale"} if scale else {}),
         "n_clusterings": "the option -n",
@@ -50,8 +56,9 @@ def generator_params(
         "n_jobs": "the option --n-jobs",
         **reserved,
     }
-    valid = [name for name in maker.parameters if name != "sample_weight"]
-    params = parse_params(given, valid, owner=f"The generator {maker.name}", reserved=reserved)
+    settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
+    valid = [one for one in settings if one != "sample_weight"]
+    params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
     return {**params, "prepare": "standardise"} if scale else params
 
 

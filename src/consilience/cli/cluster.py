@@ -8,6 +8,7 @@ import click
 
 from ._files import check_output, check_report, source, write_report, write_result
 from ._options import (
+    AUTO,
     common,
     confidence_option,
     generator_option,
@@ -27,8 +28,8 @@ from ._session import Session
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
 @click.argument("features")
 @click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
-@method_option
-@generator_option
+@method_option(AUTO)
+@generator_option(AUTO)
 @n_clusterings_option
 @scale_option
 @output
@@ -67,19 +68,22 @@ def command(
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
-    Columns are used as they are; --scale brings them to a common scale if their units differ. Generators whose members have a
-    given number of clusters use that of the result, unless --generator-param k=... says otherwise.
+    By default the number of objects decides how, and each base clustering sees the columns in a way drawn for it (as they are,
+    brought to a common scale, as ranks), so that units do not matter. A generator that is named uses columns as they are, unless
+    --scale or --generator-param prepare=... says otherwise, and, if its members have a given number of clusters, that of the
+    result.
 
     \b
     Examples:
       consilience cluster features.csv -k 3 -o labels.csv --report report.html
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
-      consilience cluster features.csv -k 3 --generator-param k_max=8 --json
+      consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
       consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
     """
     from .. import consensus, generate
+    from ..defaults import is_auto
     from ..io import read_features, write_ensemble
     from ..naming import find
     from ..pipeline import WHOLE, ConsensusClustering
@@ -91,15 +95,17 @@ def command(
     if ensemble_output is not None:
         check_output(ensemble_output, features, outputs=[output], as_json=True, json_instead=False)
     whole = find(method, WHOLE)
-    if whole is not None and _left_to_default("generator"):
+    if whole is not None and is_auto(generator):
         generator = whole.generator
-    maker = generate.generator(generator)
+    maker = None if is_auto(generator) else generate.generator(generator)
+    combining = whole.method if whole else method
+    cls = None if is_auto(combining) else consensus.method(combining)
     model = ConsensusClustering(
         n_clusters,
-        generator=maker.name,
+        generator=generator if maker is None else maker.name,
         generator_params=generator_params(maker, generator_param, {}, scale=scale),
         consensus=method,
-        consensus_params=method_params(consensus.method(whole.method if whole else method), param),
+        consensus_params=method_params(cls, param),
         n_clusterings=n_clusterings,
         random_state=seed,
         n_jobs=n_jobs,
@@ -114,7 +120,7 @@ def command(
         fitted = model.consensus_
         facts = {
             "command": "cluster",
-            "generator": maker.name,
+            "generator": model.plan_.generator,
             "method": type(fitted).__name__,
             "parameters": fitted.get_params(),
             "n_clusterings": model.ensemble_.n_clusterings,
@@ -131,9 +137,3 @@ def command(
             names=table.sample_names,
             seconds=time.perf_counter() - start,
         )
-
-
-def _left_to_default(name: str) -> bool:
-    from click.core import ParameterSource
-
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT

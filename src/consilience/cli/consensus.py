@@ -24,7 +24,7 @@ from ._session import Session
 @click.command("consensus", short_help="Turn an ensemble of clusterings into one.")
 @click.argument("labels")
 @click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
-@method_option
+@method_option("evidence-accumulation")
 @output
 @confidence_option
 @report_option

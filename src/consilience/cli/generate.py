@@ -24,7 +24,7 @@ from ._session import Session
 
 @click.command("generate", short_help="Make an ensemble of clusterings from a table of features.")
 @click.argument("features")
-@generator_option
+@generator_option("random-k")
 @n_clusterings_option
 @scale_option
 @click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")

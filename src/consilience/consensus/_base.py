@@ -16,18 +16,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..compressed import Compressed
-from ..ensemble import Ensemble, as_ensemble
-from ..errors import InputError
+from ..ensemble import Ensemble, as_ensemble, say_unseen
+from ..errors import ConsensusWarning, InputError, warn
 from ..estimator import BaseMethod, fit_with_a_guess
 from ..estimator import Solution as BaseSolution
-from ..evidence import Evidence
+from ..evidence import Agreement, Evidence, agreement_beside_baseline
 from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
-from ..progress import loops_shown
+from ..progress import announce, loops_shown
 from ..rng import make_rng
-from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
+from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
 
 
 @dataclass
@@ -87,6 +87,8 @@ class BaseConsensus(BaseMethod):
 
     labels_: np.ndarray
     confidence_: np.ndarray
+    agreement_: Agreement
+    contradiction_: str
     sample_names_: list | None
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
@@ -115,13 +117,20 @@ class BaseConsensus(BaseMethod):
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_total_clusters
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
+            if (cost := self._cost(canonical)) is not None:
+                announce(what, *cost)
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = self._fit(canonical, rng)
                 self._store(solution, ensemble, compressed, canonical, *orders)
+                self._compare(canonical)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
         raise NotImplementedError
+
+    def _cost(self, ensemble: Compressed) -> tuple[float, float] | None:
+        """Seconds and bytes that a fit is expected to take, of methods that can take long; None of the others."""
+        return None
 
     @final
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
@@ -137,13 +146,7 @@ class BaseConsensus(BaseMethod):
         if ensemble.n_samples < 2:
             raise InputError("The ensemble has a single object; a consensus needs at least two.")
         if ensemble.unseen.size:
-            names = ensemble.sample_names
-            shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
-            many = ensemble.unseen.size > 1
-            raise InputError(
-                f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no "
-                "consensus can place them. Drop them with ensemble.drop_unseen()."
-            )
+            raise InputError(f"{say_unseen(ensemble)} Drop them with ensemble.drop_unseen().")
         compressed = ensemble.compress(n_jobs=getattr(self, "n_jobs", None))
         u, c = compressed.n_samples, self.n_clusters
         if c > ensemble.n_samples:
@@ -173,6 +176,8 @@ class BaseConsensus(BaseMethod):
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
         unit = unit_of_lightest(weights) if any_unit else unit_of(weights)
+        if not self._any_unit:
+            self._ask_for_the_unit(compressed)
         if unit == 1.0:
             return compressed
         if not any_unit:
@@ -181,6 +186,16 @@ class BaseConsensus(BaseMethod):
                 "that unit. Divide the weights so that they are near 1."
             )
         return compressed.with_weights(weights / unit)
+
+    def _ask_for_the_unit(self, compressed: Compressed) -> None:
+        """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
+        weights, mean = compressed.weights, float(compressed.weights.sum()) / compressed.inverse.size
+        if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
+            warn(
+                f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                "that unit. If the weights only say which objects count more, divide them by their mean.",
+                stacklevel=4,
+            )
 
     @final
     def _store(
@@ -226,6 +241,21 @@ class BaseConsensus(BaseMethod):
             evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
             learned["confidence"] = evidence.confidence
         self._keep(solution, learned)
+
+    @final
+    def _compare(self, canonical: Compressed) -> None:
+        """Keep how the answer agrees with its inputs as ``agreement_``, and say, in ``contradiction_`` too, where they contradict it."""
+        self.agreement_ = agreement_beside_baseline(
+            canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
+        )
+        self.contradiction_ = ""
+        if self.agreement_.contradicted:
+            answer, plain = self.agreement_
+            self.contradiction_ = (
+                f"{type(self).__name__} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
+                f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}."
+            )
+            warn(self.contradiction_, ConsensusWarning, stacklevel=4)
 
     # What users do next ------------------------------------------------------------------------------------
 

@@ -36,12 +36,6 @@ def _are_methods(value: Any) -> bool:
     )
 
 
-def mean_agreement(ensemble: Any, groups: np.ndarray, measure: str) -> float:
-    """Eq. (1), over the clusterings that the measure is defined for."""
-    values = Evidence(ensemble, groups).agreement(measure)
-    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
-
-
 class BestOf(BaseConsensus):
     """The best of several consensus methods, by mean normalised mutual information with the base clusterings.
 
@@ -62,7 +56,8 @@ class BestOf(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     scores_ : dict
         Score of every method, by its command-line name (with a number behind it where it is there twice).
     best_method_ : str
@@ -93,7 +88,7 @@ class BestOf(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         methods: Sequence[Any] = ("cspa", "mcla", "hbgf"),
         criterion: str = "anmi",
@@ -118,7 +113,7 @@ class BestOf(BaseConsensus):
             # Of one distinct object a method would say that a consensus needs two; here it stands for several.
             alone = ensemble.n_samples == 1
             answers[name] = np.zeros(1, np.int64) if alone else model.fit(ensemble).labels_
-            scores[name] = mean_agreement(ensemble, answers[name], _SCORES[self.criterion])
+            scores[name] = Evidence(ensemble, answers[name]).mean_agreement(_SCORES[self.criterion])
         best = max(scores, key=lambda name: round(scores[name], 12))
         return Solution(answers[best], n_iter=len(scores), extra={"scores": scores, "best_method": best})
 

@@ -235,9 +235,9 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     """Names of the preparations that "diverse" draws from.
 
     Counts, which are tables without negative values that are sparse, or dense with no more than a tenth other than zero:
-    as given, tf-idf and unit. Other sparse tables: as given, standardise and unit. Other dense ones: as given,
-    standardise and ranks. A single column has no direction, and constant ones have nothing to prepare. Logarithms are not
-    drawn: like counts as given they see little but the length of a text, and one such view is enough.
+    tf-idf and unit. Other sparse tables: as given, standardise and unit. Other dense ones: as given, standardise and ranks.
+    A single column has no direction, and constant ones have nothing to prepare. Counts as given and their logarithms are
+    not drawn: they see little but the length of a text.
     """
     X = features.X
     columns = columns or Columns(X)
@@ -248,8 +248,9 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     counts = columns.low.min() >= 0 and (sparse or np.count_nonzero(X) <= SHARE_OF_COUNTS * X.size)
     if not counts and not sparse:
         return ["none", "standardise", "ranks"]
-    turned = [] if varying.size < 2 else ["tf-idf", "unit"] if counts else ["unit"]
-    return ["none", *([] if counts else ["standardise"]), *turned]
+    if varying.size < 2:
+        return ["none"] if counts else ["none", "standardise"]
+    return ["tf-idf", "unit"] if counts else ["none", "standardise", "unit"]
 
 
 def learn(

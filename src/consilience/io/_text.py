@@ -367,7 +367,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 first = False
                 what = betrayed_by(data)
                 if what is not None:
-                    raise FileError(f"{name} is read as text but is {what}. {_remedy_for(what)}")
+                    raise FileError(f"{name} is named as text but is {what}. {_remedy_for(what)}")
             try:
                 text = half + decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:

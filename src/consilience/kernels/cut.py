@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +36,12 @@ def cut_rows(
     seeds: Sequence[Any],
     max_iter: int = 300,
     n_jobs: int | None = None,
+    on_done: Callable[[int], Any] | None = None,
 ) -> Cut:
     """``n_clusters`` clusters of the rows of ``points``: the best of one weighted k-means per seed.
 
     unit: of their directions, rows scaled to length one. Rows that coincide can leave k-means with fewer clusters. The
-    widest are then split, unless ``exact`` is False; the inertia is that before.
+    widest are then split, unless ``exact`` is False; the inertia is that before. ``on_done`` is told how many runs have ended.
     """
     n = points.shape[0]
     points = unit_rows(points) if unit else np.ascontiguousarray(points)
@@ -51,7 +52,9 @@ def cut_rows(
         rest = points - np.average(points, axis=0, weights=weights)
         return Cut(np.zeros(n, np.int64), float(weights @ np.einsum("ij,ij->i", rest, rest)), 0, True)
     ks = [n_clusters] * len(seeds)
-    runs = many_kmeans(points, ks, seeds=seeds, max_iter=max_iter, sample_weight=weights, n_jobs=n_jobs)
+    runs = many_kmeans(
+        points, ks, seeds=seeds, max_iter=max_iter, sample_weight=weights, n_jobs=n_jobs, on_done=on_done
+    )
     best = int(np.argmin(runs.inertia))
     labels = compact(runs.labels[:, best])
     if exact:

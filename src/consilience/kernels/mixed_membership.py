@@ -92,7 +92,7 @@ def digamma(x):
 @kernel
 def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
     c = alpha.shape[0]
-    lift, new, phi, psi = np.empty(c), np.empty(c), np.empty(c), np.empty(c)
+    log_lift, lift, new, phi = np.empty(c), np.empty(c), np.empty(c), np.empty(c)
     whole = 0.0
     constant = math.lgamma(alpha.sum())
     for j in range(c):
@@ -100,7 +100,7 @@ def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
     for p in range(labels.shape[0]):
         row = g[p]
         for _ in range(max_iter):
-            _weights_of(row, lift)
+            _lift(row, log_lift, lift)
             new[:] = alpha
             for i in range(labels.shape[1]):
                 if labels[p, i] >= 0:
@@ -114,24 +114,24 @@ def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
             if moved < tol:
                 break
         # Once more, for phi that go with a g: the bound is that of (phi, g made of them).
-        _weights_of(row, lift)
+        _lift(row, log_lift, lift)
         row[:] = alpha
         own = 0.0
         for i in range(labels.shape[1]):
             if labels[p, i] >= 0:
                 r = offsets[i] + labels[p, i]
-                _share(b[r], lift, phi)
+                total = _share(b[r], lift, phi)
+                # log b - log phi = log(sum over j of b lift) - log lift: one logarithm a label.
+                own += math.log(total) if total > 0.0 else 0.0
                 for j in range(c):
                     row[j] += phi[j]
                     table[r, j] += weights[p] * phi[j]
-                    if phi[j] > 0.0:
-                        own += phi[j] * (math.log(b[r, j]) - math.log(phi[j]))
+                    own -= phi[j] * log_lift[j]
         total = row.sum()
         top = digamma(total)
         own += constant - math.lgamma(total)
         for j in range(c):
-            psi[j] = digamma(row[j]) - top
-            logs[j] += weights[p] * psi[j]
+            logs[j] += weights[p] * (digamma(row[j]) - top)
             # (alpha - 1) + (g - alpha, the sum of phi) - (g - 1) = 0: the terms in psi cancel.
             own += math.lgamma(row[j])
         whole += weights[p] * own
@@ -139,21 +139,24 @@ def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
 
 
 @kernel
-def _weights_of(row, lift):
-    """exp(psi(g)), scaled so that the largest is 1."""
+def _lift(row, log_lift, lift):
+    """exp(psi(g)), scaled so that the largest is 1, and its logarithm."""
     most = -np.inf
     for j in range(row.shape[0]):
-        lift[j] = digamma(row[j])
-        most = max(most, lift[j])
+        log_lift[j] = digamma(row[j])
+        most = max(most, log_lift[j])
     for j in range(row.shape[0]):
-        lift[j] = math.exp(lift[j] - most)
+        log_lift[j] -= most
+        lift[j] = math.exp(log_lift[j])
 
 
 @kernel
 def _share(likely, lift, phi):
+    """phi ~ likely * lift; returns what they were divided by."""
     total = 0.0
     for j in range(phi.shape[0]):
         phi[j] = likely[j] * lift[j]
         total += phi[j]
     for j in range(phi.shape[0]):
         phi[j] = phi[j] / total if total > 0.0 else 1.0 / phi.shape[0]
+    return total

@@ -234,7 +234,7 @@ def _title(fitted, source: Any) -> str:
 
 def _tiles(fitted) -> list[tuple[str, str]]:
     within, _ = fitted.togetherness
-    doubtful = int((fitted.support < _content.DOUBTFUL).sum())
+    doubtful = int(fitted.doubtful.sum())
     firm = fitted.mean_firmness
     return [
         ("Objects", number(fitted.n_samples)),
@@ -245,7 +245,7 @@ def _tiles(fitted) -> list[tuple[str, str]]:
             "Doubtful objects",
             f"{number(doubtful)} ({percent(doubtful / fitted.n_samples)})" if doubtful else "none",
         ),
-        ("Agreement with the base (NMI)", f"{np.nanmean(fitted.nmi):.2f}"),
+        ("Mean confidence", f"{fitted.confidence.mean():.2f}"),
     ]
 
 

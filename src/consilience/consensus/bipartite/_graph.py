@@ -234,11 +234,16 @@ def block_rows(k: int) -> int:
     return max((1 << 17) // k, k // 2, 32)
 
 
-def ensure_memory(u: int, k: int, self_paced: bool) -> None:
-    """Refuse before allocating: Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
+def bytes_needed(u: int, k: int, self_paced: bool) -> float:
+    """Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
     blocks = min(_BLOCKS_AT_A_TIME, -(-u // block_rows(k)))
+    return (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k
+
+
+def ensure_memory(u: int, k: int, self_paced: bool) -> None:
+    """Refuse before allocating."""
     ensure_fits(
-        (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k,
+        bytes_needed(u, k, self_paced),
         what=f"A graph between {u} distinct objects and {k} distinct base clusters",
         remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
         + (', or weighting="none" for about half of it' if self_paced else ""),

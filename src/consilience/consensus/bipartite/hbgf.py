@@ -71,7 +71,8 @@ class HBGF(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (3).
 
@@ -106,7 +107,7 @@ class HBGF(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         joint: bool = False,
         refine: bool = True,

@@ -58,11 +58,9 @@ def two_parts(
     slack = max(imbalance * total, weights.max() / 2) * (1 + 1e-9)
     Y = ensemble.indicator()[rows].toarray()
     vectors = transfer_cut_dense(Y, weights, min(2, Y.shape[1])).objects
-    line = vectors[:, -1] / (np.abs(vectors[:, -1]).max() or 1.0)
-    orders = [
-        np.argsort(np.round(line, 9), kind="stable"),
-        *(rng.permutation(rows.size) for _ in range(starts)),
-    ]
+    line = np.round(vectors[:, -1] / (np.abs(vectors[:, -1]).max() or 1.0), 6)  # rounding decides no ties
+    line *= np.sign(line[np.argmax(np.abs(line))]) or 1.0  # the sign of an eigenvector is free
+    orders = [np.argsort(line, kind="stable"), *(rng.permutation(rows.size) for _ in range(starts))]
     found = [
         bisect(
             labels,

@@ -18,11 +18,16 @@ from scipy.linalg import cholesky
 from ...kernels.memory import ensure_fits
 
 
+def bytes_needed(u: int, k: int) -> float:
+    """k-means takes a copy of the points; sparse and dense K, and its factor."""
+    return 8.0 * (2 * u * k + 7 * k * k)
+
+
 def embed(ensemble: Any) -> np.ndarray:
     """Points (u, k) whose distances are those between rows of A, Eqs. (2) and (3)."""
     u, k = ensemble.n_samples, ensemble.n_total_clusters
     ensure_fits(
-        8.0 * (2 * u * k + 7 * k * k),  # k-means takes a copy; sparse and dense K, and its factor
+        bytes_needed(u, k),
         what=f"Embedding {u} distinct objects by {k} base clusters",
         remedy="use LWGP, which holds no such matrix, or fewer or coarser clusterings",
     )

@@ -51,7 +51,8 @@ class SEC(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     normalised_cut_ : float
         Of Y Y', Eq. (3).
     history_ : list of dict
@@ -78,7 +79,7 @@ class SEC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         single_moves: bool = False,
         n_init: int = 10,

@@ -114,7 +114,8 @@ class BCE(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         Expected share of each component in the object, g / sum g of Eq. (2), in the order of the labels.
     history_ : list of dict
@@ -142,7 +143,7 @@ class BCE(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 5,
         max_iter: int = 500,

@@ -62,7 +62,8 @@ class KCC(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     utility_ : float
         Left side of Eq. (1).
     history_ : list of dict
@@ -99,7 +100,7 @@ class KCC(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         utility: str = "category",
         order: float = 5.0,
@@ -186,7 +187,7 @@ class ECC(KCC):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         normalised: bool = False,
         n_init: int = 10,

@@ -98,7 +98,8 @@ class MixtureConsensus(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         R of Eq. (2): probability of each component, in the order of the labels.
     log_likelihood_ : float
@@ -131,7 +132,7 @@ class MixtureConsensus(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         n_init: int = 10,
         max_iter: int = 500,

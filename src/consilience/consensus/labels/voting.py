@@ -73,7 +73,8 @@ class Voting(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     cluster_labels_ : array (k,)
         The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for none.
     aligned_ : array (n_samples, n_clusterings)
@@ -116,7 +117,7 @@ class Voting(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         method: str = "aligned",
         match: str = "one-to-one",
@@ -175,7 +176,7 @@ class Voting(BaseConsensus):
             return 1.0 - maps(table, rows.offsets, self.match), np.zeros(table.shape[1])
 
         runs = [self._settle(rows, start, costs) for start in self._starts(ensemble, rng)]
-        return max(runs, key=lambda run: round(_anmi(ensemble, run.groups), 12))
+        return max(runs, key=lambda run: round(Evidence(ensemble, run.groups).mean_agreement(), 12))
 
     def _settle(self, rows: LabelRows, start: np.ndarray, costs: Costs) -> Settled:
         """The loop from one partition (u,), -1 where it has no label."""
@@ -191,7 +192,7 @@ class Voting(BaseConsensus):
         fitting = np.flatnonzero(ensemble.n_clusters == self.n_clusters)[:_STARTS_LOOKED_AT]
         members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
         if members:
-            agree = np.array([_anmi(ensemble, member) for member in members])
+            agree = np.array([Evidence(ensemble, member).mean_agreement() for member in members])
             return [members[i] for i in np.argsort(-agree.round(12), kind="stable")[: self.n_init]]
         labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_total_clusters
         J = jaccard(overlap_matrix(labels, offsets, ensemble.weights, n_jobs=self.n_jobs), offsets)
@@ -200,9 +201,3 @@ class Voting(BaseConsensus):
             J, min(self.n_clusters, k), weights=np.ones(k), seeds=seeds, n_jobs=self.n_jobs
         )
         return [vote(labels, offsets, ensemble.weights, groups, self.n_clusters, n_jobs=self.n_jobs).labels]
-
-
-def _anmi(ensemble: Any, groups: np.ndarray) -> float:
-    """Mean NMI of a partition, -1 where it has no label, with the clusterings it can be compared with."""
-    values = Evidence(ensemble, groups).agreement("nmi_geometric")
-    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0

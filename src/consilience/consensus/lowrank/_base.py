@@ -19,9 +19,12 @@ _THIN = 0.8  # base clusters per distinct object up to which S is decomposed thr
 
 
 def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = None) -> np.ndarray:
-    """S (u, u). Eq. (1) divided by m; with "signed" (the paper's rule for missing labels) +1 together, -1 apart, 0 unseen."""
-    if evidence == "auto":
-        evidence = "signed" if ensemble.has_missing else "together"
+    """S (u, u). Eq. (1) divided by m, or by how often the pair was seen; with "signed" +1 together, -1 apart, 0 unseen.
+
+    The paper has the second for incomplete ensembles. Where all clusterings agree on c clusters it is 2 I - 1 1' between
+    them, whose determinant 2^(c-1) (2 - c) vanishes for c = 2: S = v v' then, v = +-1, has rank one, Z is v v'/n, and |Z| is
+    the same for all pairs. For any other c, and for shares, S has one direction for each cluster.
+    """
     S = ensemble.coassociation(n_jobs=n_jobs)
     if evidence == "signed":  # seen (2 together/seen - 1) / m
         S *= 2.0
@@ -54,7 +57,7 @@ class BaseLowRank(BaseConsensus):
         "error_weight": _POSITIVE,
         "labels_from": Choice("embedding", "representation"),
         "affinity": Choice("absolute", "signed"),
-        "evidence": Choice("auto", "together", "signed"),
+        "evidence": Choice("together", "signed"),
         "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
         "growth": Real(1, open_low=True),
         "tol": _POSITIVE,
@@ -117,8 +120,7 @@ class BaseLowRank(BaseConsensus):
     def _frame(self, ensemble: Compressed, root: np.ndarray, S: np.ndarray | None = None) -> Frame:
         """S in its eigenbasis; through the base clusters where they are fewer than the objects."""
         u, k = ensemble.n_samples, ensemble.n_total_clusters
-        plain = self.evidence == "together" or (self.evidence == "auto" and not ensemble.has_missing)
-        if plain and not ensemble.has_missing and k < _THIN * u:
+        if self.evidence == "together" and not ensemble.has_missing and k < _THIN * u:
             F = sp.diags_array(root / np.sqrt(ensemble.n_clusterings)) @ ensemble.indicator()
             pairs = eigenpairs_of_product(sp.csr_array(F))
         else:

@@ -62,7 +62,7 @@ class NRSEC(BaseLowRank):
     Differences from the paper
     - The warm start (see ``start``): from zero, as printed, one linearisation is RSEC with an l1 error.
     - Algorithm 2 prints W = (1 - |E_old|)_+ without the division by gamma_2 that the derivative of the penalty has.
-    - Those of :class:`RSEC` that concern the graph.
+    - Those of :class:`RSEC` that concern the graph and missing labels.
 
     References
     ----------
@@ -90,7 +90,7 @@ class NRSEC(BaseLowRank):
         n_steps: int = 1,
         labels_from: str = "embedding",
         affinity: str = "absolute",
-        evidence: str = "auto",
+        evidence: str = "together",
         penalty: float | None = None,
         growth: float = 1.3,
         unit_rows: bool = True,

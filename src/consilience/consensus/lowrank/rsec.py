@@ -43,9 +43,9 @@ class RSEC(BaseLowRank):
         Read labels off H by k-means, or off Z by spectral clustering.
     affinity : {"absolute", "signed"}
         Graph of Z: (|Z| + |Z|')/2, or (Z + Z')/2 as printed, whose row sums can be negative.
-    evidence : {"auto", "together", "signed"}
+    evidence : {"together", "signed"}
         Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of +1 together,
-        -1 apart, 0 unseen. "auto" is the second for ensembles with missing labels, as in the paper.
+        -1 apart, 0 unseen. The paper has the second for ensembles with missing labels; it cannot tell two clusters apart.
     penalty : float or None
         mu_0, between 1e-20 and 1e20. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
     growth : float, default 1.5
@@ -96,6 +96,9 @@ class RSEC(BaseLowRank):
     - Eq. (15) is printed without the column Q_i that it scales.
     - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``, ``error_weight=0.003`` and
       ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H as they are.
+    - Missing labels: S holds shares of the clusterings that saw both objects (0 if none did), as it does without missing labels,
+      instead of +1, -1 and 0 (``evidence="signed"``). The signed S of two clear clusters has rank one and |Z| no blocks: one
+      missing label in a thousand then turns a perfect answer into a random one. For three clusters and more both work.
     - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
     - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never
       used here.
@@ -126,7 +129,7 @@ class RSEC(BaseLowRank):
         error_weight: float = 0.003,
         labels_from: str = "embedding",
         affinity: str = "absolute",
-        evidence: str = "auto",
+        evidence: str = "together",
         penalty: float | None = None,
         growth: float = 1.5,
         unit_rows: bool = True,

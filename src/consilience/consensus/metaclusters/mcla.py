@@ -50,7 +50,8 @@ class MCLA(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience.evidence.Evidence.confidence`.
     votes_ : array (n_samples, n_clusters)
         M of Eq. (3), by falling weight of the groups of base clusters; columns are not in the order of ``labels_``.
     metaclusters_ : array (k,)
@@ -79,7 +80,7 @@ class MCLA(BaseConsensus):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | None = None,
         *,
         partitioner: str = "spectral",
         n_init: int = 10,
