@@ -42,6 +42,12 @@ CONSENSUS = (
     Entry("Voting", "consensus.labels.voting"),
     Entry("MixtureConsensus", "consensus.labels.mixture"),
     Entry("BCE", "consensus.labels.bce"),
+    Entry("ECPCS", "consensus.metaclusters.ecpcs"),
+    Entry("LCE", "consensus.bipartite.lce"),
+    Entry("PTA", "consensus.coassociation.pta"),
+    Entry("PTGP", "consensus.coassociation.ptgp"),
+    Entry("NMFC", "consensus.coassociation.nmfc"),
+    Entry("DREC", "consensus.lowrank.drec"),
     Entry("BestOf", "consensus.best_of"),
 )
 

@@ -58,6 +58,20 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "partitioner": "metis"},
     ],
     "mcla": [{"n_init": 2}, {"n_init": 2, "partitioner": "metis"}],
+    "ecpcs": [{}, {"variant": "mc", "n_init": 2}, {"walk_length": 1}],
+    "lce": [{"n_init": 2}, {"variant": "cts"}, {"n_init": 2, "decay": 0.0}, {"n_init": 2, "decay": 1.0}],
+    "pta": [
+        {"n_neighbours": 3},
+        {"linkage": "complete", "n_neighbours": 3},
+        {"linkage": "single", "n_neighbours": 1, "walk_length": 1, "object_weights": False},
+    ],
+    "ptgp": [{"n_init": 2, "n_neighbours": 3}, {"n_init": 2, "n_neighbours": 1, "object_weights": False}],
+    "nmfc": [
+        {"n_init": 2},
+        {"n_init": 2, "orthogonal": False},
+        {"n_init": 2, "init": "random", "max_iter": 20},
+    ],
+    "drec": [{"n_init": 2}, {"n_init": 2, "object_weights": True}, {"n_init": 2, "ridge": 1e-3}],
     "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
     "kcc": [
         {"n_init": 2},

@@ -97,6 +97,20 @@ METHODS = {
     "CSPA": Words(_CUT, _CUT_COST),
     "HBGF": Words(_CUT, _CUT_COST),
     "MCLA": Words("base clusters are grouped first, and an object goes where most of its base clusters were grouped"),
+    "ECPCS": Words(
+        "objects in different base clusters are alike where those clusters are, through other clusterings, which ties do not count"
+    ),
+    "LCE": Words(
+        "it links an object to base clusters like its own too, which ties do not count, and decides for all objects together"
+    ),
+    "PTA": Words(f"it compares where random walks among an object's nearest company lead, and {_WHOLES}"),
+    "PTGP": Words("it compares where random walks among an object's nearest company lead, and cuts a graph where that costs least"),
+    "NMFC": Words(
+        "it explains all evidence together by as many overlapping groups as there are clusters, and an object goes to the group that "
+        "explains most of its company",
+        {"objective": ("What is left unexplained", "How far the groups are from the evidence; it may rise a little on the way.")},
+    ),
+    "DREC": Words("it compares how objects are mixed from all others, not how often they were together, and cuts where that costs least"),
     "SEC": Words(_VECTORS, _CENTRES),
     "KCC": Words(_VECTORS, _CENTRES),
     "ECC": Words(_VECTORS, _CENTRES),
