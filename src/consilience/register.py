@@ -48,6 +48,9 @@ CONSENSUS = (
     Entry("PTGP", "consensus.coassociation.ptgp"),
     Entry("NMFC", "consensus.coassociation.nmfc"),
     Entry("DREC", "consensus.lowrank.drec"),
+    Entry("RCE", "consensus.lowrank.rce"),
+    Entry("TRCE", "consensus.coassociation.trce"),
+    Entry("CESHL", "consensus.bipartite.ceshl"),
     Entry("BestOf", "consensus.best_of"),
 )
 

@@ -72,6 +72,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "init": "random", "max_iter": 20},
     ],
     "drec": [{"n_init": 2}, {"n_init": 2, "object_weights": True}, {"n_init": 2, "ridge": 1e-3}],
+    "rce": [
+        {"n_init": 2, "n_rounds": 3},
+        {"n_init": 2, "n_rounds": 2, "error_weight": 10.0, "low_rank_weight": 0.0},
+    ],
+    "trce": [{}, {"graph_weight": 1e-4}, {"graph_weight": 1e4, "max_iter": 3}],
+    "ceshl": [{"max_iter": 8}, {"max_iter": 8, "cohesion_weight": 1e-3}],
     "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
     "kcc": [
         {"n_init": 2},

@@ -13,6 +13,7 @@ from ._base import BaseConsensus, Pacing, Solution
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from .best_of import BestOf as BestOf
+    from .bipartite.ceshl import CESHL as CESHL
     from .bipartite.hbgf import HBGF as HBGF
     from .bipartite.lce import LCE as LCE
     from .bipartite.lwgp import LWGP as LWGP
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .coassociation.ptgp import PTGP as PTGP
     from .coassociation.sec import SEC as SEC
     from .coassociation.spce import SPCE as SPCE
+    from .coassociation.trce import TRCE as TRCE
     from .labels.bce import BCE as BCE
     from .labels.kcc import ECC as ECC
     from .labels.kcc import KCC as KCC
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .labels.voting import Voting as Voting
     from .lowrank.drec import DREC as DREC
     from .lowrank.nrsec import NRSEC as NRSEC
+    from .lowrank.rce import RCE as RCE
     from .lowrank.rsec import RSEC as RSEC
     from .metaclusters.ecpcs import ECPCS as ECPCS
     from .metaclusters.mcla import MCLA as MCLA

@@ -111,6 +111,16 @@ METHODS = {
         {"objective": ("What is left unexplained", "How far the groups are from the evidence; it may rise a little on the way.")},
     ),
     "DREC": Words("it compares how objects are mixed from all others, not how often they were together, and cuts where that costs least"),
+    "RCE": Words("it sets part of the evidence aside as errors, and judges objects by the simpler pattern that is left"),
+    "TRCE": Words(
+        "it trusts clusterings and objects differently and cuts weak links, and an object goes with the piece that its strongest links "
+        "hold it in",
+        {"pieces": _PIECES},
+    ),
+    "CESHL": Words(
+        "it takes objects out of base clusters and puts them into others until these fall into pieces, and an object goes with its piece",
+        {"pieces": _PIECES},
+    ),
     "SEC": Words(_VECTORS, _CENTRES),
     "KCC": Words(_VECTORS, _CENTRES),
     "ECC": Words(_VECTORS, _CENTRES),
