@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import ECC as ECC
     from .consensus import ECPCS as ECPCS
     from .consensus import HBGF as HBGF
+    from .consensus import HGPA as HGPA
     from .consensus import KCC as KCC
     from .consensus import LCE as LCE
     from .consensus import LWEA as LWEA
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import SEC as SEC
     from .consensus import SPCE as SPCE
     from .consensus import TRCE as TRCE
+    from .consensus import WEAC as WEAC
     from .consensus import BestOf as BestOf
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation

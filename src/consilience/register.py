@@ -51,6 +51,8 @@ CONSENSUS = (
     Entry("RCE", "consensus.lowrank.rce"),
     Entry("TRCE", "consensus.coassociation.trce"),
     Entry("CESHL", "consensus.bipartite.ceshl"),
+    Entry("HGPA", "consensus.bipartite.hgpa"),
+    Entry("WEAC", "consensus.coassociation.weac"),
     Entry("BestOf", "consensus.best_of"),
 )
 

@@ -19,7 +19,15 @@ from .properties import Case, Exempt, Refused, Suite, require
 
 #: Settings within the documented ranges. Few k-means starts and iterations: this is about promises, not about scores.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "evidence-accumulation": [{}, {"linkage": "complete"}, {"linkage": "single"}],
+    "evidence-accumulation": [
+        {},
+        {"linkage": "complete"},
+        {"linkage": "single"},
+        {"on": "rows"},
+        {"on": "rows", "linkage": "complete"},
+    ],
+    "weac": [{}, {"power": 4.0}, {"power": 0.0, "linkage": "single"}],
+    "hgpa": [{"n_init": 2}, {"n_init": 1, "hyperedges": "unit", "imbalance": 0.5}],
     "coassociation-k-means": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
     "lwea": [{}, {"theta": 1.0}, {"theta": 1e-3}, {"theta": 1e6}],
     "lwsc": [{"n_init": 2}, {"n_init": 2, "theta": 0.05}],

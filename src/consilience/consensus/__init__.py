@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .best_of import BestOf as BestOf
     from .bipartite.ceshl import CESHL as CESHL
     from .bipartite.hbgf import HBGF as HBGF
+    from .bipartite.hgpa import HGPA as HGPA
     from .bipartite.lce import LCE as LCE
     from .bipartite.lwgp import LWGP as LWGP
     from .bipartite.sccabg import SCCABG as SCCABG
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .coassociation.sec import SEC as SEC
     from .coassociation.spce import SPCE as SPCE
     from .coassociation.trce import TRCE as TRCE
+    from .coassociation.weac import WEAC as WEAC
     from .labels.bce import BCE as BCE
     from .labels.kcc import ECC as ECC
     from .labels.kcc import KCC as KCC

@@ -56,6 +56,8 @@ _LOW_RANK = {
 #: By the name of the class; of all others the page says what holds for any method.
 METHODS = {
     "EvidenceAccumulation": Words(_WHOLES),
+    "WEAC": Words(f"it trusts clusterings by how well they agree with the others, and {_WHOLES}"),
+    "HGPA": Words("it asks for clusters of equal weight, and objects are moved until they are"),
     "CoassociationKMeans": Words(
         "it puts an object with the centre that its whole row of co-association is nearest to, not with the cluster it "
         "has most ties to"
