@@ -149,6 +149,7 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
+    members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
     _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
@@ -163,7 +164,16 @@ class Ensemble:
 
     def _share(self, other: Ensemble) -> None:
         """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
-        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes", "_members")
+        names = (
+            "_labels",
+            "_categories",
+            "_names",
+            "_sample_names",
+            "_weights",
+            "_recipes",
+            "_members",
+            "members_bytes",
+        )
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
