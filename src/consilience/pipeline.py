@@ -296,9 +296,19 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         rest = np.flatnonzero(known < 0)
         if rest.size:
             part = Z if rest.size == len(known) else Z[rest]
-            codes[rest], inside = label_rows(self._members(), part, reach=reach, n_jobs=self.n_jobs)
-            within[rest] = 1.0 if inside is None else inside
+            fresh, inside = label_rows(self._members(), part, reach=reach, n_jobs=self.n_jobs)
+            self._check_codes(fresh)
+            codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
         return features, known, codes, within if reach else None
+
+    def _check_codes(self, codes: np.ndarray) -> None:
+        """Compiled code takes for granted that a member gives codes of its own clusters."""
+        high, low = codes.max(axis=0), codes.min()
+        if low < -1 or (high >= self.ensemble_.n_clusters).any():
+            raise InputError(
+                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its clustering; members give -1, or the "
+                "codes of ensemble.labels."
+            )
 
     def _members(self) -> list[Any]:
         """What labels new rows, or the reason why there is nothing."""
@@ -349,6 +359,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_samples = as_features(X).n_samples
         validate_data(self, X, reset=False, skip_check_array=True)
         return score(self, n_samples, y)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        from .io import save
+
+        save(self, path)
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by row name (or position)."""

@@ -8,6 +8,7 @@ A label that the clustering did not have is as good as missing. O(m) for a known
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +21,7 @@ from .errors import InputError, warn
 from .evidence import Evidence
 from .kernels.parallel import map_blocks
 from .kernels.signatures import RowTable
-from .validation import Integer, Nothing, check, listed
+from .validation import Integer, Nothing, check, check_weights, listed
 
 _BLOCK = 1 << 14  # rows
 #: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough to survive rounding.
@@ -58,8 +59,22 @@ class Predictor:
         return RowTable(self.signatures.labels)
 
     def __getstate__(self) -> dict:
-        names = ("signatures", "labels", "weights", "n_clusters")  # the rest can be had again
-        return {name: vars(self)[name] for name in names}
+        return {**self.to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"signatures": self.signatures, "labels": self.labels, "weights": self.weights}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        signatures, labels, weights = parts["signatures"], parts["labels"], parts["weights"]
+        fits = isinstance(signatures, Compressed) and labels.shape == signatures.inverse.shape
+        if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
+            raise InputError(
+                f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
+            )
+        return cls(signatures, labels, None if weights is None else check_weights(weights, labels.size))
 
     # Rows of codes -----------------------------------------------------------------------------------------
 
