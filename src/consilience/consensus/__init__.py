@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .lowrank.nrsec import NRSEC as NRSEC
     from .lowrank.rsec import RSEC as RSEC
     from .metaclusters.mcla import MCLA as MCLA
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 __all__ = [
     *sorted(entry.name for entry in register.CONSENSUS),
@@ -40,7 +42,6 @@ __all__ = [
     "method",
     "methods",
 ]
-__getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:

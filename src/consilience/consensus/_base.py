@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +28,9 @@ from ..kernels.partition import compact
 from ..progress import announce, loops_shown
 from ..rng import make_rng
 from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
+
+#: The method whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 
 @dataclass
@@ -90,12 +93,15 @@ class BaseConsensus(BaseMethod):
     agreement_: Agreement
     contradiction_: str
     sample_names_: list | None
+    signatures_: Compressed
+    n_samples_: int
+    n_clusterings_: int
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
     @final
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
+    def fit(self: Fitted, X: Any, y: Any = None, sample_weight: Any = None) -> Fitted:
         """Learn the consensus.
 
         Parameters

@@ -61,6 +61,8 @@ class EvidenceAccumulation(BaseConsensus):
     constraints = {"linkage": Choice("average", "complete", "single")}
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}]
 
+    heights_: np.ndarray
+
     def __init__(self, n_clusters: int | None = None, *, linkage: str = "average", n_jobs: int | None = None):
         self.n_clusters = n_clusters
         self.linkage = linkage
