@@ -68,14 +68,14 @@ def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_p
 def test_what_is_over_a_limit_once_is_not_tried_again(write_protocol, tmp_path):
     """The limit is the protocol's own; other methods, and other sets, go on."""
     methods = [{"name": kind, "method": f"bench_methods:{kind}"} for kind in ("Sleeps", "First")]
-    path = write_protocol(repetitions=4, methods=methods, time_limit=1.0)
+    path = write_protocol(repetitions=4, methods=methods, time_limit=3.0)
     outcome = run(path, out=tmp_path / "out", jobs=1)
     assert (outcome.done, outcome.failed) == (8, 4)
     errors = [r["error"] for r in cells_of(tmp_path / "out").values() if r["method"] == "Sleeps"]
     assert {error["type"] for error in errors} == {"TimeLimit"}
     assert sorted(error["message"] for error in errors) == [
-        *["not tried, as another repetition took longer than the limit of 1 s"] * 3,
-        "took longer than the limit of 1 s",
+        *["not tried, as another repetition took longer than the limit of 3 s"] * 3,
+        "took longer than the limit of 3 s",
     ]
 
 
