@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import consilience as cs
 from consilience import register
@@ -20,6 +19,8 @@ from consilience.cli import cli
 from consilience.estimator import BaseMethod
 from consilience.pipeline import ConsensusClustering
 from consilience.validation import COMMON_RULES
+
+from .commands import runner
 
 PACKAGE = Path(cs.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -80,7 +81,7 @@ def test_has_a_page_whose_heading_names_it(entry):
 
 
 def test_is_listed_by_the_command():
-    said = json.loads(CliRunner().invoke(cli, ["methods", "--json"]).stdout)
+    said = json.loads(runner().invoke(cli, ["methods", "--json"]).stdout)
     groups = {"methods": register.CONSENSUS, "estimators": register.FEATURES, "multitask": register.MULTITASK}
     for group, entries in groups.items():
         assert [one["class"] for one in said[group]] == [entry.name for entry in entries]
