@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from . import register
 
+_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
+
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from . import consensus as consensus
     from . import errors as errors
@@ -62,10 +64,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .multitask import SPMTC as SPMTC
     from .pipeline import ConsensusClustering as ConsensusClustering
     from .reporting import report as report
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)
 
 __version__ = "0.1.0"
 
-_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
-
 __all__ = [*sorted(entry.name for entry in _NAMES), *register.ROOMS, "__version__"]
-__getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)

@@ -5,16 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
@@ -22,7 +16,13 @@ from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
 from .errors import InputError
-from .estimator import fit_with_a_guess
+from .estimator import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    fit_with_a_guess,
+)
 from .features import Features, as_features
 from .fitted import score
 from .generate.labelling import KEEP, MOST_KEPT, label_rows
@@ -37,6 +37,9 @@ from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
 
 __all__ = ["ConsensusClustering"]
+
+#: The class whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
@@ -157,6 +160,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     }
 
     labels_: np.ndarray
+    confidence_: np.ndarray
+    ensemble_: Ensemble
+    consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    plan_: Plan
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -183,7 +192,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.keep_members = keep_members
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConsensusClustering:
+    def fit(self: Fitted, X: Any, y: Any = None, sample_weight: Any = None) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
@@ -207,7 +216,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         ):
             return self._learn(X, sample_weight, plan, n_clusters)
 
-    def _learn(self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> ConsensusClustering:
+    def _learn(self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
@@ -217,11 +226,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             features.check_k(n_clusters, "n_clusters")
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
-        self.ensemble_: Ensemble = self._generate(features, plan, seeds[0])
-        if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
+        self.ensemble_ = self._generate(features, plan, seeds[0])
+        own = consensus.get_params(deep=False)
+        if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
+        self.consensus_ = consensus.fit(self.ensemble_)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)

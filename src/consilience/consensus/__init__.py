@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .lowrank.rsec import RSEC as RSEC
     from .metaclusters.ecpcs import ECPCS as ECPCS
     from .metaclusters.mcla import MCLA as MCLA
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 __all__ = [
     *sorted(entry.name for entry in register.CONSENSUS),
@@ -51,7 +53,6 @@ __all__ = [
     "method",
     "methods",
 ]
-__getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:

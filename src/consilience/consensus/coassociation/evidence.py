@@ -82,6 +82,8 @@ class EvidenceAccumulation(BaseConsensus):
     constraints = {"linkage": Choice("average", "complete", "single"), "on": Choice("pairs", "rows")}
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"on": "rows"}]
 
+    heights_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

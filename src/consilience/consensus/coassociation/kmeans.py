@@ -62,6 +62,8 @@ class CoassociationKMeans(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
+    inertia_: float
+
     def __init__(
         self,
         n_clusters: int | None = None,
