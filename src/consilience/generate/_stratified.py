@@ -12,10 +12,9 @@ from ..ensemble import Ensemble
 from ..features import as_features
 from ..kernels.kmeans import many_kmeans
 from ..validation import Integer, Real, check_all
-from ._kmeans import _check_runs, _recipe
-from ._members import CHOOSE_FEATURES, assemble, check_n_clusterings, choose_ks, member_seeds, stream
-from ._prepare import View, Views
-from ._runner import each_member
+from ._kmeans import OnColumns, check_runs
+from ._members import CHOOSE_FEATURES, check_n_clusterings, choose_ks, member_seeds, stream
+from ._prepare import View
 
 _STARTS = 5  # of the k-means of features
 
@@ -56,6 +55,7 @@ def stratified(
     max_iter: int = 300,
     tol: float = 1e-4,
     prepare: str = "none",
+    keep_members: bool | None = None,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -74,7 +74,7 @@ def stratified(
         Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
     n_strata : int, default 10
         Groups of features, found by k-means of the columns once for all members; at most the number of features.
-    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -100,36 +100,14 @@ def stratified(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
-        X = view.features.X
+    def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
         # By the first member's seed: more members leave the first ones as they were.
-        strata = strata_of(X, int(n_strata), seeds[0], features.sample_weight)
-        by_column = X if isinstance(X, np.ndarray) else X.tocsc()
+        strata = strata_of(view.features.X, int(n_strata), seeds[0], features.sample_weight)
+        facts = {"n_strata": int(strata.max()) + 1}
+        return lambda i: (draw_from(strata, ratio, stream(seeds[i], CHOOSE_FEATURES)), facts)
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
-            columns = draw_from(strata, ratio, stream(seeds[i], CHOOSE_FEATURES))
-            found = many_kmeans(
-                by_column[:, columns],
-                [ks[i]],
-                seeds=[seeds[i]],
-                init=init,
-                max_iter=max_iter,
-                tol=tol,
-                sample_weight=features.sample_weight,
-                n_jobs=1,
-            )
-            recipe = _recipe("stratified", ks[i], seeds[i], init, max_iter, tol, found, 0)
-            drawn = {
-                "ratio": float(ratio),
-                "n_strata": int(strata.max()) + 1,
-                "features": view.original(columns),
-            }
-            return found.labels[:, 0], {**recipe, **drawn}
-
-        return run
-
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    columns, recipes = each_member(begin, views, "stratified features", n_jobs)
-    return assemble(features, columns, recipes)
+    most = min(features.n_features, round(ratio * features.n_features) + int(n_strata))
+    runs = OnColumns("stratified", "stratified features", init, max_iter, tol, float(ratio))
+    return runs.ensemble(features, ks, seeds, choose, most, prepare, keep_members, n_jobs)
