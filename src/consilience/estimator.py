@@ -42,10 +42,9 @@ if MYPY:
         def get_feature_names_out(self, input_features: Any = None) -> Any: ...
 
 else:
-    from sklearn.base import (
-        BaseEstimator,
-        ClusterMixin,
-    )
+    from sklearn.base import BaseEstimator, ClusterMixin
+    from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+    from sklearn.base import TransformerMixin as TransformerMixin
 
 #: Clusters made where nobody said how many.
 GUESS = 2
