@@ -9,7 +9,7 @@ WORKERS ?= auto
 .PHONY: help demo test test-kernels lint types bench fuzz browser reproduce clean
 
 help:
-	@echo "make demo    cluster a bundled data set by consensus and show the scores"
+	@echo "make demo    the default and five published systems beside k-means on bundled data"
 	@echo "make test    lint, types and all tests"
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make lint    ruff and mypy only"

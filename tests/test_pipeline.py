@@ -30,7 +30,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_every_generator_by_name(generator):
     # One of two features cannot tell the blobs apart.
-    params = {"ratio": 1.0} if generator in ("random-features", "metric-subspace") else None
+    params = {"ratio": 1.0} if generator in ("random-features", "metric-subspace", "landmarks") else None
     model = cs.ConsensusClustering(
         4, generator=generator, generator_params=params, n_clusterings=30, random_state=0
     )
@@ -137,11 +137,11 @@ def test_instance_of_a_method_is_cloned():
 
 
 def test_sparse_equals_dense():
+    """By members that see the features as given; which preparations suit depends on whether they are sparse."""
     X = np.round(BLOBS)
-    dense = cs.ConsensusClustering(n_clusters=4, random_state=0).fit_predict(X)
-    assert np.array_equal(
-        cs.ConsensusClustering(n_clusters=4, random_state=0).fit_predict(sp.csr_matrix(X)), dense
-    )
+    model = cs.ConsensusClustering(4, generator="random-k", random_state=0)
+    dense = model.fit_predict(X)
+    assert np.array_equal(model.fit_predict(sp.csr_matrix(X)), dense)
 
 
 def test_same_seed_same_answer_for_any_n_jobs():
@@ -162,17 +162,20 @@ def test_named_rows():
     [
         ({"n_clusters": 0}, "n_clusters=0 is not valid"),
         ({"n_clusters": 151}, "n_clusters=151 exceeds the 150 objects"),
-        ({"generator": "magic"}, "generator='magic' is not valid: expected one of 'kmeans', 'random-k'"),
+        (
+            {"generator": "magic"},
+            "generator='magic' is not valid: expected one of 'auto', 'kmeans', 'random-k'",
+        ),
         (
             {"generator_params": [1]},
             r"generator_params=\[1\] is not valid: expected None or a dict of parameters",
         ),
         (
-            {"generator_params": {"k_mx": 4}},
+            {"generator": "random-k", "generator_params": {"k_mx": 4}},
             "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k",
         ),
         (
-            {"generator_params": {"n_clusterings": 4}},
+            {"generator": "random-k", "generator_params": {"n_clusterings": 4}},
             "The parameter 'n_clusterings' is set by the argument n_clusterings",
         ),
         ({"generator_params": {"k_max": 0}}, "k_max=0 is not valid"),
@@ -188,12 +191,18 @@ def test_named_rows():
         ),
         ({"n_clusterings": 0}, "n_clusterings=0 is not valid: expected None or a whole number of at least 1"),
         (
-            {"consensus_params": {"linkag": "single"}},
+            {"consensus": "eac", "consensus_params": {"linkag": "single"}},
             "EvidenceAccumulation has no parameter 'linkag'; its parameters are linkage",
         ),
-        ({"consensus_params": {"n_clusters": 3}}, "'n_clusters' is set by n_clusters of ConsensusClustering"),
+        (
+            {"consensus": "eac", "consensus_params": {"n_clusters": 3}},
+            "'n_clusters' is set by n_clusters of ConsensusClustering",
+        ),
         ({"generator": 5}, "generator=5 is not valid"),
-        ({"consensus": "magic"}, "consensus='magic' is not valid: expected one of 'evidence-accumulation'"),
+        (
+            {"consensus": "magic"},
+            "consensus='magic' is not valid: expected one of 'auto', 'evidence-accumulation'",
+        ),
         ({"consensus": KMeans()}, "or an instance of a consensus method"),
         ({"n_jobs": 0}, "n_jobs=0 is not valid"),
         ({"random_state": -1}, "random_state=-1 is not valid"),

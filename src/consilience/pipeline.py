@@ -119,11 +119,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Notes
     -----
-    The rule behind "auto" looks at the number of objects, ``n_clusters`` and whether X is sparse: up to 5,000 objects, 50, 30
-    (from 1,000 on) or 20 (from 2,500 on) members of metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters,
-    combined by :class:`LWEA` (:class:`LWGP` if X is sparse); beyond, 20 members of landmarks, combined by LWEA up to 20,000
-    objects and by LWGP above. Each member sees the features prepared in a way drawn for it, so that columns need no scaling
-    beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    The rule behind "auto" looks at the shape of X and ``n_clusters`` alone: up to 5,000 objects, 50, 30 (from 1,000 on)
+    or 20 (from 2,500 on) members of metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters, combined by
+    :class:`LWEA`; beyond, 20 members of landmarks, combined by LWEA up to 20,000 objects and by :class:`LWGP` above. Each member sees half of the features, but at least 8, prepared in a way drawn for it, so that columns need
+    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------

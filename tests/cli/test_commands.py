@@ -104,16 +104,15 @@ def test_cluster_equals_the_library(folder, run, generator, count):
     assert said["n_clusterings"] == model.ensemble_.n_clusterings
     assert sum(said["sizes"]) == said["n_samples"] == 60
     assert said["names"][0] == "row 0"
-    assert said["method"] == "EvidenceAccumulation"
+    assert said["method"] == "LWEA"
 
 
 @pytest.mark.parametrize(
     "params", [[], ["--generator-param", "init=k-means++"], ["--generator-param", "tol=1e-4"]]
 )
 def test_other_parameters_leave_the_range_of_k_alone(folder, run, params):
-    result = run(
-        "cluster", "features.csv", "-k", "10", "-n", "40", "-o", "l.csv", "--ensemble", "e.npz", *params
-    )
+    files = ["-o", "l.csv", "--ensemble", "e.npz"]
+    result = run("cluster", "features.csv", "-k", "10", "-g", "random-k", "-n", "40", *files, *params)
     assert result.exit_code == 0, result.stderr
     assert cs.io.read_labels("e.npz").n_clusters.max() == 10
 

@@ -95,7 +95,7 @@ def test_features_with_other_units_need_scale(folder, run):
     cs.io.write_features("units.csv", np.hstack([table.X, noise]), sample_names=table.sample_names)
     scores = {}
     for options in ((), ("--scale",)):
-        run("cluster", "units.csv", "-k", "3", *options, "-o", "out.csv")
+        run("cluster", "units.csv", "-k", "3", "-g", "random-k", *options, "-o", "out.csv")
         scores[options] = cs.metrics.ari(cs.io.read_labels("out.csv").labels[:, 0], TRUTH)
     assert scores[()] < 0.3 < 0.9 < scores[("--scale",)]
 

@@ -42,7 +42,7 @@ CLI = ("-m", "consilience.cli")
         (["consensus", "ensemble.csv", "-k", "3", "-o", "./ensemble.csv"], "is the input file itself"),
         (["consensus", "none.csv", "-k", "3", "-o", "nowhere/out.csv"], "Cannot write nowhere/out.csv: the folder"),
         (["consensus", "none.csv", "-k", "3", "-o", "out.xls"], "out.xls: unknown kind of file; the name must end in"),
-        (["cluster", "features.csv", "-k", "3", "--generator-param", "k_mx=4"],
+        (["cluster", "features.csv", "-k", "3", "-g", "random-k", "--generator-param", "k_mx=4"],
          "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k_max"),
         (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
         (["cluster", "none.csv", "-k", "3", "-g", "magic"], "generator='magic' is not known: choose one of kmeans, random-k"),

@@ -238,10 +238,10 @@ def test_what_suits(seed):
         (signed, ["none", "standardise", "ranks"]),
         (np.abs(signed), ["none", "standardise", "ranks"]),
         (rng.integers(0, 9, (30, 20)), ["none", "standardise", "ranks"]),
-        (counts, ["none", "tf-idf", "unit"]),
-        (sp.csr_array(counts), ["none", "tf-idf", "unit"]),
-        (sp.csr_array(np.abs(signed)), ["none", "tf-idf", "unit"]),
-        (sp.csr_array(counts > 0), ["none", "tf-idf", "unit"]),
+        (counts, ["tf-idf", "unit"]),
+        (sp.csr_array(counts), ["tf-idf", "unit"]),
+        (sp.csr_array(np.abs(signed)), ["tf-idf", "unit"]),
+        (sp.csr_array(counts > 0), ["tf-idf", "unit"]),
         (sp.csr_array(signed), ["none", "standardise", "unit"]),
         (sp.csr_array(signed[:, :1]), ["none", "standardise"]),
         (sp.csr_array(1.5 * counts.max(axis=1, keepdims=True)), ["none"]),
@@ -313,7 +313,7 @@ def test_narrow_columns_are_named_once():
     X = rng.random((50, 4)) * [1, 5000, 100, 0.01]
     features = Features(X, feature_names=["height", "income", "age", "share"])
     with pytest.warns(ConsilienceWarning, match="very different scale") as caught:
-        cs.ConsensusClustering(3, n_clusterings=4, random_state=0).fit(features)
+        cs.ConsensusClustering(3, generator="random-k", n_clusterings=4, random_state=0).fit(features)
     (note,) = [str(w.message) for w in caught]
     assert "beside 'income', from " in note
     assert "2 of 4 have less than a thousandth of that range ('height' and 'share')" in note
@@ -346,6 +346,7 @@ MAKERS = {
     "kmeans": {"k": 4},
     "random_k": {"k_max": 6},
     "random_features": {"k": (2, 5), "ratio": 0.7},
+    "stratified": {"k": (2, 5), "ratio": 0.7, "n_strata": 2},
     "bagging": {"k": 3, "unseen": "nearest"},
     "metric_subspace": {"k_max": 6},
     "spectral": {"k": 3, "bandwidths": [0.5, 1, 2]},
@@ -397,7 +398,7 @@ def test_preparing_is_what_a_user_would_do_first(maker, seed):
         np.testing.assert_array_equal(ours.labels, theirs.labels)
 
 
-@pytest.mark.parametrize("maker", ["random_features", "metric_subspace"])
+@pytest.mark.parametrize("maker", ["random_features", "stratified", "metric_subspace"])
 def test_recipes_name_columns_of_what_was_given(maker):
     for recipe in make(maker, table(0), prepare="ranks").recipes:
         assert 2 not in recipe["features"]  # constant

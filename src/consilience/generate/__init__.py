@@ -13,7 +13,7 @@ How members see the features is the parameter ``prepare`` of all of them, record
 * "tf-idf": words that few objects have count for more, then rows of length one, for values that are not negative;
 * "unit": rows of length one;
 * "diverse": each member draws one of those that suit the data, with equal chances. Counts (no negative values; sparse,
-  or dense with at most a tenth that is not zero): "none", "tf-idf", "unit". Other sparse tables: "none",
+  or dense with at most a tenth that is not zero): "tf-idf", "unit". Other sparse tables: "none",
   "standardise", "unit". Other dense ones: "none", "standardise", "ranks".
 
 Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none" leave
@@ -29,6 +29,7 @@ from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
 from ._register import Maker, generator, generators
 from ._spectral import spectral
+from ._stratified import stratified
 
 __all__ = [
     "LandmarkMember",
@@ -43,4 +44,5 @@ __all__ = [
     "random_features",
     "random_k",
     "spectral",
+    "stratified",
 ]

@@ -1,0 +1,156 @@
+"""The rule behind ``ConsensusClustering()``: which plan for which data, and what a user gets from it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs, make_circles, make_moons
+
+import consilience as cs
+from consilience import defaults
+from consilience.defaults import default_plan
+from consilience.errors import InputError
+from consilience.features import Features
+from consilience.metrics import ari, scores
+
+
+def plan_for(n: int, d: int, c: int) -> defaults.Plan:
+    return default_plan(Features(np.random.default_rng(0).random((n, d))), c)
+
+
+@pytest.mark.parametrize(
+    ("n", "generator", "members"),
+    [
+        (30, "metric-subspace", 50),
+        (1_000, "metric-subspace", 50),
+        (1_001, "metric-subspace", 30),
+        (2_501, "metric-subspace", 20),
+        (defaults.EXACT_UP_TO, "metric-subspace", 20),
+        (defaults.EXACT_UP_TO + 1, "landmarks", 20),
+    ],
+)
+def test_members_by_the_number_of_objects(n, generator, members):
+    plan = plan_for(n, 2, 3)
+    assert (plan.generator, plan.n_clusterings) == (generator, members)
+    assert plan.generator_params["prepare"] == "diverse"
+
+
+def test_the_consensus_forms_no_square_matrix_of_many_objects(monkeypatch):
+    assert plan_for(400, 2, 3).method == "lwea"
+    monkeypatch.setattr(defaults, "PAIRS_UP_TO", 399)
+    assert plan_for(400, 2, 3).method == "lwgp"
+
+
+@pytest.mark.parametrize(("d", "ratio"), [(1, 1.0), (2, 1.0), (8, 1.0), (10, 0.8), (16, 0.5), (500, 0.5)])
+def test_members_see_half_of_the_features_but_eight_at_least(d, ratio):
+    assert plan_for(40, d, 3).generator_params["ratio"] == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k_max"), [(100, 2, 10), (101, 2, 11), (100, 8, 16), (30, 20, 20), (30, 12, 15), (3, 2, 2)]
+)
+def test_members_may_have_more_clusters_than_are_asked_for(n, c, k_max):
+    assert plan_for(n, 2, c).generator_params["k_max"] == k_max
+
+
+def test_no_more_clusters_than_distinct_rows():
+    X = np.repeat(np.eye(4), 25, axis=0)
+    assert default_plan(Features(X), 3).generator_params["k_max"] == 4
+    assert np.unique(cs.ConsensusClustering(3, random_state=0).fit(X).labels_).size == 3
+
+
+def test_what_is_given_stays():
+    X, _ = make_blobs(90, 3, centers=3, random_state=0)
+    model = cs.ConsensusClustering(
+        3,
+        generator_params={"prepare": "ranks", "k_min": 12},
+        consensus_params={"theta": 2.0},
+        n_clusterings=7,
+    ).fit(X)
+    assert model.plan_.generator == "metric-subspace"
+    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"ranks"}
+    assert (model.ensemble_.n_clusters >= 12).all()
+    assert (model.consensus_.theta, model.ensemble_.n_clusterings) == (2.0, 7)
+    model = cs.ConsensusClustering(3, consensus="eac").fit(X)
+    assert (model.plan_.generator, type(model.consensus_)) == ("metric-subspace", cs.EvidenceAccumulation)
+    model = cs.ConsensusClustering(3, generator="kmeans").fit(X)
+    assert (model.ensemble_.recipes[0]["algorithm"], type(model.consensus_)) == ("kmeans", cs.LWEA)
+    assert cs.ConsensusClustering(3, generator="Auto", consensus="AUTO").fit(X).plan_.method == "lwea"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"generator_params": {"bandwidths": [1]}},
+            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*ratio",
+        ),
+        (
+            {"consensus_params": {"linkage": "single"}},
+            "consensus='auto', which is lwea or lwgp, has no parameter 'linkage'; its parameters are theta",
+        ),
+    ],
+)
+def test_parameters_that_the_rule_cannot_pass_on(parameters, message):
+    with pytest.raises(InputError, match=message):
+        cs.ConsensusClustering(2, **parameters).fit(np.random.default_rng(0).random((20, 3)))
+
+
+@pytest.mark.parametrize(
+    ("made", "c"),
+    [
+        (make_moons(300, noise=0.06, random_state=0), 2),
+        (make_circles(300, noise=0.05, factor=0.5, random_state=0), 2),
+        (make_blobs(300, cluster_std=[1, 2.5, 0.5], random_state=170), 3),
+    ],
+    ids=["moons", "circles", "blobs of different width"],
+)
+def test_shapes_that_k_means_misses(made, c):
+    X, y = made
+    found = ari(cs.ConsensusClustering(c, random_state=0).fit(X).labels_, y)
+    assert found > 0.9
+    assert found > ari(KMeans(c, n_init=10, random_state=0).fit_predict(X), y) + 0.1
+
+
+@pytest.mark.parametrize(("load", "more"), [(load_wine, 0.3), (load_breast_cancer, 0.1), (load_digits, 0.08)])
+def test_better_than_k_means_on_bundled_sets_as_given(load, more):
+    X, y = load(return_X_y=True)
+    c = np.unique(y).size
+    ours = scores(cs.ConsensusClustering(c, random_state=0).fit(X).labels_, y)["nmi_arithmetic"]
+    theirs = scores(KMeans(c, n_init=10, random_state=0).fit_predict(X), y)["nmi_arithmetic"]
+    assert ours > theirs + more
+
+
+def test_units_of_columns_matter_little():
+    X, y = make_blobs(200, 6, centers=4, random_state=2)
+    X = X * np.logspace(-3, 3, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nor is the user told to scale
+        assert ari(cs.ConsensusClustering(4, random_state=0).fit(X).labels_, y) > 0.95
+
+
+def test_sparse_counts_of_texts_of_different_length():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    topics = np.full((3, 60), 0.2)
+    for j in range(3):
+        topics[j, 20 * j : 20 * j + 20] = 1.0
+    lengths = rng.lognormal(0, 1.5, 120)
+    X = sp.csr_array(rng.poisson(topics[y] * lengths[:, None] + 0.02))
+    ours = ari(cs.ConsensusClustering(3, random_state=0).fit(X).labels_, y)
+    assert ours > ari(KMeans(3, n_init=10, random_state=0).fit_predict(X), y) + 0.3
+
+
+@pytest.mark.parametrize("limits", [(40, 10**6), (40, 60)], ids=["LWEA", "LWGP"])
+def test_the_way_of_many_objects_on_a_few(monkeypatch, limits):
+    monkeypatch.setattr(defaults, "EXACT_UP_TO", limits[0])
+    monkeypatch.setattr(defaults, "PAIRS_UP_TO", limits[1])
+    X, y = make_blobs(400, 5, centers=4, random_state=0)
+    for data in (X, sp.csr_array(X)):
+        model = cs.ConsensusClustering(4, random_state=0).fit(data)
+        assert model.plan_.generator == "landmarks"
+        assert ari(model.labels_, y) > 0.9
