@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...evidence import trust_by_reliability
 from ...kernels.cut import cut_rows
 from ...kernels.overlaps import cluster_reliability
@@ -79,6 +81,10 @@ class LWGP(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _remedy = "use fewer or coarser clusterings"
+
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
 
     def __init__(
         self,

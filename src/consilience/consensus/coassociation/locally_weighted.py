@@ -133,6 +133,10 @@ class LWEA(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True), "sample": Nothing() | Integer(2)}
     _test_params = [{}, {"theta": 1.0}]
 
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    heights_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -225,6 +229,10 @@ class LWSC(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _any_unit = False
+
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
 
     def __init__(
         self,
