@@ -25,19 +25,30 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import multitask as multitask
     from . import plot as plot
     from .consensus import BCE as BCE
+    from .consensus import CESHL as CESHL
     from .consensus import CSPA as CSPA
+    from .consensus import DREC as DREC
     from .consensus import ECC as ECC
+    from .consensus import ECPCS as ECPCS
     from .consensus import HBGF as HBGF
+    from .consensus import HGPA as HGPA
     from .consensus import KCC as KCC
+    from .consensus import LCE as LCE
     from .consensus import LWEA as LWEA
     from .consensus import LWGP as LWGP
     from .consensus import LWSC as LWSC
     from .consensus import MCLA as MCLA
+    from .consensus import NMFC as NMFC
     from .consensus import NRSEC as NRSEC
+    from .consensus import PTA as PTA
+    from .consensus import PTGP as PTGP
+    from .consensus import RCE as RCE
     from .consensus import RSEC as RSEC
     from .consensus import SCCABG as SCCABG
     from .consensus import SEC as SEC
     from .consensus import SPCE as SPCE
+    from .consensus import TRCE as TRCE
+    from .consensus import WEAC as WEAC
     from .consensus import BestOf as BestOf
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation
@@ -45,7 +56,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import Voting as Voting
     from .ensemble import Ensemble as Ensemble
     from .features import Features as Features
+    from .io import load as load
     from .mdec import MDEC as MDEC
+    from .metrics import align as align
     from .multitask import ASI as ASI
     from .multitask import LSSMTC as LSSMTC
     from .multitask import SPMTC as SPMTC

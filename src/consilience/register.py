@@ -42,6 +42,17 @@ CONSENSUS = (
     Entry("Voting", "consensus.labels.voting"),
     Entry("MixtureConsensus", "consensus.labels.mixture"),
     Entry("BCE", "consensus.labels.bce"),
+    Entry("ECPCS", "consensus.metaclusters.ecpcs"),
+    Entry("LCE", "consensus.bipartite.lce"),
+    Entry("PTA", "consensus.coassociation.pta"),
+    Entry("PTGP", "consensus.coassociation.ptgp"),
+    Entry("NMFC", "consensus.coassociation.nmfc"),
+    Entry("DREC", "consensus.lowrank.drec"),
+    Entry("RCE", "consensus.lowrank.rce"),
+    Entry("TRCE", "consensus.coassociation.trce"),
+    Entry("CESHL", "consensus.bipartite.ceshl"),
+    Entry("HGPA", "consensus.bipartite.hgpa"),
+    Entry("WEAC", "consensus.coassociation.weac"),
     Entry("BestOf", "consensus.best_of"),
 )
 
@@ -63,7 +74,7 @@ ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 
 #: What else stands at the top of the package.
 CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("Features", "features"))
-FUNCTIONS = (Entry("report", "reporting"),)
+FUNCTIONS = (Entry("align", "metrics"), Entry("load", "io"), Entry("report", "reporting"))
 ROOMS = ("consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 

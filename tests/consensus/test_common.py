@@ -28,6 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::consilience.errors.OrientationWarning"),
 ]
+BALANCED = "clusters of equal weight are part of the method, and those that are planted are not"
 few_examples = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -63,8 +64,27 @@ def test_learned_attributes(cls, params):
     assert isinstance(model.history_, list)
     assert isinstance(model.converged_, bool)
     assert model.n_iter_ >= 0
-    if hasattr(model, "membership_"):
-        assert np.allclose(model.membership_.sum(axis=1), 1)
+    assert model.membership_.shape == (60, 3)
+    assert np.allclose(model.membership_.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_predicting_the_objects_of_fit_gives_their_labels(cls, params, missing, seed):
+    labels, _ = planted(seed, n=80, noise=0.4, missing=missing)
+    model = build(cls, params).fit(labels)
+    np.testing.assert_array_equal(model.predict(labels), model.labels_)
+    shares = model.predict_proba(labels)
+    np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.transform(labels), shares)
+    np.testing.assert_allclose(model.predict_confidence(labels), model.confidence_, atol=1e-10)
+    fresh = np.random.default_rng(seed).permuted(labels, axis=0)  # the same labels in other company
+    fresh = fresh[(fresh >= 0).any(axis=1)]
+    found = model.predict(fresh)
+    assert found.min() >= 0
+    assert found.max() < 3
+    np.testing.assert_array_equal(model.predict_proba(fresh).argmax(axis=1), found)
+    np.testing.assert_array_equal(model.predict_proba(fresh, top=2)[0][:, 0], found)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -112,6 +132,8 @@ def test_recovers_what_all_agree_on(cls, params, seed):
 
 
 def test_recovers_planted_clusters_through_noise(cls, params, seed):
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=15, noise=0.15)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.8
@@ -123,6 +145,29 @@ def test_pickles(cls, params):
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.labels_, model.labels_)
     assert np.array_equal(again.confidence_, model.confidence_)
+
+
+def test_saves(cls, params, tmp_path):
+    """All that was learned comes back, and predicts the same to the last bit."""
+    labels, _ = planted(missing=0.1)
+    names = [f"object {i}" for i in range(60)]
+    model = build(cls, params).fit(cs.Ensemble(labels, sample_names=names))
+    model.save(tmp_path / "model.consilience")
+    again = cs.load(tmp_path / "model.consilience")
+    assert type(again) is type(model)
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert set(vars(again)) == set(vars(model))
+    fresh = np.random.default_rng(1).permuted(labels, axis=0)
+    fresh = fresh[(fresh >= 0).any(axis=1)]
+    for one in (labels, fresh):
+        np.testing.assert_array_equal(again.predict(one), model.predict(one))
+        np.testing.assert_array_equal(again.predict_proba(one), model.predict_proba(one))
+        np.testing.assert_array_equal(again.predict_confidence(one), model.predict_confidence(one))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.confidence_, model.confidence_)
+    np.testing.assert_array_equal(again.membership_, model.membership_)
+    assert again.sample_names_ == names
+    assert again.score(labels) == model.score(labels)
 
 
 def test_history_tells_the_pace_that_the_method_declares(cls, params):
@@ -256,6 +301,8 @@ def test_same_seed_same_answer_for_any_n_jobs(cls, params):
 
 
 def test_missing_labels(cls, params, seed):
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=20, noise=0.05, missing=0.3)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.5  # complete linkage is the weakest here

@@ -31,6 +31,7 @@ from consilience.kernels import (
     contingency,
     factorise,
     graph,
+    hypergraph,
     information,
     kmeans,
     krylov,
@@ -134,6 +135,9 @@ def rows_of_words(rng):
         rng.integers(0, rng.choice([1, 2, 100]), shape).astype(rng.choice([np.int8, np.int64]))
     )
     some_ensemble(rng).compress().canonical()
+    known = rng.integers(0, 3, (int(rng.integers(1, 40)), shape[1])).astype(np.int16)
+    table = signatures.RowTable(known[signatures.unique_rows(known)[0]])
+    table.find(rng.integers(-1, 3, shape).astype(np.int16))
 
 
 def tables(rng):
@@ -216,6 +220,18 @@ def label_loops(rng):
     a = np.abs(hostile(rng, k))
     rows, _ = normalised_cut.cut_loop(labels, offsets, ensemble.weights, a)
     normalised_cut.move_objects(rows, groups, c, a, max_sweeps=3)
+    total = ensemble.weights.sum()
+    hypergraph.bisect(
+        labels,
+        offsets,
+        hostile(rng, u) if rng.random() < 0.2 else ensemble.weights,
+        hostile(rng, k) if rng.random() < 0.2 else a,
+        rng.random(u) < 0.5,
+        lightest=float(rng.random() * total),
+        heaviest=float(rng.random() * 2 * total),
+        fewest=(int(rng.integers(0, 3)), int(rng.integers(0, 3))),
+        max_passes=3,
+    )
 
 
 def neighbour_lists(rng):

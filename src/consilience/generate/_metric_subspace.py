@@ -47,7 +47,8 @@ from ..kernels.neighbours import (
     symmetric_graph,
 )
 from ..kernels.partition import compact
-from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, listed
+from ..kernels.signatures import row_hashes
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
 from ._members import (
     CHOOSE_FEATURES,
     assemble,
@@ -60,6 +61,7 @@ from ._members import (
 )
 from ._prepare import PREPARE, View, Views
 from ._runner import each_member
+from .labelling import KEEP, Member, Neighbours, codes_of_labels, neighbour_bytes, seen_by, to_keep
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -71,7 +73,9 @@ RULES = {
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
+    "distinct": Flag(),
     "prepare": PREPARE,
+    "keep_members": KEEP,
     "n_jobs": N_JOBS,
 }
 
@@ -89,7 +93,9 @@ def metric_subspace(
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
+    distinct: bool = False,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -121,9 +127,15 @@ def metric_subspace(
         thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
+    distinct : bool, default False
+        Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
+        program, equal objects are each other's neighbours, and the graph of a table with many of them falls apart.
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
+        row nearest to it; None keeps them if that takes at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
     random_state : int, numpy generator or None
@@ -133,7 +145,8 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing, prepare``;
+        Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbours, scale, ratio, features, pieces,
+        missing, prepare``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -162,8 +175,10 @@ def metric_subspace(
     >>> len(ens.recipes[0]["features"]), 0.2 <= ens.recipes[0]["scale"] <= 0.8
     (6, True)
     """
-    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
-    check_all({**given, "n_init": n_init, "prepare": prepare, "n_jobs": n_jobs}, RULES)
+    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search, "distinct": distinct}
+    check_all(
+        {**given, "n_init": n_init, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES
+    )
     low_k, high_k = check_pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
@@ -176,25 +191,32 @@ def metric_subspace(
         remedy="lower k_max",
     )
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+    n_bytes = neighbour_bytes(features.X, len(seeds))
+    keep = to_keep(keep_members, n_bytes)
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         d = view.features.n_features
         kept = max(1, round(ratio * d))
         source = _Source(view.features, kept, metric)
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
+        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
             columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
             rng = stream(seeds[i], CHOOSE_KERNEL)
             mu = float(rng.uniform(low_mu, high_mu))
             k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
-            Z = source.rows(columns)
+            Z, weight, place = source.rows(columns), features.sample_weight, None
+            if distinct and (merged := merge_equal(Z, weight))[0].shape[0] > 1:  # one alone has no neighbours
+                Z, weight, place = merged
+                k = min(k, len(weight) - 1)
             cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
             if metric == "diversified":
                 W = affinity(Z, k, mu, kernel, cells_seed)
             else:
                 W = similarity(Z, k, cells_seed)
             labels, facts = spectral_cut(
-                W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight
+                W, min(ks[i], Z.shape[0]), Z, seed=seeds[i], n_init=n_init, weight=weight
             )
+            labels = labels if place is None else labels[place]
             recipe = {
                 "algorithm": "metric_subspace",
                 "k": ks[i],
@@ -205,14 +227,28 @@ def metric_subspace(
                 "features": view.original(columns),
                 **facts,
             }
-            return labels, recipe
+            member = None
+            if keep:
+                codes, unit = codes_of_labels(labels), source.scale
+                member = Neighbours(view.preparation, features.X, codes, None, columns, unit, metric)
+            return labels, recipe, member
 
         return run
 
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    labels, recipes = each_member(begin, views, "metric subspace", n_jobs)
+    labels, recipes, members = each_member(begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
-    return assemble(features, labels, recipes)
+    return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
+
+
+def merge_equal(Z: Any, weight: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """(the different rows of Z, their weights, the position among them of each row of Z)."""
+    _, first, place = np.unique(row_hashes(Z), return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")  # by their first appearance, not by their hashes
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    place = rank[place.reshape(-1)]
+    return Z[first[order]], np.bincount(place, weights=weight).astype(np.float64), place
 
 
 def _warn_of_rough(recipes: list[dict]) -> None:
@@ -355,22 +391,7 @@ class _Source:
             )
 
     def rows(self, columns: np.ndarray) -> Any:
-        Z: Any = self.X[:, columns]
-        Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
-        Z *= self.scale
-        if self.metric == "diversified":
-            return Z
-        if self.metric in ("correlation", "spearman"):
-            Z = Z.toarray() if self.sparse else Z
-            if self.metric == "spearman":
-                from scipy.stats import rankdata
-
-                Z = rankdata(Z, axis=1)
-            Z = Z - Z.mean(axis=1, keepdims=True)
-        squares = Z.multiply(Z) if sp.issparse(Z) else Z * Z
-        length = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-        inverse = 1.0 / np.where(length > 0, length, 1.0)
-        return sp.csr_array(sp.diags_array(inverse) @ Z) if sp.issparse(Z) else Z * inverse[:, None]
+        return seen_by(self.X, columns, self.scale, self.metric)
 
 
 def check_pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:

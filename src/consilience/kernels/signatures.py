@@ -152,6 +152,65 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.nd
 
 
 @kernel
+def _fill(hashes, table):
+    """The place of each hash in a table that is at most half full; rows are distinct, hashes need not be."""
+    mask = np.uint64(table.size - 1)
+    for i in range(hashes.size):
+        slot = hashes[i] & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = i
+
+
+@kernel
+def _look_up(known, known_hashes, table, words, hashes, out):
+    """out[i] = the known row equal to row i of words, or -1. The table is never full: every search ends."""
+    mask = np.uint64(table.size - 1)
+    for i in range(words.shape[0]):
+        slot = hashes[i] & mask
+        out[i] = -1
+        while True:
+            j = table[slot]
+            if j < 0:
+                break
+            if known_hashes[j] == hashes[i]:
+                same = True
+                for t in range(words.shape[1]):
+                    if words[i, t] != known[j, t]:
+                        same = False
+                        break
+                if same:
+                    out[i] = j
+                    break
+            slot = (slot + np.uint64(1)) & mask
+
+
+class RowTable:
+    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row beside them."""
+
+    def __init__(self, rows: np.ndarray):
+        self._dtype, self._width = rows.dtype, rows.shape[1]
+        self._words = _as_words(np.ascontiguousarray(rows))
+        self._hashes = np.empty(len(rows), np.uint64)
+        _hash_rows(self._words, 0, len(rows), self._hashes)
+        slots = 16
+        while slots < 2 * len(rows):
+            slots *= 2
+        self._table = np.full(slots, -1, np.int64)
+        _fill(self._hashes, self._table)
+
+    def find(self, rows: np.ndarray) -> np.ndarray:
+        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every number is."""
+        if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
+            raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
+        words = _as_words(np.ascontiguousarray(rows))
+        hashes, out = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
+        _hash_rows(words, 0, len(rows), hashes)
+        _look_up(self._words, self._hashes, self._table, words, hashes, out)
+        return out
+
+
+@kernel
 def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
     for i in range(start, stop):
         colour = mix(object_colors[i])
@@ -301,3 +360,46 @@ def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> n
         z = (keys[:, None] ^ seed) + steps * np.uint64(0x9E3779B97F4A7C15)
     z = mix_array(z.ravel()).reshape(z.shape)
     return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+class RowKeys:
+    """Rows of features that others are recognised among, by 64-bit numbers: 16 bytes a row, whatever its width.
+
+    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers are one.
+    """
+
+    def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
+        self.keys, self.positions, self.sparse = keys, positions, sparse
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Any]) -> RowKeys:
+        """The way back."""
+        return cls(**parts)
+
+    @classmethod
+    def of(cls, X: Any, *, n_jobs: int | None = None) -> RowKeys:
+        """Of the rows of X; of equal ones the first is remembered."""
+        sparse = sp.issparse(X)
+        keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
+        return cls(keys, positions, sparse)
+
+    def find(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the position of the row equal to each row of X, -1 where there is none."""
+        keys = self._hashed(X, self.sparse, n_jobs)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[place] == keys, self.positions[place], -1)
+
+    @staticmethod
+    def _hashed(X: Any, sparse: bool, n_jobs: int | None) -> np.ndarray:
+        def block(a: int, b: int) -> np.ndarray:
+            part = X[a:b]
+            if sparse:
+                return row_hashes(sp.csr_array(part))
+            return row_hashes(part.toarray() if sp.issparse(part) else part)
+
+        size = max(1, (1 << 20) // max(1, X.shape[1]))
+        return np.concatenate(map_blocks(block, X.shape[0], size=size, n_jobs=n_jobs))
