@@ -269,6 +269,11 @@ class Ensemble:
         return [f"clustering {i}" for i in range(self.n_clusterings)]
 
     @property
+    def has_names(self) -> bool:
+        """Whether the clusterings were given names."""
+        return self._names is not None
+
+    @property
     def sample_names(self) -> list[Any] | None:
         """Row names, or None."""
         return None if self._sample_names is None else list(self._sample_names)

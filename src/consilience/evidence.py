@@ -145,6 +145,10 @@ class Evidence:
         ties = gather(labels, self.ensemble.offsets, self._shares)
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
+    def ties(self, labels: np.ndarray) -> np.ndarray:
+        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m), those of other objects too."""
+        return gather(labels, self.ensemble.offsets, self._shares, n_jobs=1)
+
     @cached_property
     def support(self) -> np.ndarray:
         """(n,) Eq. (4). O(n m) time for any number of groups."""
@@ -154,23 +158,49 @@ class Evidence:
     @cached_property
     def purity(self) -> np.ndarray:
         """(n,) Eq. (8); 0 for an object that nothing saw, or that has no group."""
-        shares = self.table / np.maximum(self._cluster_weights, np.finfo(float).tiny)[:, None]
-        return self._over_own(shares) / np.maximum(self._sights(), 1.0)
+        return self._over_own(self._purities) / np.maximum(self._sights(), 1.0)
+
+    @cached_property
+    def _purities(self) -> np.ndarray:
+        """(k, c) share of each base cluster that is in a group."""
+        return self.table / np.maximum(self._cluster_weights, np.finfo(float).tiny)[:, None]
 
     @cached_property
     def typicality(self) -> np.ndarray:
         """(n,) Eq. (9); 0 for an object that nothing saw, or that has no group."""
+        return np.where(self.groups >= 0, self._company / self._most[self.groups], 0.0)
+
+    @cached_property
+    def _company(self) -> np.ndarray:
+        """(n,) r of Eq. (9)."""
         seen = self._over_own(self._seen_by_owner)
-        ties = self._over_own(self.table) / np.where(seen > 0, seen, 1.0)
+        return self._over_own(self.table) / np.where(seen > 0, seen, 1.0)
+
+    @cached_property
+    def _most(self) -> np.ndarray:
+        """(c,) the largest r of each group; 1 where there is none."""
         most = np.zeros(self.n_groups)
         here = self.groups >= 0
-        np.maximum.at(most, self.groups[here], ties[here])
-        return np.where(here, ties / np.where(most > 0, most, 1.0)[self.groups], 0.0)
+        np.maximum.at(most, self.groups[here], self._company[here])
+        return np.where(most > 0, most, 1.0)
 
     @cached_property
     def confidence(self) -> np.ndarray:
         """(n,) Eq. (10), in [0, 1]: what every consensus method has as ``confidence_``. O(n m + k c) time."""
         return np.minimum(np.sqrt(self.purity * self.typicality), 1.0)  # sums of shares round
+
+    def confidence_of(
+        self, labels: np.ndarray, groups: np.ndarray, *, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """(b,) Eq. (10) of any rows of codes (b, m), taken to be in these groups (b,); 0 for group -1."""
+
+        def over_own(values: np.ndarray) -> np.ndarray:
+            return gather_own(labels, self.ensemble.offsets, values, groups, n_jobs=n_jobs)
+
+        seen = over_own(self._seen_by_owner)
+        typicality = over_own(self.table) / np.where(seen > 0, seen, 1.0) / self._most[groups]
+        purity = over_own(self._purities) / np.maximum((labels >= 0).sum(axis=1), 1)
+        return np.minimum(np.sqrt(purity * typicality), 1.0)
 
     @cached_property
     def object_stability(self) -> np.ndarray:

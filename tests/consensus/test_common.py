@@ -63,8 +63,27 @@ def test_learned_attributes(cls, params):
     assert isinstance(model.history_, list)
     assert isinstance(model.converged_, bool)
     assert model.n_iter_ >= 0
-    if hasattr(model, "membership_"):
-        assert np.allclose(model.membership_.sum(axis=1), 1)
+    assert model.membership_.shape == (60, 3)
+    assert np.allclose(model.membership_.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_predicting_the_objects_of_fit_gives_their_labels(cls, params, missing, seed):
+    labels, _ = planted(seed, n=80, noise=0.4, missing=missing)
+    model = build(cls, params).fit(labels)
+    np.testing.assert_array_equal(model.predict(labels), model.labels_)
+    shares = model.predict_proba(labels)
+    np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.transform(labels), shares)
+    np.testing.assert_allclose(model.predict_confidence(labels), model.confidence_, atol=1e-10)
+    fresh = np.random.default_rng(seed).permuted(labels, axis=0)  # the same labels in other company
+    fresh = fresh[(fresh >= 0).any(axis=1)]
+    found = model.predict(fresh)
+    assert found.min() >= 0
+    assert found.max() < 3
+    np.testing.assert_array_equal(model.predict_proba(fresh).argmax(axis=1), found)
+    np.testing.assert_array_equal(model.predict_proba(fresh, top=2)[0][:, 0], found)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])

@@ -134,6 +134,9 @@ def rows_of_words(rng):
         rng.integers(0, rng.choice([1, 2, 100]), shape).astype(rng.choice([np.int8, np.int64]))
     )
     some_ensemble(rng).compress().canonical()
+    known = rng.integers(0, 3, (int(rng.integers(1, 40)), shape[1])).astype(np.int16)
+    table = signatures.RowTable(known[signatures.unique_rows(known)[0]])
+    table.find(rng.integers(-1, 3, shape).astype(np.int16))
 
 
 def tables(rng):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..compressed import Compressed
@@ -25,6 +26,7 @@ from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
+from ..prediction import Predictor, check_top, codes_of, say_unknown
 from ..progress import announce, loops_shown
 from ..rng import make_rng
 from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
@@ -71,7 +73,20 @@ class Pacing:
     stage: str | None = None
 
 
-class BaseConsensus(BaseMethod):
+class _Membership:
+    """``membership_`` of a method that does not learn one of its own, which would be found first: computed when asked for."""
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        """(n_samples, n_clusters) share of each cluster in every object of fit, adding up to 1: as ``predict_proba``."""
+        if model is None:
+            return self
+        if "signatures_" not in vars(model):
+            raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
+        signatures = model.signatures_
+        return signatures.expand(model._predictor.shares(signatures.labels)[1])
+
+
+class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
@@ -85,10 +100,14 @@ class BaseConsensus(BaseMethod):
     #: What a user can do when memory runs out.
     _remedy: ClassVar[str] = WITHOUT_PAIRS
 
+    membership_ = _Membership()
+    _predictor: Predictor  # of the last fit; what it needs is computed when it is first asked
+
     labels_: np.ndarray
     confidence_: np.ndarray
     agreement_: Agreement
     contradiction_: str
+    signatures_: Compressed
     sample_names_: list | None
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
@@ -241,6 +260,9 @@ class BaseConsensus(BaseMethod):
             evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
             learned["confidence"] = evidence.confidence
         self._keep(solution, learned)
+        self._predictor = Predictor(
+            compressed, user_labels, None if solution.alone is None else ensemble.weights
+        )
 
     @final
     def _compare(self, canonical: Compressed) -> None:
@@ -256,6 +278,64 @@ class BaseConsensus(BaseMethod):
                 f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}."
             )
             warn(self.contradiction_, ConsensusWarning, stacklevel=4)
+
+    # Further objects ---------------------------------------------------------------------------------------
+
+    @final
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of objects from their base labels, those of fit or new ones.
+
+        Objects with the labels of one of fit get its cluster, so that predicting the ensemble of ``fit`` gives ``labels_``. Others
+        go to the cluster they are together with most often; see :mod:`consilience.prediction`.
+
+        Parameters
+        ----------
+        X : Ensemble or anything :class:`~consilience.Ensemble` accepts
+            Labels of the same clusterings, (n_objects, n_clusterings): matched by name where both sides have names, else by
+            position. A label that a clustering did not have in fit counts as missing.
+
+        Returns
+        -------
+        array (n_objects,)
+            -1, with a warning, where no label is known.
+        """
+        codes, names = self._codes(X)
+        labels = self._predictor.predict(codes, n_jobs=getattr(self, "n_jobs", None))
+        say_unknown(labels, names, "have no label that was there in fit")
+        return labels
+
+    @final
+    def predict_proba(self, X: Any, top: int | None = None) -> Any:
+        """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to 1.
+
+        The largest is that of the cluster :meth:`predict` gives. With ``top``, a pair (clusters, shares) of as many of the largest,
+        each (n_objects, top): for many clusters. An object of which no label is known has zeros, as clusters -1.
+        """
+        check_top(top)
+        codes, _ = self._codes(X)
+        clusters, shares = self._predictor.shares(codes, top, n_jobs=getattr(self, "n_jobs", None))
+        return shares if clusters is None else (clusters, shares)
+
+    @final
+    def predict_confidence(self, X: Any) -> np.ndarray:
+        """How sure the base clusterings are of the clusters that :meth:`predict` gives, on the scale of ``confidence_``."""
+        codes, _ = self._codes(X)
+        n_jobs = getattr(self, "n_jobs", None)
+        return self._predictor.confidence(codes, self._predictor.predict(codes, n_jobs=n_jobs), n_jobs=n_jobs)
+
+    @final
+    def transform(self, X: Any) -> np.ndarray:
+        """The share of each cluster in objects, :meth:`predict_proba`, where a transformer is expected."""
+        return self.predict_proba(X)
+
+    def _codes(self, X: Any) -> tuple[np.ndarray, list[Any] | None]:
+        check_is_fitted(self, "labels_")
+        return codes_of(X, self.signatures_, type(self).__name__)
+
+    @property
+    def _n_features_out(self) -> int:
+        """For the names of the columns of :meth:`transform`."""
+        return self._predictor.n_clusters
 
     # What users do next ------------------------------------------------------------------------------------
 

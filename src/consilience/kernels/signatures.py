@@ -152,6 +152,65 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.nd
 
 
 @kernel
+def _fill(hashes, table):
+    """The place of each hash in a table that is at most half full; rows are distinct, hashes need not be."""
+    mask = np.uint64(table.size - 1)
+    for i in range(hashes.size):
+        slot = hashes[i] & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = i
+
+
+@kernel
+def _look_up(known, known_hashes, table, words, hashes, out):
+    """out[i] = the known row equal to row i of words, or -1. The table is never full: every search ends."""
+    mask = np.uint64(table.size - 1)
+    for i in range(words.shape[0]):
+        slot = hashes[i] & mask
+        out[i] = -1
+        while True:
+            j = table[slot]
+            if j < 0:
+                break
+            if known_hashes[j] == hashes[i]:
+                same = True
+                for t in range(words.shape[1]):
+                    if words[i, t] != known[j, t]:
+                        same = False
+                        break
+                if same:
+                    out[i] = j
+                    break
+            slot = (slot + np.uint64(1)) & mask
+
+
+class RowTable:
+    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row beside them."""
+
+    def __init__(self, rows: np.ndarray):
+        self._dtype, self._width = rows.dtype, rows.shape[1]
+        self._words = _as_words(np.ascontiguousarray(rows))
+        self._hashes = np.empty(len(rows), np.uint64)
+        _hash_rows(self._words, 0, len(rows), self._hashes)
+        slots = 16
+        while slots < 2 * len(rows):
+            slots *= 2
+        self._table = np.full(slots, -1, np.int64)
+        _fill(self._hashes, self._table)
+
+    def find(self, rows: np.ndarray) -> np.ndarray:
+        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every number is."""
+        if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
+            raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
+        words = _as_words(np.ascontiguousarray(rows))
+        hashes, out = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
+        _hash_rows(words, 0, len(rows), hashes)
+        _look_up(self._words, self._hashes, self._table, words, hashes, out)
+        return out
+
+
+@kernel
 def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
     for i in range(start, stop):
         colour = mix(object_colors[i])
