@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation
     from .consensus import MixtureConsensus as MixtureConsensus
+    from .consensus import SoftVote as SoftVote
     from .consensus import Voting as Voting
     from .ensemble import Ensemble as Ensemble
     from .features import Features as Features
@@ -49,6 +50,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .multitask import SPMTC as SPMTC
     from .pipeline import ConsensusClustering as ConsensusClustering
     from .reporting import report as report
+    from .soft import SoftEnsemble as SoftEnsemble
 
 __version__ = "0.1.0"
 

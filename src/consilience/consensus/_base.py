@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import register
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble, say_unseen
 from ..errors import ConsensusWarning, InputError, warn
@@ -26,10 +27,11 @@ from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact
-from ..prediction import Predictor, check_top, codes_of, say_unknown
+from ..prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
 from ..progress import announce, loops_shown
 from ..rng import make_rng
-from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
+from ..soft import SoftCompressed, SoftEnsemble
+from ..validation import LARGEST_SPREAD, check_parameters, listed, unit_of, unit_of_lightest
 
 
 @dataclass
@@ -83,7 +85,8 @@ class _Membership:
         if "signatures_" not in vars(model):
             raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
         signatures = model.signatures_
-        return signatures.expand(model._predictor.shares(signatures.labels)[1])
+        rows = signatures.labels if isinstance(signatures, Compressed) else signatures.incidence
+        return signatures.expand(model._predictor.shares(rows)[1])
 
 
 class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
@@ -97,6 +100,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
     _any_unit: ClassVar[bool] = True
+    #: Whether ``_fit`` takes the distinct objects of a SoftEnsemble too.
+    _takes_soft: ClassVar[bool] = False
     #: What a user can do when memory runs out.
     _remedy: ClassVar[str] = WITHOUT_PAIRS
 
@@ -120,7 +125,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            The base clusterings, (n_samples, n_clusterings).
+            The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`.
         y : ignored
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.
@@ -130,7 +135,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         parameters = check_parameters(self)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
-            ensemble = as_ensemble(X, sample_weight)
+            ensemble = self._open(X, sample_weight)
             compressed = self._admit(ensemble)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
@@ -158,9 +163,25 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience.fitted.score`."""
-        return score(self, as_ensemble(X).n_samples, y)
+        return score(self, self._open(X).n_samples, y)
 
-    def _admit(self, ensemble: Ensemble) -> Compressed:
+    def _open(self, X: Any, sample_weight: Any = None) -> Ensemble | SoftEnsemble:
+        """The base clusterings, hard or, of a method that takes them, soft."""
+        if not isinstance(X, SoftEnsemble):
+            return as_ensemble(X, sample_weight)
+        soft = X if sample_weight is None else SoftEnsemble(X, sample_weight=sample_weight)
+        if soft.is_crisp:  # zeros and ones say the same as labels
+            return soft.harden()
+        if not self._takes_soft:
+            native = [entry.name for entry in register.CONSENSUS if entry.load()._takes_soft]
+            raise InputError(
+                f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn "
+                "from the memberships whose expected co-association is theirs, or use a method that takes memberships: "
+                f"{listed(native)}."
+            )
+        return soft
+
+    def _admit(self, ensemble: Any) -> Any:
         """Distinct objects, or the reason why there can be no consensus."""
         if ensemble.n_samples < 2:
             raise InputError("The ensemble has a single object; a consensus needs at least two.")
@@ -328,8 +349,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """The share of each cluster in objects, :meth:`predict_proba`, where a transformer is expected."""
         return self.predict_proba(X)
 
-    def _codes(self, X: Any) -> tuple[np.ndarray, list[Any] | None]:
+    def _codes(self, X: Any) -> tuple[Any, list[Any] | None]:
         check_is_fitted(self, "labels_")
+        if isinstance(self.signatures_, SoftCompressed):
+            return memberships_of(X, self.signatures_, type(self).__name__)
+        if isinstance(X, SoftEnsemble):  # of zeros and ones it is what fit took it for
+            X = self._open(X)
         return codes_of(X, self.signatures_, type(self).__name__)
 
     @property

@@ -48,7 +48,8 @@ class EvidenceAccumulation(BaseConsensus):
     Notes
     -----
     Works on the u distinct objects: O(u^2 m) time, 8 u^2 bytes. Two objects that no clustering saw together
-    count as apart (A = 0).
+    count as apart (A = 0). Of a :class:`~consilience.SoftEnsemble`, A is its expected co-association, and objects with equal
+    memberships start as one group.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class EvidenceAccumulation(BaseConsensus):
     """
 
     constraints = {"linkage": Choice("average", "complete", "single")}
+    _takes_soft = True
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}]
 
     def __init__(self, n_clusters: int | None = None, *, linkage: str = "average", n_jobs: int | None = None):
