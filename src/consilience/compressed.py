@@ -48,6 +48,13 @@ class Compressed(Ensemble):
         other.rows, other.inverse = self.rows, self.inverse
         return other
 
+    @classmethod
+    def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
+        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        self = other.with_weights(other.weights)
+        self.rows, self.inverse = rows, inverse
+        return self
+
     def expand(self, values: Any) -> Any:
         """Values per distinct row (array or sparse rows) copied to the original objects."""
         return values[self.inverse]

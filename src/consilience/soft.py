@@ -378,6 +378,11 @@ class SoftCompressed(SoftEnsemble):
         """The same rows with other weights."""
         return SoftCompressed._of(self, self._Y, self.rows, self.inverse, weights)
 
+    @classmethod
+    def regrouped(cls, other: SoftCompressed, rows: np.ndarray, inverse: np.ndarray) -> SoftCompressed:
+        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        return cls._of(other, other._Y, rows, inverse, other.weights)
+
     def expand(self, values: Any) -> Any:
         """Values per distinct row (array or sparse rows) copied to the original objects."""
         return values[self.inverse]
