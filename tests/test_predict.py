@@ -7,9 +7,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import consilience as cs
 from consilience.errors import ConsilienceWarning, InputError
+from consilience.generate import labelling
+from consilience.kernels.nearest import nearest_points
 from consilience.kernels.signatures import RowTable
 
 from .zoo import planted
@@ -181,3 +189,151 @@ def test_rows_are_found_by_every_number():
     assert RowTable(known).find(asked).tolist() == expected
     with pytest.raises(ValueError, match="among rows of 7 int16"):
         RowTable(known).find(asked.astype(np.int32))
+
+
+# Features ---------------------------------------------------------------------------------------------------
+
+BLOBS, TRUTH = make_blobs(160, 6, centers=4, cluster_std=1.5, random_state=1)
+GENERATORS = [*cs.generate.generators()]
+
+
+def pipeline(generator="auto", X=BLOBS, m=8, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)  # narrow kernels leave objects out
+        model = cs.ConsensusClustering(4, generator=generator, n_clusterings=m, random_state=0, **more)
+        return model.fit(X)
+
+
+@pytest.mark.parametrize("generator", ["auto", *GENERATORS])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_predicting_the_rows_of_fit_gives_their_labels(generator, sparse):
+    m = 18 if generator == "spectral" else 8
+    X = sp.csr_array(np.abs(BLOBS)) if sparse else BLOBS
+    model = pipeline(generator, X, m, generator_params={"prepare": "diverse"})
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.predict(X[40:43]), model.labels_[40:43])
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
+    np.testing.assert_allclose(model.predict_confidence(X), model.confidence_, atol=1e-10)
+    np.testing.assert_array_equal(model.transform(X), model.membership_)
+    np.testing.assert_array_equal(model.reach(X), 1)
+
+
+@pytest.mark.parametrize("generator", ["auto", *GENERATORS])
+def test_new_rows_go_with_their_neighbours(generator):
+    """Half a clear set, predicted from the other half."""
+    X, truth = make_blobs(240, 6, centers=4, cluster_std=0.7, random_state=2)
+    m, params = (18, None) if generator == "spectral" else (10, None)
+    model = pipeline(generator, X[::2], m, generator_params=params)
+    assert cs.metrics.ari(model.predict(X[1::2]), truth[1::2]) > 0.95
+    assert model.reach(X[1::2]).mean() > 0.9
+    far = X[:5] + 1000
+    assert (model.reach(far) < 0.5).all()
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("metric", ["diversified", "cosine", "correlation"])
+def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(generator, metric):
+    if metric != "diversified" and generator != "metric-subspace":
+        pytest.skip("has no metric")
+    settings = {"keep_members": True, "prepare": "standardise"}
+    settings |= {"metric": metric} if generator == "metric-subspace" else {}
+    ensemble = cs.generate.generator(generator)(BLOBS, settings, n_clusters=4, random_state=0)
+    for i, member in enumerate(ensemble.members):
+        seen = ensemble.labels[:, i] >= 0
+        np.testing.assert_array_equal(member.label(BLOBS[seen]), ensemble.labels[seen, i])
+
+
+def test_clusterers_predict_or_go_by_neighbours_and_the_recipe_says_which():
+    clusterers = [KMeans(4), AgglomerativeClustering(4), DBSCAN(eps=3.0)]
+    model = pipeline(clusterers, m=None)
+    assert [recipe["new_rows"] for recipe in model.ensemble_.recipes] == [
+        "predict",
+        "neighbours",
+        "neighbours",
+    ]
+    np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
+    near = BLOBS + 1e-6
+    np.testing.assert_array_equal(model.predict(near), model.labels_)
+    sampled = pipeline([AgglomerativeClustering(4)], m=15, generator_params={"ratio": 0.6})
+    np.testing.assert_array_equal(sampled.predict(BLOBS), sampled.labels_)
+    assert cs.metrics.ari(sampled.predict(near), sampled.labels_) > 0.9
+    alone = pipeline(KMeans(4), m=3)
+    assert alone.predict(near).shape == (160,)
+    with pytest.raises(InputError, match="No member can tell how far a row is"):
+        alone.reach(near)
+
+
+def test_mdec_predicts():
+    model = cs.MDEC(4, n_clusterings=10, random_state=0).fit(BLOBS)
+    np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
+    assert cs.metrics.ari(model.predict(BLOBS + 0.01), model.labels_) > 0.9
+
+
+def test_a_row_is_labelled_alike_whatever_rows_are_beside_it_and_for_any_number_of_threads():
+    for generator in ("kmeans", "landmarks", "metric-subspace"):
+        model = pipeline(generator)
+        fresh = BLOBS[:60] + 0.1
+        whole, shares = model.predict(fresh), model.predict_proba(fresh)
+        assert [int(model.predict(row[None])[0]) for row in fresh] == whole.tolist()
+        np.testing.assert_array_equal(model.set_params(n_jobs=2).predict_proba(fresh), shares)
+        np.testing.assert_array_equal(model.set_params(n_jobs=1).predict_proba(fresh[::-1])[::-1], shares)
+
+
+def test_weight_zero_and_other_kinds_of_numbers():
+    weights = np.ones(160)
+    weights[::10] = 0
+    model = cs.ConsensusClustering(4, generator="kmeans", random_state=0).fit(BLOBS, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
+    assert model.membership_.shape == (160, 4)
+    narrow = pipeline("landmarks", BLOBS.astype(np.float32))
+    np.testing.assert_array_equal(narrow.predict(BLOBS), narrow.labels_)
+    frame = pd.DataFrame(BLOBS, columns=list("abcdef"))
+    named = pipeline("kmeans", frame)
+    np.testing.assert_array_equal(named.predict(frame), named.labels_)
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame[list("bacdef")])
+
+
+def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
+    model = pipeline("metric-subspace", keep_members=False)
+    np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)  # known rows need no member
+    with pytest.raises(
+        InputError,
+        match=r"12.8 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
+    ):
+        model.predict(BLOBS + 1)
+    monkeypatch.setattr(labelling, "MOST_KEPT", 100)
+    for generator in GENERATORS:
+        assert pipeline(generator, m=18).ensemble_.members is None
+        assert pipeline(generator, m=18, keep_members=True).predict(BLOBS + 0.01).shape == (160,)
+    with pytest.raises(InputError, match="keep_members=None keeps up to"):
+        pipeline("kmeans").predict(BLOBS + 1)
+    function = cs.ConsensusClustering(2, generator=lambda X: [TRUTH, TRUTH % 2]).fit(BLOBS)
+    with pytest.raises(InputError, match="a function that returned labels alone"):
+        function.predict(BLOBS + 1)
+
+
+def test_as_steps_of_a_pipeline():
+    first = make_pipeline(StandardScaler(), cs.ConsensusClustering(4, n_clusterings=5, random_state=0)).fit(
+        BLOBS
+    )
+    np.testing.assert_array_equal(first.predict(BLOBS), first[-1].labels_)
+    inner = cs.ConsensusClustering(4, n_clusterings=5, random_state=0)
+    second = make_pipeline(inner, LogisticRegression()).fit(BLOBS, TRUTH)
+    assert second.score(BLOBS, TRUTH) > 0.9
+    out = inner.set_output(transform="pandas").fit_transform(pd.DataFrame(BLOBS))
+    assert list(out.columns) == [f"consensusclustering{j}" for j in range(4)]
+
+
+def test_the_nearest_point_is_exact_and_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 4, (50, 3)).astype(float) + 1e7
+    Z = rng.integers(0, 4, (200, 3)) + 1e7 + 0.5
+    squares = ((Z[:, None] - points) ** 2).sum(axis=2)
+    index, found = nearest_points(Z, points)
+    np.testing.assert_array_equal(index, squares.argmin(axis=1))
+    np.testing.assert_array_equal(found, squares.min(axis=1))
+    np.testing.assert_array_equal(nearest_points(sp.csr_array(Z - 1e7), sp.csr_array(points - 1e7))[0], index)
+    own = ((points[:, None] - points) ** 2).sum(axis=2)
+    np.fill_diagonal(own, np.inf)
+    np.testing.assert_array_equal(nearest_points(points, points, others=True)[1], own.min(axis=1))

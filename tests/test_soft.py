@@ -350,6 +350,17 @@ def test_after_the_fit(cls):
     assert np.array_equal(again.predict(new), model.predict(new))
 
 
+@every_native
+def test_save_and_load(cls, tmp_path):
+    blocks, _ = soften(n=80)
+    model = build(cls).fit(cs.SoftEnsemble([P[:60] for P in blocks]))
+    model.save(tmp_path / "model.consilience")
+    again = cs.load(tmp_path / "model.consilience")
+    assert np.array_equal(again.labels_, model.labels_)
+    new = [P[60:] for P in blocks]
+    assert np.array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
 def test_predicting_from_other_clusterings_is_refused():
     blocks, _ = soften()
     model = build(cs.LWGP).fit(cs.SoftEnsemble(blocks))

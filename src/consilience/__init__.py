@@ -44,7 +44,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import Voting as Voting
     from .ensemble import Ensemble as Ensemble
     from .features import Features as Features
+    from .io import load as load
     from .mdec import MDEC as MDEC
+    from .metrics import align as align
     from .multitask import ASI as ASI
     from .multitask import LSSMTC as LSSMTC
     from .multitask import SPMTC as SPMTC

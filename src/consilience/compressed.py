@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .ensemble import Ensemble
+from .errors import InputError
 from .kernels.signatures import canonical_colors
 
 
@@ -55,6 +57,29 @@ class Compressed(Ensemble):
         self.rows, self.inverse = rows, inverse
         return self
 
+    def to_parts(self) -> dict[str, Any]:
+        """As of an ensemble, with what leads back to the objects."""
+        return {**super().to_parts(), "inverse": self.inverse, "rows": self.rows}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Compressed:
+        made = super().from_parts(parts)
+        assert isinstance(made, Compressed)
+        inverse, rows = parts["inverse"], parts["rows"]
+        if (
+            rows.shape != (made.n_samples,)
+            or rows.dtype.kind + inverse.dtype.kind != "ii"
+            or inverse.ndim != 1
+        ):
+            raise InputError(
+                f"{rows.shape} rows and {inverse.shape} objects for {made.n_samples} distinct ones."
+            )
+        _check_within(inverse, made.n_samples, "inverse")
+        _check_within(rows, inverse.size, "rows")
+        inverse.setflags(write=False)
+        made.inverse, made.rows = inverse, rows
+        return made
+
     def expand(self, values: Any) -> Any:
         """Values per distinct row (array or sparse rows) copied to the original objects."""
         return values[self.inverse]
@@ -88,6 +113,11 @@ class Compressed(Ensemble):
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
         return ordered, row_order, column_order, np.concatenate(cluster_order)
+
+
+def _check_within(positions: np.ndarray, end: int, name: str) -> None:
+    if positions.size == 0 or positions.min() < 0 or positions.max() >= end:
+        raise InputError(f"{name} holds positions beyond the {end} there are.")
 
 
 def total_weights(weights: np.ndarray | None, groups: np.ndarray, count: int) -> np.ndarray:

@@ -150,6 +150,7 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
+    members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
     _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
@@ -164,7 +165,16 @@ class Ensemble:
 
     def _share(self, other: Ensemble) -> None:
         """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
-        names = ("_labels", "_categories", "_names", "_sample_names", "_weights", "_recipes", "_members")
+        names = (
+            "_labels",
+            "_categories",
+            "_names",
+            "_sample_names",
+            "_weights",
+            "_recipes",
+            "_members",
+            "members_bytes",
+        )
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
@@ -475,6 +485,49 @@ class Ensemble:
             weights = total_weights(self._weights, inverse, rows.size)
             self._compressed = Compressed._of(self, rows, inverse, weights)
         return self._compressed
+
+    # As parts, for files of models ---------------------------------------------------------------------------
+
+    def to_parts(self) -> dict[str, Any]:
+        """All that it is made of, by name; :meth:`from_parts` makes it again."""
+        return {
+            "labels": self._labels,
+            "categories": self._categories,
+            "clustering_names": self._names,
+            "sample_names": self._sample_names,
+            "weights": self._weights,
+            "recipes": self._recipes,
+            "members": self._members,
+            "members_bytes": self.members_bytes,
+        }
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
+        shape = labels.shape
+        fits = labels.dtype in (np.int16, np.int32) and len(shape) == 2 and min(shape) > 0
+        if not fits or len(categories) != shape[1] or labels.min() < -1:
+            raise InputError(
+                f"labels of shape {shape} and type {labels.dtype} with {len(categories)} lists of categories."
+            )
+        if any(int(most) >= len(own) for most, own in zip(labels.max(axis=0), categories)):
+            raise InputError("labels hold numbers beyond their categories.")
+        if weights is not None:
+            weights = check_weights(weights, shape[0])
+        named = (
+            ("clustering_names", shape[1]),
+            ("sample_names", shape[0]),
+            ("recipes", shape[1]),
+            ("members", shape[1]),
+        )
+        for name, count in named:
+            if parts[name] is not None:
+                check_count(parts[name], count, name, "entries")
+        names, sample_names = parts["clustering_names"], parts["sample_names"]
+        made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
+        made._members, made.members_bytes = parts["members"], parts["members_bytes"]
+        return made
 
     def __getstate__(self) -> dict:
         state = self.__dict__.copy()

@@ -55,6 +55,8 @@ class MDEC(ConsensusClustering):
         Seed of generation and consensus.
     n_jobs : int or None
         Threads; None is all cores. The answer does not depend on it.
+    keep_members : bool or None
+        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
 
@@ -95,6 +97,7 @@ class MDEC(ConsensusClustering):
     constraints: ClassVar[dict[str, Rule]] = {
         "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
         "n_clusterings": Integer(1),
+        "keep_members": ConsensusClustering.constraints["keep_members"],
         "verbose": ConsensusClustering.constraints["verbose"],
         "theta": Real(0, open_low=True),
         **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
@@ -114,6 +117,7 @@ class MDEC(ConsensusClustering):
         prepare: str = "none",
         random_state: Any = None,
         n_jobs: int | None = None,
+        keep_members: bool | None = None,
         verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
@@ -127,6 +131,7 @@ class MDEC(ConsensusClustering):
         self.prepare = prepare
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.keep_members = keep_members
         self.verbose = verbose
 
     @property

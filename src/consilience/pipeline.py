@@ -8,7 +8,13 @@ from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
@@ -19,10 +25,13 @@ from .errors import InputError
 from .estimator import fit_with_a_guess
 from .features import Features, as_features
 from .fitted import score
-from .kernels.memory import refusing
+from .generate.labelling import KEEP, MOST_KEPT, label_rows
+from .kernels.memory import refusing, size
 from .kernels.parallel import one_blas_thread
+from .kernels.signatures import RowKeys
 from .labels import Clusterings
 from .naming import Named, check_names, find
+from .prediction import check_top, say_unknown
 from .progress import progress_shown
 from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
@@ -53,7 +62,7 @@ def _is_clusterer(value: Any) -> bool:
     return hasattr(value, "fit_predict") and not isinstance(value, type)
 
 
-class ConsensusClustering(ClusterMixin, BaseEstimator):
+class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Cluster features by consensus: many base clusterings, one answer that says how sure it is.
 
     Parameters
@@ -87,6 +96,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     n_jobs : int or None
         Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
         many use all cores by themselves.
+    keep_members : bool or None
+        Whether to keep what labels new rows: the centres of k-means, landmarks, or, for members that go by neighbours
+        (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
 
@@ -97,8 +109,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience.evidence.Evidence.confidence`.
+    membership_ : array (n_samples, n_clusters)
+        Share of each cluster in every object, adding up to 1; computed when asked for.
     ensemble_ : Ensemble
-        The base clusterings, with their recipes.
+        The base clusterings, with their recipes, and what labels new rows.
     consensus_ : the fitted consensus method, with all it learned.
     plan_ : :class:`consilience.defaults.Plan`
         The generator and the method with their parameters, as given or as the rule has them.
@@ -117,6 +131,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
     >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
     ((150,), 50, 'metric-subspace')
+    >>> bool((model.predict(load_iris().data) == model.labels_).all())
+    True
     >>> params = {"bandwidths": [0.5, 1, 5]}
     >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, consensus="lwea")
     >>> model.fit(load_iris().data).ensemble_.n_clusterings
@@ -136,6 +152,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
         "consensus_params": _PARAMS,
         "n_clusterings": Nothing() | Integer(1),
+        "keep_members": KEEP,
         "verbose": Nothing() | Flag() | Integer(0),
     }
 
@@ -152,6 +169,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_clusterings: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        keep_members: bool | None = None,
         verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
@@ -162,17 +180,23 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.n_clusterings = n_clusterings
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.keep_members = keep_members
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConsensusClustering:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> ConsensusClustering:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
         """
         n_clusters = self._n_clusters()
         if n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
+            more = {"must_link": must_link, "min_size": min_size}
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         check_parameters(self, n_clusters=n_clusters)
+        rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
@@ -186,9 +210,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
-            return self._learn(X, sample_weight, plan, n_clusters)
+            return self._learn(X, sample_weight, plan, n_clusters, rules)
 
-    def _learn(self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> ConsensusClustering:
+    def _learn(
+        self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    ) -> ConsensusClustering:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
@@ -196,19 +222,123 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
             features.check_k(n_clusters, "n_clusters")
+            if rules["must_link"] is not None:
+                raise InputError(
+                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
+                    "small positive weight, or leave them out."
+                )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
         self.ensemble_: Ensemble = self._generate(features, plan, seeds[0])
         if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
+        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_, **rules)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
+        self._rows_of_ensemble = np.arange(everything.n_samples)
         if not counted.all():
-            nearest = _nearest(everything.X, features.X)
+            self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
+        self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
         return self
+
+    # New rows ----------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of rows with the features of fit: (n_rows,).
+
+        Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
+        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``.
+        """
+        features, known, codes, _ = self._label(X)
+        labels = self.consensus_._predictor.predict(codes, n_jobs=self.n_jobs)
+        labels[known >= 0] = self.labels_[known[known >= 0]]
+        say_unknown(labels, features.sample_names, "got no label from any member")
+        return labels
+
+    def predict_proba(self, X: Any, top: int | None = None) -> Any:
+        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of :meth:`predict`.
+
+        With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
+        """
+        check_top(top)
+        clusters, shares = self.consensus_._predictor.shares(self._label(X)[2], top, n_jobs=self.n_jobs)
+        return shares if clusters is None else (clusters, shares)
+
+    def predict_confidence(self, X: Any) -> np.ndarray:
+        """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
+        codes, predictor = self._label(X)[2], self.consensus_._predictor
+        return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
+
+    def reach(self, X: Any) -> np.ndarray:
+        """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each other, in [0, 1].
+
+        1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says of such a row is an
+        extrapolation. Distances are those to the nearest centre or row of fit, or to the last of a row's landmarks, as a member sees
+        rows, against the largest that a row of fit has (of rows, to the nearest other one).
+        """
+        within = self._label(X, reach=True)[3]
+        assert within is not None
+        return within
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The share of each cluster in rows, :meth:`predict_proba`, where a transformer is expected."""
+        return self.predict_proba(X)
+
+    @property
+    def membership_(self) -> np.ndarray:
+        return self.consensus_.membership_[self._rows_of_ensemble]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.consensus_._n_features_out
+
+    def _label(
+        self, X: Any, *, reach: bool = False
+    ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
+        """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach) of rows."""
+        check_is_fitted(self, "consensus_")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        features = Features(X, least_rows=1)
+        Z = features.X.astype(self._dtype, copy=False)
+        known = self._keys.find(Z, n_jobs=self.n_jobs)
+        codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
+        rest = np.flatnonzero(known < 0)
+        if rest.size:
+            part = Z if rest.size == len(known) else Z[rest]
+            fresh, inside = label_rows(self._members(), part, reach=reach, n_jobs=self.n_jobs)
+            self._check_codes(fresh)
+            codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
+        return features, known, codes, within if reach else None
+
+    def _check_codes(self, codes: np.ndarray) -> None:
+        """Compiled code takes for granted that a member gives codes of its own clusters."""
+        high, low = codes.max(axis=0), codes.min()
+        if low < -1 or (high >= self.ensemble_.n_clusters).any():
+            raise InputError(
+                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its clustering; members give -1, or the "
+                "codes of ensemble.labels."
+            )
+
+    def _members(self) -> list[Any]:
+        """What labels new rows, or the reason why there is nothing."""
+        members, n_bytes = self.ensemble_.members, self.ensemble_.members_bytes
+        if members is not None:
+            return members
+        name = type(self).__name__
+        if n_bytes is None:
+            raise InputError(
+                f"{name} cannot label new rows: its generator is a function that returned labels alone. Label the rows with the base "
+                "clusterings yourself and pass that to model.consensus_.predict, or return an Ensemble with members."
+            )
+        why = f"keep_members={self.keep_members}" + (
+            "" if self.keep_members is not None else f" keeps up to {size(MOST_KEPT)}"
+        )
+        raise InputError(
+            f"{name} did not keep what labels new rows, {size(n_bytes)} for the {self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
+            "it with keep_members=True."
+        )
 
     def _check_seen(self, plan: Plan) -> None:
         """A generator can leave objects unseen, as bagging does with few members."""
@@ -228,9 +358,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the
@@ -240,6 +372,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_samples = as_features(X).n_samples
         validate_data(self, X, reset=False, skip_check_array=True)
         return score(self, n_samples, y)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        from .io import save
+
+        save(self, path)
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by row name (or position)."""
@@ -285,6 +423,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
         chosen, params, n_clusterings = plan.generator, dict(plan.generator_params), plan.n_clusterings
         if isinstance(chosen, str):
+            params.setdefault("keep_members", self.keep_members)
             return generate.generator(chosen)(
                 features,
                 params,
@@ -297,8 +436,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             reserved = {
                 name: f"{name} of {type(self).__name__}" for name in ("n_clusterings", "random_state")
             }
-            valid = ("ratio", "bootstrap", "prepare", "n_jobs")
+            valid = ("ratio", "bootstrap", "prepare", "keep_members", "n_jobs")
             check_names(params, valid, owner="A list of clusterers", reserved=reserved)
+            params.setdefault("keep_members", self.keep_members)
             if self.n_jobs is not None:
                 params.setdefault("n_jobs", self.n_jobs)
             return generate.estimators(

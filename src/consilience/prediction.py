@@ -8,6 +8,7 @@ A label that the clustering did not have is as good as missing. O(m) for a known
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,7 @@ from .kernels.incidence import Labels, Memberships, MembershipTable
 from .kernels.parallel import map_blocks
 from .kernels.signatures import RowTable
 from .soft import SoftCompressed, SoftEnsemble
-from .validation import Integer, Nothing, check, listed
+from .validation import Integer, Nothing, check, check_weights, listed
 
 _BLOCK = 1 << 14  # rows
 #: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough to survive rounding.
@@ -64,8 +65,24 @@ class Predictor:
         return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
-        names = ("signatures", "labels", "weights", "n_clusters")  # the rest can be had again
-        return {name: vars(self)[name] for name in names}
+        return {**self.to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"signatures": self.signatures, "labels": self.labels, "weights": self.weights}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        signatures, labels, weights = parts["signatures"], parts["labels"], parts["weights"]
+        fits = (
+            isinstance(signatures, (Compressed, SoftCompressed)) and labels.shape == signatures.inverse.shape
+        )
+        if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
+            raise InputError(
+                f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
+            )
+        return cls(signatures, labels, None if weights is None else check_weights(weights, labels.size))
 
     # Rows of codes -----------------------------------------------------------------------------------------
 

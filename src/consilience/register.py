@@ -64,7 +64,7 @@ ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 
 #: What else stands at the top of the package.
 CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("SoftEnsemble", "soft"), Entry("Features", "features"))
-FUNCTIONS = (Entry("report", "reporting"),)
+FUNCTIONS = (Entry("align", "metrics"), Entry("load", "io"), Entry("report", "reporting"))
 ROOMS = ("consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 

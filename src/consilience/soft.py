@@ -383,6 +383,44 @@ class SoftCompressed(SoftEnsemble):
         """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
         return cls._of(other, other._Y, rows, inverse, other.weights)
 
+    def to_parts(self) -> dict[str, Any]:
+        """All that it is made of, for files of models; :meth:`from_parts` makes it again."""
+        names = ("offsets", "columns", "widths", "inverse", "rows")
+        return {"Y": self._Y, "clustering_names": self._names, "weights": self._weights} | {
+            name: getattr(self, name) for name in names
+        }
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> SoftCompressed:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        Y, offsets, columns = checked_csr(parts["Y"], "Y"), parts["offsets"], parts["columns"]
+        rows, inverse, widths, names = (
+            parts[name] for name in ("rows", "inverse", "widths", "clustering_names")
+        )
+        kept = [len(own) for own in columns]
+        fits = (
+            {offsets.dtype.kind, widths.dtype.kind, rows.dtype.kind, inverse.dtype.kind} == {"i"}
+            and np.array_equal(offsets, np.concatenate([[0], np.cumsum(kept, dtype=np.int64)]))
+            and Y.shape == (rows.size, offsets[-1])
+            and rows.ndim == inverse.ndim == 1
+            and widths.shape == (len(kept),)
+            and (names is None or len(names) == len(kept))
+            and Y.dtype == np.float64
+            and bool(((Y.data > 0) & (Y.data <= 1 + 1e-9)).all())
+            and min(inverse.min(), rows.min()) >= 0
+            and inverse.max() < rows.size
+            and rows.max() < inverse.size
+        )
+        if not fits:
+            raise InputError(
+                f"memberships of shape {Y.shape} in {len(kept)} clusterings do not fit together."
+            )
+        self = cls.__new__(cls)
+        self._set(Y, offsets, columns, widths, names, None, check_weights(parts["weights"], rows.size))
+        inverse.setflags(write=False)
+        self.rows, self.inverse = rows, inverse
+        return self
+
     def expand(self, values: Any) -> Any:
         """Values per distinct row (array or sparse rows) copied to the original objects."""
         return values[self.inverse]

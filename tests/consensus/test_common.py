@@ -144,6 +144,29 @@ def test_pickles(cls, params):
     assert np.array_equal(again.confidence_, model.confidence_)
 
 
+def test_saves(cls, params, tmp_path):
+    """All that was learned comes back, and predicts the same to the last bit."""
+    labels, _ = planted(missing=0.1)
+    names = [f"object {i}" for i in range(60)]
+    model = build(cls, params).fit(cs.Ensemble(labels, sample_names=names))
+    model.save(tmp_path / "model.consilience")
+    again = cs.load(tmp_path / "model.consilience")
+    assert type(again) is type(model)
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert set(vars(again)) == set(vars(model))
+    fresh = np.random.default_rng(1).permuted(labels, axis=0)
+    fresh = fresh[(fresh >= 0).any(axis=1)]
+    for one in (labels, fresh):
+        np.testing.assert_array_equal(again.predict(one), model.predict(one))
+        np.testing.assert_array_equal(again.predict_proba(one), model.predict_proba(one))
+        np.testing.assert_array_equal(again.predict_confidence(one), model.predict_confidence(one))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.confidence_, model.confidence_)
+    np.testing.assert_array_equal(again.membership_, model.membership_)
+    assert again.sample_names_ == names
+    assert again.score(labels) == model.score(labels)
+
+
 def test_history_tells_the_pace_that_the_method_declares(cls, params):
     labels, _ = planted()
     model = build(cls, params).fit(labels)

@@ -211,3 +211,19 @@ def test_soft_clusterings(cls):
     joined = join(soft, linked_groups([(0, 1)], 50, None))
     first = joined.indicator()[[joined.inverse[0]]].toarray()
     np.testing.assert_allclose(first[0], np.concatenate([P[:2].mean(axis=0) for P in blocks]))
+
+
+@pytest.mark.parametrize(
+    "pipeline", [cs.ConsensusClustering(8, n_clusterings=10), cs.MDEC(8, n_clusterings=10)]
+)
+def test_the_pipeline_hands_both_on(pipeline):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) + 5 * np.eye(3, 4)[np.arange(60) % 3]
+    pipeline.set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)
+        pipeline.fit(X, must_link=[(0, 1)], min_size=10)
+    assert pipeline.labels_[0] == pipeline.labels_[1]
+    assert np.bincount(pipeline.labels_).min() >= 10
+    with pytest.raises(InputError, match="must_link is given with a sample_weight of zero for 1 objects"):
+        pipeline.fit(X, sample_weight=np.append(np.ones(59), 0), must_link=[(0, 1)])

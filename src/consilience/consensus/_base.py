@@ -446,6 +446,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     # What users do next ------------------------------------------------------------------------------------
 
+    def save(self, path: Any) -> None:
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        from ..io import save
+
+        save(self, path)
+
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by sample name (or position)."""
         from ..errors import need

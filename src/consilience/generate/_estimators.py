@@ -11,11 +11,13 @@ from sklearn.base import clone
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
 from ..features import as_features
+from ..labels import encode
 from ..naming import is_pair, numbered
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
 from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
 from ._prepare import View, Views
 from ._runner import each_member
+from .labelling import FittedMember, Member, Neighbours, codes_of_labels, neighbour_bytes, to_keep
 
 
 def estimators(
@@ -26,6 +28,7 @@ def estimators(
     ratio: float = 1.0,
     bootstrap: bool = False,
     prepare: str = "none",
+    keep_members: bool | None = False,
     random_state: Any = None,
     n_jobs: int | None = 1,
 ) -> Ensemble:
@@ -46,6 +49,9 @@ def estimators(
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it. All objects are prepared, before the sample is drawn.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects: a clusterer with ``predict`` itself, else X, once for all members,
+        as a new row gets the label of the nearest row that the member saw. None keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default 1
         Members fitted at the same time, on threads; None is all cores. One by default, as many clusterers use all
@@ -54,8 +60,8 @@ def estimators(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap`` and
-        ``prepare``.
+        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap, new_rows``
+        and ``prepare``; new_rows says how further objects are labelled, by "predict" or by "neighbours".
 
     Warns
     -----
@@ -85,10 +91,13 @@ def estimators(
     drawn = max(1, round(ratio * n))
     whole = drawn == n and not bootstrap
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+    n_bytes = neighbour_bytes(features.X, m)
+    keep = to_keep(keep_members, n_bytes)
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         X = view.features.X
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
+        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
             name, model = models[i % len(models)]
             seed = seeds[i] % 2**32  # scikit-learn takes no more
             own = _seeded(model, seed)
@@ -106,14 +115,21 @@ def estimators(
                 "seed": seed,
                 "ratio": float(ratio),
                 "bootstrap": bool(bootstrap),
+                "new_rows": "predict" if hasattr(own, "predict") else "neighbours",
             }
-            return labels, recipe
+            member: Member | None = None
+            if keep and hasattr(own, "predict"):
+                member = FittedMember(view.preparation, own, encode(found, name)[1])
+            elif keep:
+                seen = None if whole else rows
+                member = Neighbours(view.preparation, features.X, codes_of_labels(found), seen)
+            return labels, recipe, member
 
         return run
 
     # No note on scales: a clusterer may be a pipeline that takes care of them.
     views = Views(prepare, features, seeds, n_jobs=n_jobs, note=False)
-    columns, recipes = each_member(
+    columns, recipes, members = each_member(
         begin,
         views,
         "estimators",
@@ -131,7 +147,12 @@ def estimators(
         warn(f"{shown} called every object noise and made no member; change the parameters.")
     kept = [i for i in range(m) if i not in set(empty)]
     return assemble(
-        features, [columns[i] for i in kept], [recipes[i] for i in kept], names=[names[i] for i in kept]
+        features,
+        [columns[i] for i in kept],
+        [recipes[i] for i in kept],
+        names=[names[i] for i in kept],
+        members=[members[i] for i in kept] if keep else None,
+        members_bytes=n_bytes,
     )
 
 

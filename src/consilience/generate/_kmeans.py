@@ -27,12 +27,14 @@ from ._members import (
 )
 from ._prepare import View, Views
 from ._runner import each_member, within_memory
+from .labelling import KEEP, Member, centre_member, to_keep
 
 _RULES = {
     "init": Choice("k-means++", "random"),
     "max_iter": Integer(1),
     "tol": Real(0),
     "n_jobs": N_JOBS,
+    "keep_members": KEEP,
 }
 
 
@@ -45,6 +47,7 @@ def kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -64,6 +67,8 @@ def kmeans(
     prepare : str, default "none"
         How members see the features: "none" (as given), "standardise", "ranks", "log", "tf-idf", "unit", or "diverse",
         where each member draws one of those that suit the data. See :mod:`consilience.generate`.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects, the centres; None keeps them if they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -93,8 +98,9 @@ def kmeans(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs)
-    return _runs(Views(prepare, features, seeds, n_jobs=n_jobs), ks, seeds, init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
 
 
 def random_k(
@@ -107,6 +113,7 @@ def random_k(
     max_iter: int = 300,
     tol: float = 1e-4,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -122,7 +129,7 @@ def random_k(
     k_min : int, default 2
     k_max : int or None
         None is the square root of n_samples (at least k_min, at most the number of distinct rows).
-    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
     --------
@@ -136,8 +143,9 @@ def random_k(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
     ks = draw_ks(*ends, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs)
-    return _runs(Views(prepare, features, seeds, n_jobs=n_jobs), ks, seeds, init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
 
 
 def random_features(
@@ -150,6 +158,7 @@ def random_features(
     max_iter: int = 300,
     tol: float = 1e-4,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -166,7 +175,7 @@ def random_features(
         As in :func:`kmeans`.
     ratio : float in (0, 1], default 0.1
         Share of the features each member sees, drawn without replacement; at least one feature.
-    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -185,17 +194,21 @@ def random_features(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs, keep_members)
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+    n_bytes = _centre_bytes(ks, max(1, round(ratio * features.n_features)))
+    keep = to_keep(keep_members, n_bytes)
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         X, d = view.features.X, view.features.n_features
         kept = max(1, round(ratio * d))
         by_column = X if isinstance(X, np.ndarray) else X.tocsc()
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
+        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
             columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
+            own = by_column[:, columns]
             found = many_kmeans(
-                by_column[:, columns],
+                own,
                 [ks[i]],
                 seeds=[seeds[i]],
                 init=init,
@@ -205,13 +218,18 @@ def random_features(
                 n_jobs=1,
             )
             recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
-            return found.labels[:, 0], {**recipe, "ratio": float(ratio), "features": view.original(columns)}
+            recipe |= {"ratio": float(ratio), "features": view.original(columns)}
+            member = None
+            if keep:
+                own = own if isinstance(own, np.ndarray) else own.tocsr()
+                member = centre_member(view.preparation, columns, own, found.centers[0], found.labels[:, 0])
+            return found.labels[:, 0], recipe, member
 
         return run
 
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    columns, recipes = each_member(begin, views, "random features", n_jobs)
-    return assemble(features, columns, recipes)
+    columns, recipes, members = each_member(begin, views, "random features", n_jobs)
+    return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def bagging(
@@ -226,6 +244,7 @@ def bagging(
     max_iter: int = 300,
     tol: float = 1e-4,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -244,7 +263,7 @@ def bagging(
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
         Objects outside the sample get no label, or that of the nearest centre.
-    init, max_iter, tol, prepare, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -268,7 +287,7 @@ def bagging(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs)
+    _check_runs(init, max_iter, tol, n_jobs, keep_members)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -276,10 +295,13 @@ def bagging(
             f"ratio={ratio} leaves {drawn} of {n} objects, too few for k={max(ks)} clusters; raise ratio or lower k."
         )
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+    n_bytes = _centre_bytes(ks, features.n_features)
+    keep = to_keep(keep_members, n_bytes)
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         X = view.features.X
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
+        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
             rng = stream(seeds[i], CHOOSE_ROWS)
             chosen = rng.choice(n, drawn, replace=bool(bootstrap))
             rows, times = np.unique(chosen, return_counts=True)
@@ -304,19 +326,23 @@ def bagging(
                 "unseen": unseen,
                 "n_seen": len(rows),
             }
+            member = None
+            if keep:
+                own = view.preparation, None, X[rows], found.centers[0], found.labels[:, 0]
+                member = centre_member(*own)
             rest = np.flatnonzero(labels < 0)
             if unseen == "nearest" and len(rest):
                 # A centre that lost all its rows in the end must not attract others.
                 filled = np.unique(labels[rows])
                 nearest = nearest_centers(X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
                 labels[rest] = filled[nearest]
-            return labels, recipe
+            return labels, recipe, member
 
         return run
 
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    columns, recipes = each_member(begin, views, "bagging", n_jobs)
-    return assemble(features, columns, recipes)
+    columns, recipes, members = each_member(begin, views, "bagging", n_jobs)
+    return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def _runs(
@@ -326,11 +352,14 @@ def _runs(
     init: str,
     max_iter: int,
     tol: float,
+    keep_members: bool | None,
     n_jobs: int | None,
 ) -> Ensemble:
     """Members that differ in start, k and preparation only: one call of the kernel for each preparation."""
     features = views.features
-    made: dict[int, tuple[np.ndarray, dict]] = {}
+    n_bytes = _centre_bytes(ks, features.n_features)
+    keep = to_keep(keep_members, n_bytes)
+    made: dict[int, tuple[np.ndarray, dict, Member | None]] = {}
     with within_memory("k-means", features), progress(total=len(ks), what="k-means", unit="run") as bar:
         for view in views:
             found = many_kmeans(
@@ -343,14 +372,17 @@ def _runs(
                 sample_weight=features.sample_weight,
                 n_jobs=n_jobs,
                 on_done=bar.update,
-                keep_centers=False,
+                keep_centers=keep,
             )
             for r, i in enumerate(view.members):
                 recipe = _recipe("kmeans", ks[i], seeds[i], init, max_iter, tol, found, r)
-                made[i] = found.labels[:, r], {**recipe, "prepare": view.preparation.name}
-            del view  # before the next is made
-    members = [made[i] for i in range(len(ks))]
-    return assemble(features, [labels for labels, _ in members], [recipe for _, recipe in members])
+                labels, X, member = found.labels[:, r], view.features.X, None
+                if keep:
+                    member = centre_member(view.preparation, None, X, found.centers[r], labels)
+                made[i] = labels, {**recipe, "prepare": view.preparation.name}, member
+            del view, X  # before the next is made
+    columns, recipes, members = zip(*(made[i] for i in range(len(ks))))
+    return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def _recipe(
@@ -369,5 +401,11 @@ def _recipe(
     }
 
 
-def _check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None) -> None:
-    check_all({"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs}, _RULES)
+def _check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None, keep_members: bool | None) -> None:
+    given = {"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs, "keep_members": keep_members}
+    check_all(given, _RULES)
+
+
+def _centre_bytes(ks: list[int], d: int) -> float:
+    """What the centres of all members take."""
+    return 8.0 * sum(ks) * d

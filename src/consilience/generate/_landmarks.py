@@ -41,7 +41,7 @@ from ..kernels.landmarks import (
 from ..kernels.memory import ensure_fits
 from ..kernels.parallel import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
-from ..validation import N_JOBS, Flag, Integer, Real, check_all, unit_of_lightest
+from ..validation import N_JOBS, Integer, Real, check_all, unit_of_lightest
 from ._members import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
@@ -54,8 +54,9 @@ from ._members import (
     stream,
 )
 from ._metric_subspace import CHOOSE_KERNEL, check_pair, nearest_pieces
-from ._prepare import PREPARE, Preparation, View, Views
+from ._prepare import PREPARE, View, Views
 from ._runner import within_memory
+from .labelling import KEEP, Member, to_keep
 
 #: Objects sampled for each landmark.
 SAMPLED = 10
@@ -70,7 +71,7 @@ RULES = {
     "n_landmarks": Integer(1),
     "n_neighbours": Integer(1),
     "prepare": PREPARE,
-    "keep_members": Flag(),
+    "keep_members": KEEP,
     "n_jobs": N_JOBS,
 }
 _ROWS = 4096  # of a block: an interrupt is heard between two
@@ -93,7 +94,7 @@ def landmarks(
     n_neighbours: int = 5,
     scales: tuple[float, float] = SCALES,
     prepare: str = "none",
-    keep_members: bool = False,
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -121,8 +122,9 @@ def landmarks(
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
-    keep_members : bool, default False
-        Keep in ``ensemble.members`` what labels further objects: a :class:`LandmarkMember` for each clustering.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects: a :class:`LandmarkMember` for each clustering. None keeps them if
+        they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -168,9 +170,10 @@ def landmarks(
             f"raise n_landmarks or pass k_max={n_landmarks}."
         )
     workers = min(resolve_jobs(n_jobs), len(seeds))
-    _ensure_fits(
-        features, max(1, round(ratio * d)), n_landmarks, n_neighbours, len(seeds), workers, keep_members
-    )
+    kept = max(1, round(ratio * d))
+    n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbours)
+    keep = to_keep(keep_members, n_bytes)
+    _ensure_fits(features, kept, n_landmarks, n_neighbours, len(seeds), workers, keep)
     weight = features.sample_weight
     weight = None if weight is None else weight / unit_of_lightest(weight)
     size = min(n, SAMPLED * n_landmarks)
@@ -200,7 +203,7 @@ def landmarks(
             "prepare": view.preparation.name,
             **facts,
         }
-        return labels, recipe, LandmarkMember(view.preparation, model) if keep_members else None
+        return labels, recipe, LandmarkMember(view.preparation, model) if keep else None
 
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     made: dict[int, tuple[np.ndarray, dict, Any]] = {}
@@ -221,19 +224,24 @@ def landmarks(
                     bar.update(1)
             del view, X, rows, placed  # before the next is made
     labels, recipes, members = zip(*(made[i] for i in range(len(seeds))))
-    return assemble(features, labels, recipes, members=members if keep_members else None)
+    return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkMember:
+class LandmarkMember(Member):
     """What one clustering of :func:`landmarks` learned: enough to label any objects with the same features.
 
     preparation : how it sees the features.
     model : its landmarks and clusters.
     """
 
-    preparation: Preparation
     model: LandmarkModel
+
+    def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.model.find(Z.astype(self.model.landmarks.points.dtype, copy=False), n_jobs=n_jobs)
+
+    def furthest(self, known: Any, n_jobs: int | None) -> float:
+        return self.model.furthest
 
     def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
         """(n,) int32, the cluster of each row of X; of the rows it was learned from, that of the ensemble."""
@@ -250,6 +258,8 @@ class LandmarkModel:
     landmarks : points, and what leads to the nearest.
     n_neighbours, sigma : K, and the width of the kernel.
     vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
+    furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the given unit times ``unit``.
+        Of few rows the landmarks are the rows themselves, and the nearest would be at distance 0.
     """
 
     columns: np.ndarray
@@ -259,15 +269,23 @@ class LandmarkModel:
     sigma: float
     vectors: np.ndarray = field(repr=False)
     centers: np.ndarray = field(repr=False)
+    furthest: float = np.inf
 
     def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
         """(n,) int32 of prepared rows."""
+        return self.find(X, n_jobs=n_jobs)[0]
+
+    def find(self, X: Any, *, n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
+        """(labels (n,) int32, distances (n,) to the last of its K landmarks) of prepared rows."""
         rows = Rows(X, self.columns, self.unit)
 
-        def block(a: int, b: int) -> np.ndarray:
-            return self.of_neighbours(*neighbours_of(rows, self.landmarks, self.n_neighbours, a, b))
+        def block(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+            index, squares = neighbours_of(rows, self.landmarks, self.n_neighbours, a, b)
+            return self.of_neighbours(index, squares), np.sqrt(squares[:, -1], dtype=np.float64)
 
-        return np.concatenate(map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs))
+        found = map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs)
+        labels, distances = (np.concatenate(part) for part in zip(*found))
+        return labels, distances
 
     def of_neighbours(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """(n,) int32, the clusters of rows whose landmarks have been found."""
@@ -306,7 +324,8 @@ def learn(
 
     E = np.sum(map_blocks(add_up, n, size=max(_ROWS, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
     vectors, centers, pieces = cut_landmarks(E, k, landmarks.points, seed=seed)
-    model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers)
+    furthest = float(np.sqrt(squares[:, -1].max(), dtype=np.float64))
+    model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers, furthest)
     found = map_blocks(
         lambda a, b: model.of_neighbours(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
     )
@@ -365,6 +384,12 @@ def cut_landmarks(
     return vectors, centers, int(count)
 
 
+def _landmark_bytes(features: Features, d: int, p: int, n_neighbours: int) -> float:
+    """What one member keeps: p landmarks of d features, those near each, and their vectors."""
+    p = min(p, features.n_samples)
+    return features.X.dtype.itemsize * p * d + 4.0 * NEARBY * n_neighbours * p + 16.0 * p * MOST_CLUSTERS
+
+
 def _ensure_fits(
     features: Features, d: int, p: int, n_neighbours: int, m: int, workers: int, keep: bool
 ) -> None:
@@ -372,7 +397,7 @@ def _ensure_fits(
     n, number = features.n_samples, features.X.dtype.itemsize
     p = min(p, n)
     size = min(n, SAMPLED * p)
-    each = number * p * d + 4.0 * NEARBY * n_neighbours * p + 16.0 * p * MOST_CLUSTERS
+    each = _landmark_bytes(features, d, p, n_neighbours)
     placing = 28.0 * p * d + 8.0 * p * p + (0.0 if sp.issparse(features.X) else number * size * d)
     ensure_fits(
         n * (4.0 * m + (4.0 + number) * n_neighbours)

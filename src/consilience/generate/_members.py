@@ -105,8 +105,9 @@ def assemble(
     *,
     names: Sequence[str] | None = None,
     members: Sequence[Any] | None = None,
+    members_bytes: float | None = None,
 ) -> Ensemble:
-    """The ensemble; says so if members came out with fewer clusters than asked for."""
+    """The ensemble; ``members_bytes`` is what members take, or would. Says so if members came out with fewer clusters than asked for."""
     with refusing(
         f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
         "ask for fewer clusterings",
@@ -119,6 +120,7 @@ def assemble(
             recipes=recipes,
             members=members,
         )
+    ensemble.members_bytes = members_bytes
     short = [
         i
         for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters))

@@ -60,6 +60,7 @@ from ._members import (
 )
 from ._prepare import PREPARE, View, Views
 from ._runner import each_member
+from .labelling import KEEP, Member, Neighbours, codes_of_labels, neighbour_bytes, seen_by, to_keep
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
@@ -72,6 +73,7 @@ RULES = {
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
     "prepare": PREPARE,
+    "keep_members": KEEP,
     "n_jobs": N_JOBS,
 }
 
@@ -90,6 +92,7 @@ def metric_subspace(
     search: str = "exact",
     n_init: int = 1,
     prepare: str = "none",
+    keep_members: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -124,6 +127,9 @@ def metric_subspace(
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
+        row nearest to it; None keeps them if that takes at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
     random_state : int, numpy generator or None
@@ -163,7 +169,9 @@ def metric_subspace(
     (6, True)
     """
     given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
-    check_all({**given, "n_init": n_init, "prepare": prepare, "n_jobs": n_jobs}, RULES)
+    check_all(
+        {**given, "n_init": n_init, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES
+    )
     low_k, high_k = check_pair("neighbours", neighbours, Integer(1))
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
@@ -176,12 +184,15 @@ def metric_subspace(
         remedy="lower k_max",
     )
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+    n_bytes = neighbour_bytes(features.X, len(seeds))
+    keep = to_keep(keep_members, n_bytes)
+
+    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         d = view.features.n_features
         kept = max(1, round(ratio * d))
         source = _Source(view.features, kept, metric)
 
-        def run(i: int) -> tuple[np.ndarray, dict]:
+        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
             columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
             rng = stream(seeds[i], CHOOSE_KERNEL)
             mu = float(rng.uniform(low_mu, high_mu))
@@ -205,14 +216,18 @@ def metric_subspace(
                 "features": view.original(columns),
                 **facts,
             }
-            return labels, recipe
+            member = None
+            if keep:
+                codes, unit = codes_of_labels(labels), source.scale
+                member = Neighbours(view.preparation, features.X, codes, None, columns, unit, metric)
+            return labels, recipe, member
 
         return run
 
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    labels, recipes = each_member(begin, views, "metric subspace", n_jobs)
+    labels, recipes, members = each_member(begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
-    return assemble(features, labels, recipes)
+    return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def _warn_of_rough(recipes: list[dict]) -> None:
@@ -355,22 +370,7 @@ class _Source:
             )
 
     def rows(self, columns: np.ndarray) -> Any:
-        Z: Any = self.X[:, columns]
-        Z = sp.csr_array(Z, dtype=np.float64) if self.sparse else np.ascontiguousarray(Z, dtype=np.float64)
-        Z *= self.scale
-        if self.metric == "diversified":
-            return Z
-        if self.metric in ("correlation", "spearman"):
-            Z = Z.toarray() if self.sparse else Z
-            if self.metric == "spearman":
-                from scipy.stats import rankdata
-
-                Z = rankdata(Z, axis=1)
-            Z = Z - Z.mean(axis=1, keepdims=True)
-        squares = Z.multiply(Z) if sp.issparse(Z) else Z * Z
-        length = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-        inverse = 1.0 / np.where(length > 0, length, 1.0)
-        return sp.csr_array(sp.diags_array(inverse) @ Z) if sp.issparse(Z) else Z * inverse[:, None]
+        return seen_by(self.X, columns, self.scale, self.metric)
 
 
 def check_pair(name: str, values: Any, rule: Any) -> tuple[Any, Any]:

@@ -19,11 +19,11 @@ def each_member(
     n_jobs: int | None,
     *,
     first: str = "lower n_jobs, of which each works on a copy of its own, ",
-) -> tuple[list, list]:
-    """Labels and recipes of all members, in order, on threads; each copies its part of the features.
+) -> tuple[list, list, list]:
+    """Labels, recipes and what labels further rows of all members, in order, on threads; each copies its part of the features.
 
-    ``begin(view)`` is called once for each preparation of the features and gives ``run``; ``run(i)`` makes the labels and
-    the recipe of member i, to which the preparation is added. ``first`` is as in :func:`within_memory`.
+    ``begin(view)`` is called once for each preparation of the features and gives ``run``; ``run(i)`` makes the labels,
+    the recipe, to which the preparation is added, and what labels further rows, or None, of member i. ``first`` is as in :func:`within_memory`.
     """
     made: dict[int, tuple] = {}
     with (
@@ -35,16 +35,17 @@ def each_member(
             made |= _members_of(begin(view), view, bar, n_jobs)
             del view  # before the next is made
     results = [made[i] for i in range(len(views))]
-    return [labels for labels, _ in results], [recipe for _, recipe in results]
+    labels, recipes, members = map(list, zip(*results))
+    return labels, recipes, members
 
 
 def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int | None) -> dict[int, tuple]:
     """Those that see the features alike."""
 
     def task(i: int) -> tuple:
-        labels, recipe = run(i)
+        labels, recipe, member = run(i)
         bar.update(1)
-        return labels, {**recipe, "prepare": view.preparation.name}
+        return labels, {**recipe, "prepare": view.preparation.name}, member
 
     return dict(zip(view.members, map_tasks(task, view.members, n_jobs=n_jobs)))
 

@@ -29,7 +29,8 @@ from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
 from ..progress import progress
 from ..validation import N_JOBS, Integer, Real, check, listed
 from ._members import assemble, choose_ks, member_seeds
-from ._prepare import View, Views
+from ._prepare import Preparation, View, Views
+from .labelling import Neighbours, codes_of_labels, neighbour_bytes, to_keep
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
@@ -46,6 +47,7 @@ def spectral(
     n_clusterings: int | None = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
     prepare: str = "none",
+    keep_members: bool | None = False,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
@@ -64,6 +66,9 @@ def spectral(
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
+    keep_members : bool or None, default False
+        Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
+        row nearest to it; None keeps them if that takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None
         Threads; None is all cores.
@@ -106,20 +111,25 @@ def spectral(
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     n = features.n_samples
     _ensure_squares(n, 2)
-    made: dict[int, tuple[np.ndarray, dict]] = {}
+    n_bytes = neighbour_bytes(features.X, m)
+    keep = to_keep(keep_members, n_bytes)
+    made: dict[int, tuple[np.ndarray, dict, Preparation]] = {}
     with (
         refusing(f"Spectral clustering of {n} objects", _REMEDY),
         one_blas_thread(),
         progress(total=m, what="spectral", unit="run") as bar,
     ):
         for view in views:
-            made |= _members_seeing(view, grid, ks, seeds, bar, n_jobs)
+            found = _members_seeing(view, grid, ks, seeds, bar, n_jobs)
+            made |= {i: (*one, view.preparation) for i, one in found.items()}
             del view  # before the next is made
     turns = [made[i] for i in sorted(made)]
-    recipes = [recipe for _, recipe in turns]
+    recipes = [recipe for _, recipe, _ in turns]
     left_out = {grid[i % len(grid)] for i in range(m) if i not in made}
     _report([width for width in grid if width in left_out], recipes, n, max(ks))
-    return assemble(features, [labels for labels, _ in turns], recipes)
+    members = [Neighbours(seen, features.X, codes_of_labels(labels)) for labels, _, seen in turns]
+    labels = [labels for labels, _, _ in turns]
+    return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def _members_seeing(

@@ -6,6 +6,7 @@ not at all.
 """
 
 from ._atomic import atomic_write, check_writable
+from ._models import load, save
 from ._read_annotations import Annotations, read_annotations
 from ._read_features import read_features
 from ._read_labels import read_labels
@@ -18,10 +19,12 @@ __all__ = [
     "Table",
     "atomic_write",
     "check_writable",
+    "load",
     "names_in",
     "read_annotations",
     "read_features",
     "read_labels",
+    "save",
     "write_ensemble",
     "write_features",
     "write_labels",

@@ -114,7 +114,7 @@ def _read_header(handle: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtyp
     return shape, fortran, dtype
 
 
-def _read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
+def read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
     """One array of an open NPY stream of ``n_bytes`` bytes; the promised size is checked before anything is allocated."""
     shape, fortran, dtype = _read_header(handle, what)
     promised = math.prod(shape) * dtype.itemsize
@@ -143,7 +143,7 @@ class NpyFile(Archive):
 
     def load(self, key: str) -> np.ndarray:
         self._handle.seek(0)
-        return _read_array(self._handle, self.name, os.fstat(self._handle.fileno()).st_size)
+        return read_array(self._handle, self.name, os.fstat(self._handle.fileno()).st_size)
 
 
 class NpzFile(Archive):
@@ -180,7 +180,7 @@ class NpzFile(Archive):
     def load(self, key: str) -> np.ndarray:
         info = self._members[key]
         with self._guarded(key), self._zip.open(info) as member:
-            array = _read_array(member, self._what(key), info.file_size)
+            array = read_array(member, self._what(key), info.file_size)
             member.read(1)  # at the end of the member zipfile compares its checksum
             return array
 

@@ -391,3 +391,46 @@ def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> n
         z = (keys[:, None] ^ seed) + steps * np.uint64(0x9E3779B97F4A7C15)
     z = mix_array(z.ravel()).reshape(z.shape)
     return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+class RowKeys:
+    """Rows of features that others are recognised among, by 64-bit numbers: 16 bytes a row, whatever its width.
+
+    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers are one.
+    """
+
+    def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
+        self.keys, self.positions, self.sparse = keys, positions, sparse
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Any]) -> RowKeys:
+        """The way back."""
+        return cls(**parts)
+
+    @classmethod
+    def of(cls, X: Any, *, n_jobs: int | None = None) -> RowKeys:
+        """Of the rows of X; of equal ones the first is remembered."""
+        sparse = sp.issparse(X)
+        keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
+        return cls(keys, positions, sparse)
+
+    def find(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the position of the row equal to each row of X, -1 where there is none."""
+        keys = self._hashed(X, self.sparse, n_jobs)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[place] == keys, self.positions[place], -1)
+
+    @staticmethod
+    def _hashed(X: Any, sparse: bool, n_jobs: int | None) -> np.ndarray:
+        def block(a: int, b: int) -> np.ndarray:
+            part = X[a:b]
+            if sparse:
+                return row_hashes(sp.csr_array(part))
+            return row_hashes(part.toarray() if sp.issparse(part) else part)
+
+        size = max(1, (1 << 20) // max(1, X.shape[1]))
+        return np.concatenate(map_blocks(block, X.shape[0], size=size, n_jobs=n_jobs))

@@ -1,0 +1,406 @@
+"""Fitted models as files: numbers in NPY arrays, all else in JSON, in one zip archive; nothing in it is ever run.
+
+``model.json`` holds {"format", "version", "written_by", "model"}. What JSON cannot say by itself is an object with the key "!":
+an array ("a0.npy" beside it), a tuple, a date, or a thing of one of the kinds listed here, by the names of its fields. Names
+are looked up in that list and in the register of estimators, never imported. A thing that occurs twice is written once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.lib import format as npy
+
+from .. import __version__, register
+from ..errors import FileError, InputError
+from ..kernels.memory import ensure_fits
+from ._archives import read_array
+from ._atomic import atomic_write
+from ._formats import betrayed_by, damaged, guarded, opened
+
+FORMAT, VERSION = "consilience model", 1
+_JSON = "model.json"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal models are equal files
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_SPARSE = {"csr": (sp.csr_array, sp.csr_matrix), "csc": (sp.csc_array, sp.csc_matrix)}
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model, whole or not at all; :func:`load` reads it. ``model.save(path)`` does the same.
+
+    Parameters
+    ----------
+    model : fitted consensus method, ConsensusClustering or MDEC
+        With its parameters, all it learned, and what labels new rows. Functions and clusterers of other packages are code, which a
+        file of data cannot hold: a model that was given or keeps one is refused.
+    path : path
+        Any name; "model.consilience" for instance.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    if _estimator_name(model) is None:
+        raise InputError(
+            f"{type(model).__name__} is no estimator of consilience that can be saved; pass a fitted consensus method or "
+            "ConsensusClustering."
+        )
+    check_is_fitted(model, "labels_")
+    with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
+        writer = _Writer(archive)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "written_by": f"consilience {__version__}",
+            "model": writer.encode(model, type(model).__name__),
+        }
+        archive.writestr(_entry(_JSON), json.dumps(content, allow_nan=False))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model that ``model.save(path)`` wrote: it predicts the same, bit by bit.
+
+    Nothing in the file is run. A file that is cut short, damaged, of another kind or of a newer version is refused.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import consilience as cs
+    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.consilience")
+    ...     model.save(path)
+    ...     again = cs.load(path)
+    >>> again.predict([[0], [1], [1]]).tolist() == model.predict([[0], [1], [1]]).tolist()
+    True
+    """
+    name = os.fspath(path)
+    with opened(path) as handle:
+        return _read(handle, name)
+
+
+def _read(handle: BinaryIO, name: str) -> Any:
+    start = handle.read(8)
+    handle.seek(0)
+    if not start.startswith(b"PK"):
+        what = betrayed_by(start)
+        raise FileError(
+            f"{name} is no model of consilience"
+            + (f": it is {what}" if what else "")
+            + ". Pass a file that model.save(path) wrote."
+        )
+    with guarded(name, "a model of consilience"), zipfile.ZipFile(handle) as archive:
+        if _JSON not in archive.namelist():
+            raise FileError(f"{name} is an archive, but no model of consilience: it holds no {_JSON}.")
+        ensure_fits(20.0 * archive.getinfo(_JSON).file_size, what=name, remedy="use a larger machine")
+        content = json.loads(archive.read(_JSON))
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise FileError(f"{name} is an archive, but no model of consilience: {_JSON} does not say so.")
+        version = content.get("version")
+        if type(version) is not int or version > VERSION:
+            raise FileError(
+                f"{name} has version {version!r} of the format, written by {content.get('written_by')}; consilience {__version__} reads up "
+                f"to version {VERSION}. Update consilience to read it."
+            )
+        try:
+            model = _Reader(archive, name).decode(content["model"])
+        except FileError:
+            raise
+        except InputError as error:  # parts that do not fit together
+            raise damaged(name, error, "a model of consilience") from None
+    if _estimator_name(model) is None:
+        raise FileError(f"{name} holds {type(model).__name__}, which is no model.")
+    return model
+
+
+def _estimator_name(model: Any) -> str | None:
+    """The name of an estimator that can be written: one that predicts from base labels, or from features through them."""
+    saved = (*register.CONSENSUS, *register.FEATURES)
+    return next(
+        (entry.name for entry in saved if type(model).__name__ == entry.name and type(model) is entry.load()),
+        None,
+    )
+
+
+def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
+    """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
+    from ..compressed import Compressed
+    from ..defaults import Plan
+    from ..ensemble import Ensemble
+    from ..evidence import Agreement
+    from ..generate.storable import KINDS
+    from ..kernels.signatures import RowKeys
+    from ..prediction import Predictor
+    from ..soft import SoftCompressed
+
+    found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
+    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys):
+        found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
+    for name, (cls, make) in {**KINDS, "Agreement": (Agreement, Agreement), "Plan": (Plan, Plan)}.items():
+        found[name] = (cls, _fields_of, lambda parts, make=make: make(**parts))  # type: ignore[misc]
+    return found
+
+
+def _fields_of(thing: Any) -> dict[str, Any]:
+    if is_dataclass(thing):
+        return {field.name: getattr(thing, field.name) for field in fields(thing)}
+    return thing._asdict()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+class _Writer:
+    """From a model to what JSON can say, and arrays beside it."""
+
+    def __init__(self, archive: zipfile.ZipFile):
+        self.archive, self.kinds = archive, _kinds()
+        self.names = {kind: name for name, (kind, _, _) in self.kinds.items()}
+        self.seen: dict[int, int] = {}
+        self.alive: list[Any] = []  # so that no id is used twice
+        self.n_arrays = 0
+
+    def encode(self, value: Any, where: str) -> Any:
+        """``where`` is what a message calls the value."""
+        if value is None or isinstance(value, (bool, int)):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"!": "float", "value": repr(value)}
+        if isinstance(value, str):
+            return str(value)
+        if isinstance(value, list):
+            return [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        if isinstance(value, np.generic):
+            return {"!": "scalar", "of": self.encode(np.asarray(value), where)}
+        if type(value) is tuple:
+            return {"!": "tuple", "items": self.encode(list(value), where)}
+        if isinstance(value, dict):
+            items = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
+            return {"!": "dict", "items": items}
+        if isinstance(value, (datetime.datetime, datetime.date)):
+            return self._date(value, where)
+        return self._once(value, where)
+
+    def _once(self, value: Any, where: str) -> dict[str, Any]:
+        """What may occur several times, and is one thing then."""
+        if id(value) in self.seen:
+            return {"!": "same", "id": self.seen[id(value)]}
+        number = self.seen[id(value)] = len(self.seen)
+        self.alive.append(value)
+        return {**self._thing(value, where), "id": number}
+
+    def _thing(self, value: Any, where: str) -> dict[str, Any]:
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if sp.issparse(value) and value.format in _SPARSE:
+            pieces = [
+                self.encode(np.asarray(piece), where) for piece in (value.data, value.indices, value.indptr)
+            ]
+            matrix = isinstance(value, sp.spmatrix)
+            return {
+                "!": "sparse",
+                "kind": value.format,
+                "matrix": matrix,
+                "pieces": pieces,
+                "shape": list(value.shape),
+            }
+        if isinstance(value, np.dtype) and value in (np.float32, np.float64):
+            return {"!": "dtype", "value": value.name}
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return self._random(value, where)
+        name = _estimator_name(value)
+        if name is not None:
+            params = value.get_params(deep=False)
+            state = {
+                key: item for key, item in vars(value).items() if key not in params and not _is_setting(key)
+            }
+            return {
+                "!": "estimator",
+                "name": name,
+                "params": {
+                    key: self.encode(item, f"{where}, parameter {key}") for key, item in params.items()
+                },
+                "state": {key: self.encode(item, f"{where}.{key}") for key, item in state.items()},
+            }
+        if type(value) in self.names:
+            kind = self.names[type(value)]
+            parts = self.kinds[kind][1](value)
+            return {
+                "!": kind,
+                "parts": {key: self.encode(part, f"{where}.{key}") for key, part in parts.items()},
+            }
+        raise InputError(
+            f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which cannot be saved: a model file holds "
+            "numbers, text and the estimators of consilience, no code of others. Save model.consensus_, which predicts from base "
+            "labels, or pickle the model for yourself."
+        )
+
+    def _array(self, value: np.ndarray, where: str) -> dict[str, Any]:
+        if value.dtype == object:
+            items = self.encode(value.ravel().tolist(), where)
+            return {"!": "objects", "items": items, "shape": list(value.shape)}
+        if value.dtype.kind in "mM":
+            return {"!": "dates", "dtype": value.dtype.str, "of": self.encode(value.view(np.int64), where)}
+        if value.dtype.kind not in "biufU" or not value.dtype.itemsize:
+            raise InputError(
+                f"{where} is an array of {value.dtype}, which cannot be saved; use numbers or text."
+            )
+        name = f"a{self.n_arrays}.npy"
+        self.n_arrays += 1
+        with self.archive.open(_entry(name), "w", force_zip64=True) as member:
+            npy.write_array(member, np.asarray(value, order="C"), allow_pickle=False)
+        return {"!": "array", "name": name}
+
+    def _date(self, value: Any, where: str) -> dict[str, Any]:
+        kind = datetime.datetime if isinstance(value, datetime.datetime) else datetime.date
+        text = value.isoformat()
+        try:
+            same = kind.fromisoformat(text) == value
+        except ValueError:  # a date with nanoseconds
+            same = False
+        if not same:
+            raise InputError(
+                f"{where} is {value!r}, which cannot be saved exactly; use text or whole microseconds."
+            )
+        return {"!": kind.__name__, "value": text}
+
+    def _random(self, value: Any, where: str) -> dict[str, Any]:
+        legacy = isinstance(value, np.random.RandomState)
+        state = value.get_state(legacy=False) if legacy else value.bit_generator.state
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise InputError(
+                f"{where} is a random generator of the kind {state['bit_generator']}, which cannot be saved; use a number."
+            )
+        return {"!": "random", "legacy": legacy, "state": self.encode(state, where)}
+
+
+def _is_setting(key: str) -> bool:
+    """How scikit-learn is to treat the estimator, which is set anew where it is used."""
+    return key.startswith(("_sklearn", "_metadata"))
+
+
+class _Reader:
+    """The way back. Whatever stumbles here is a damaged file: the caller says so."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str):
+        self.archive, self.name, self.kinds = archive, name, _kinds()
+        self.things: dict[int, Any] = {}
+
+    def decode(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.decode(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value["!"] == "same":
+            return self.things[value["id"]]
+        thing = self._thing(value["!"], value)
+        if "id" in value:
+            self.things[value["id"]] = thing
+        return thing
+
+    def _thing(self, kind: str, value: dict[str, Any]) -> Any:
+        if kind in self.kinds:
+            return self.kinds[kind][2]({key: self.decode(part) for key, part in value["parts"].items()})
+        found = getattr(self, f"_{kind}", None) if kind in _PLAIN else None
+        if found is None:
+            raise FileError(
+                f"{self.name} holds a thing of the unknown kind {kind!r:.60}; it may be damaged, or not ours."
+            )
+        return found(value)
+
+    def _float(self, value: dict) -> float:
+        return float(value["value"])
+
+    def _scalar(self, value: dict) -> Any:
+        return self.decode(value["of"])[()]
+
+    def _tuple(self, value: dict) -> tuple:
+        return tuple(self.decode(value["items"]))
+
+    def _dict(self, value: dict) -> dict:
+        return {self.decode(key): self.decode(item) for key, item in value["items"]}
+
+    def _datetime(self, value: dict) -> datetime.datetime:
+        return datetime.datetime.fromisoformat(value["value"])
+
+    def _date(self, value: dict) -> datetime.date:
+        return datetime.date.fromisoformat(value["value"])
+
+    def _objects(self, value: dict) -> np.ndarray:
+        items = self.decode(value["items"])
+        array = np.empty(len(items), object)
+        array[:] = items
+        return array.reshape(value["shape"])
+
+    def _dates(self, value: dict) -> np.ndarray:
+        dtype = np.dtype(value["dtype"])
+        if dtype.kind not in "mM":
+            raise ValueError(f"dates of {dtype}")
+        return self.decode(value["of"]).view(dtype)
+
+    def _dtype(self, value: dict) -> np.dtype:
+        if value["value"] not in ("float32", "float64"):
+            raise ValueError(f"numbers of the type {value['value']}")
+        return np.dtype(value["value"])
+
+    def _array(self, value: dict) -> np.ndarray:
+        info = self.archive.getinfo(value["name"])
+        with self.archive.open(info) as member:
+            array = read_array(member, f"{self.name}, {info.filename}", info.file_size)
+            member.read(1)  # at the end of the member zipfile compares its checksum
+        return array
+
+    def _sparse(self, value: dict) -> Any:
+        data, indices, indptr = self.decode(value["pieces"])
+        kind = _SPARSE[value["kind"]][bool(value["matrix"])]
+        found = kind((data, indices, indptr), shape=tuple(value["shape"]))
+        found.check_format(full_check=True)
+        return found
+
+    def _random(self, value: dict) -> Any:
+        state = self.decode(value["state"])
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise ValueError(f"random numbers of the kind {state['bit_generator']}")
+        if value["legacy"]:
+            legacy = np.random.RandomState()
+            legacy.set_state(state)
+            return legacy
+        bits = getattr(np.random, state["bit_generator"])()
+        bits.state = state
+        return np.random.Generator(bits)
+
+    def _estimator(self, value: dict) -> Any:
+        entries = {entry.name: entry for entry in (*register.CONSENSUS, *register.FEATURES)}
+        cls = entries[value["name"]].load()
+        model = cls(**{key: self.decode(item) for key, item in value["params"].items()})
+        vars(model).update({key: self.decode(item) for key, item in value["state"].items()})
+        return model
+
+
+_PLAIN = frozenset(
+    [
+        "float",
+        "scalar",
+        "tuple",
+        "dict",
+        "datetime",
+        "date",
+        "objects",
+        "dates",
+        "dtype",
+        "array",
+        "sparse",
+        "random",
+        "estimator",
+    ]
+)
