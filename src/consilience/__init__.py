@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from . import register
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from . import anndata as anndata
     from . import consensus as consensus
     from . import errors as errors
     from . import generate as generate
