@@ -299,7 +299,7 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)  # known rows need no member
     with pytest.raises(
         InputError,
-        match=r"12.8 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
+        match=r"23.0 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
     ):
         model.predict(BLOBS + 1)
     monkeypatch.setattr(labelling, "MOST_KEPT", 100)
@@ -334,6 +334,10 @@ def test_the_nearest_point_is_exact_and_the_first_of_equals():
     np.testing.assert_array_equal(index, squares.argmin(axis=1))
     np.testing.assert_array_equal(found, squares.min(axis=1))
     np.testing.assert_array_equal(nearest_points(sp.csr_array(Z - 1e7), sp.csr_array(points - 1e7))[0], index)
+    widths = rng.random(50) + 0.5
+    np.testing.assert_array_equal(
+        nearest_points(Z, points, widths=widths)[0], (squares / widths).argmin(axis=1)
+    )
     own = ((points[:, None] - points) ** 2).sum(axis=2)
     np.fill_diagonal(own, np.inf)
     np.testing.assert_array_equal(nearest_points(points, points, others=True)[1], own.min(axis=1))
