@@ -263,6 +263,15 @@ def test_clusterers_predict_or_go_by_neighbours_and_the_recipe_says_which():
         alone.reach(near)
 
 
+def test_equal_rows_that_members_merge():
+    """Rows that are equal in the features of a member are one to it, and count as often as they are."""
+    X = np.random.default_rng(0).integers(0, 3, (120, 4)).astype(float)
+    model = cs.ConsensusClustering(3, n_clusterings=10, random_state=0).fit(X)
+    for member in model.ensemble_.members:
+        assert len(member.codes) == len(member.widths) == 120
+    assert model.predict(X + 0.1).shape == (120,)
+
+
 def test_mdec_predicts():
     model = cs.MDEC(4, n_clusterings=10, random_state=0).fit(BLOBS)
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)

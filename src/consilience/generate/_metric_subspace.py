@@ -216,7 +216,8 @@ def metric_subspace(
             labels, facts = spectral_cut(
                 W, min(ks[i], Z.shape[0]), Z, seed=seeds[i], n_init=n_init, weight=weight
             )
-            labels = labels if place is None else labels[place]
+            if place is not None:
+                labels, rho = labels[place], None if rho is None else rho[place]
             recipe = {
                 "algorithm": "metric_subspace",
                 "k": ks[i],
