@@ -25,7 +25,7 @@ def floors(declared: list[str]) -> list[str]:
             raise SystemExit(f"{line!r} in pyproject.toml has no lowest version: write name>=version.")
         if requirement["extra"] != "dev":
             found.append(f"{requirement['name']}=={requirement['version']}")
-    return found
+    return list(dict.fromkeys(found))  # the build lists what an extra takes over from others once more
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@
 The consensus is LWEA: it links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
 Every member sees the features prepared in a way drawn for it (``prepare="diverse"``), and half of them, but at least
 FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most
-half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows
-falls apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least.
+half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows falls
+apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least.
 
 The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with what else was
 tried: docs/reproduction/defaults.md. It never looks at true labels, nor at the values of X.
@@ -76,8 +76,8 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
     widest = generators()[generator].widest
     assert widest is not None
     top = min(max(widest(n, n_clusters), 2 * n_clusters), max(2, n // 2, n_clusters))
-    params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
     params["k_max"] = min(top, features.distinct_rows(top))
+    params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
     count = 50 if n <= 1_000 else 30 if n <= 2_500 else 20
     return Plan(generator, params, count, METHOD, {"theta": 0.4 if exact else 1.0, "sample": LINKED})
 

@@ -35,17 +35,15 @@ if MYPY:
     class ClusterMixin: ...
 
     class TransformerMixin:
-        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any: ...
+        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any: ...
         def set_output(self: Self, *, transform: str | None = None) -> Self: ...
 
     class ClassNamePrefixFeaturesOutMixin:
         def get_feature_names_out(self, input_features: Any = None) -> Any: ...
-
 else:
-    from sklearn.base import (
-        BaseEstimator,
-        ClusterMixin,
-    )
+    from sklearn.base import BaseEstimator, ClusterMixin
+    from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+    from sklearn.base import TransformerMixin as TransformerMixin
 
 #: Clusters made where nobody said how many.
 GUESS = 2

@@ -240,6 +240,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
+        self._feature_names = everything.feature_names
         return self
 
     # New rows ----------------------------------------------------------------------------------------------
@@ -300,6 +301,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         check_is_fitted(self, "consensus_")
         validate_data(self, X, reset=False, skip_check_array=True)
         features = Features(X, least_rows=1)
+        self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
         known = self._keys.find(Z, n_jobs=self.n_jobs)
         codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
@@ -310,6 +312,17 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             self._check_codes(fresh)
             codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
         return features, known, codes, within if reach else None
+
+    def _check_names(self, names: list[str] | None) -> None:
+        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas alone."""
+        known = self._feature_names
+        if names is None or known is None or names == known:
+            return
+        j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
+        raise InputError(
+            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} there. Pass the same features in the same "
+            "order, or an array without names."
+        )
 
     def _check_codes(self, codes: np.ndarray) -> None:
         """Compiled code takes for granted that a member gives codes of its own clusters."""

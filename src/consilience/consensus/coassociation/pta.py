@@ -74,6 +74,8 @@ class PTA(BaseConsensus):
     }
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]
 
+    heights_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -88,6 +88,10 @@ class ECPCS(BaseConsensus):
     constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1), "n_init": Integer(1)}
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
 
+    heights_: np.ndarray
+    votes_: np.ndarray
+    metaclusters_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,
