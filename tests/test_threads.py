@@ -34,6 +34,7 @@ GENERATORS = {
     ),
     "random_k": lambda j: cs.generate.random_k(X, 4, random_state=0, n_jobs=j),
     "random_features": lambda j: cs.generate.random_features(X, 4, k=4, random_state=0, n_jobs=j),
+    "stratified": lambda j: cs.generate.stratified(X, 4, k=4, random_state=0, n_jobs=j),
     "bagging": lambda j: cs.generate.bagging(X, 4, k=4, unseen="nearest", random_state=0, n_jobs=j),
     "metric_subspace": lambda j: cs.generate.metric_subspace(X, 4, random_state=0, n_jobs=j),
     "landmarks": lambda j: cs.generate.landmarks(

@@ -45,6 +45,10 @@ def fitted(name: str, labels, weights):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ANY_UNIT)
 def test_the_scale_of_weights_does_not_matter(name, scale):
+    if name == "hgpa":
+        pytest.xfail(
+            "its cost is flat: which random start wins follows the order of objects, and that the last digits of weights"
+        )
     labels, _, weights = weighted()
     model, plain = fitted(name, labels, scale * weights), fitted(name, labels, weights)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
@@ -53,7 +57,7 @@ def test_the_scale_of_weights_does_not_matter(name, scale):
 
 
 def test_which_methods_take_weights_for_counts():
-    assert ONE_UNIT == ["lwsc", "nrsec", "rsec", "spce"]
+    assert ONE_UNIT == ["best-of", "ceshl", "lwsc", "nrsec", "rce", "rsec", "spce", "trce"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -207,6 +211,7 @@ MAKERS = {
     "random_features": lambda X, w: generate.random_features(
         X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0
     ),
+    "stratified": lambda X, w: generate.stratified(X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0),
     "bagging": lambda X, w: generate.bagging(
         X, 3, k=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
     ),

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from . import register
 
+_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
+
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from . import anndata as anndata
     from . import consensus as consensus
@@ -24,19 +26,30 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import multitask as multitask
     from . import plot as plot
     from .consensus import BCE as BCE
+    from .consensus import CESHL as CESHL
     from .consensus import CSPA as CSPA
+    from .consensus import DREC as DREC
     from .consensus import ECC as ECC
+    from .consensus import ECPCS as ECPCS
     from .consensus import HBGF as HBGF
+    from .consensus import HGPA as HGPA
     from .consensus import KCC as KCC
+    from .consensus import LCE as LCE
     from .consensus import LWEA as LWEA
     from .consensus import LWGP as LWGP
     from .consensus import LWSC as LWSC
     from .consensus import MCLA as MCLA
+    from .consensus import NMFC as NMFC
     from .consensus import NRSEC as NRSEC
+    from .consensus import PTA as PTA
+    from .consensus import PTGP as PTGP
+    from .consensus import RCE as RCE
     from .consensus import RSEC as RSEC
     from .consensus import SCCABG as SCCABG
     from .consensus import SEC as SEC
     from .consensus import SPCE as SPCE
+    from .consensus import TRCE as TRCE
+    from .consensus import WEAC as WEAC
     from .consensus import BestOf as BestOf
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation
@@ -54,10 +67,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .pipeline import ConsensusClustering as ConsensusClustering
     from .reporting import report as report
     from .soft import SoftEnsemble as SoftEnsemble
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)
 
 __version__ = "0.1.0"
 
-_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
-
 __all__ = [*sorted(entry.name for entry in _NAMES), *register.ROOMS, "__version__"]
-__getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)

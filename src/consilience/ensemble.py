@@ -186,6 +186,14 @@ class Ensemble:
         return self
 
     @classmethod
+    def unquestioned(cls, labels: Any) -> Ensemble:
+        """Of labels that are known to be ones, as those of further objects are: a single row or an empty column is no mistake."""
+        intake = take_in(labels)
+        if len(intake.labels) == 0:
+            raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
+        return cls._from_codes(intake.labels, intake.categories, intake.clustering_names, intake.sample_names)
+
+    @classmethod
     def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:
         """One ensemble of all clusterings of several ensembles of the same objects.
 

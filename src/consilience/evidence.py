@@ -40,6 +40,7 @@ from .kernels.incidence import Labels, Memberships
 from .kernels.information import measure_tables
 from .kernels.linkage import cut_tree, merge_tree_inplace
 from .kernels.memory import ensure_fits
+from .kernels.parallel import map_blocks
 from .validation import unit_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ _FAR_LESS = 0.7
 _BY_CHANCE = 0.05
 # Distinct objects from which a sample of as many is judged.
 _SAMPLE = 500
+_ROWS = 4096  # of a block
 
 
 class Evidence:
@@ -154,6 +156,16 @@ class Evidence:
 
     def _incidence(self, rows: np.ndarray | Memberships) -> Labels | Memberships:
         return rows if isinstance(rows, Memberships) else Labels(rows, self.ensemble.offsets)
+
+    def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the group that each object of the ensemble is most often together with, in the mean over the group's objects and
+        the clusterings that saw them; base clusters count by their weights (k,). O(n m c) time, O(c) memory a thread and row."""
+        incidence, ties = self.ensemble.incidence, self._shares * cluster_weights[:, None]
+
+        def block(a: int, b: int) -> np.ndarray:
+            return incidence[np.arange(a, b)].gather(ties, n_jobs=1).argmax(axis=1)
+
+        return np.concatenate(map_blocks(block, self.ensemble.n_samples, size=_ROWS, n_jobs=n_jobs))
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -309,7 +321,7 @@ def agreement_beside_baseline(
     Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both partitions are
     judged by them: O(500^2 m) time at most, whatever the number of objects.
     """
-    rows, weights = _some_objects(ensemble.weights)
+    rows, weights = drawn_by_weight(ensemble.weights, _SAMPLE)
     part = ensemble if rows is None else ensemble.take(rows)
     _, groups = np.unique(groups if rows is None else groups[rows], return_inverse=True)
     c = int(groups.max()) + 1
@@ -323,12 +335,16 @@ def agreement_beside_baseline(
     return Agreement(*map(float, found))
 
 
-def _some_objects(weights: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """(rows, weights) of objects drawn with replacement by weight, the same every time; None is all as they are."""
-    if weights.size <= _SAMPLE:
+def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """(rows, weights) of at most so many objects, the same every time; None is all as they are.
+
+    One ticket is drawn in each of ``most`` equal shares of the total weight: an object heavier than a share is always among
+    them, and weighs as many tickets as it holds.
+    """
+    if weights.size <= most:
         return None, weights
     ends = np.cumsum(weights)
-    tickets = np.random.default_rng(_SAMPLE).random(_SAMPLE) * ends[-1]
+    tickets = (np.arange(most) + np.random.default_rng(most).random(most)) * (ends[-1] / most)
     drawn = np.minimum(np.searchsorted(ends, tickets, side="right"), weights.size - 1)
     rows, counts = np.unique(drawn, return_counts=True)
     return rows, counts.astype(float)

@@ -17,6 +17,8 @@ from .evidence import Evidence
 from .kernels.information import pairwise_measure
 from .soft import SoftEnsemble
 
+#: An object is doubtful below this confidence.
+DOUBTFUL = 0.6
 #: Above, relations of all pairs of clusters are left out.
 MOST_BETWEEN = 1000
 #: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct objects.
@@ -147,6 +149,12 @@ class Fitted:
     def support(self) -> np.ndarray:
         """(n,) share of an object's ties that go to its own cluster."""
         return self.evidence.support
+
+    @property
+    def doubtful(self) -> np.ndarray:
+        """(n,) which objects the base clusterings are not sure of: by confidence, because ties say as much about how many
+        clusters base clusterings have as about the object."""
+        return self.confidence < DOUBTFUL
 
     @cached_property
     def nmi(self) -> np.ndarray:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
@@ -22,7 +16,13 @@ from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
 from .errors import InputError
-from .estimator import fit_with_a_guess
+from .estimator import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    fit_with_a_guess,
+)
 from .features import Features, as_features
 from .fitted import score
 from .generate.labelling import KEEP, MOST_KEPT, label_rows
@@ -37,6 +37,9 @@ from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
 
 __all__ = ["ConsensusClustering"]
+
+#: The class whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
@@ -119,10 +122,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Notes
     -----
-    The rule behind "auto" looks at the shape of X and ``n_clusters`` alone: up to 5,000 objects, 50, 30 (from 1,000 on)
-    or 20 (from 2,500 on) members of metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters, combined by
-    :class:`LWEA`; beyond, 20 members of landmarks, combined by LWEA up to 20,000 objects and by :class:`LWGP` above. Each member sees half of the features, but at least 8, prepared in a way drawn for it, so that columns need
-    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    The rule behind "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
+    ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
+    metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
+    in a way drawn for it, so that columns need no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
@@ -157,6 +161,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     }
 
     labels_: np.ndarray
+    confidence_: np.ndarray
+    ensemble_: Ensemble
+    consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    plan_: Plan
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -184,8 +194,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
-    ) -> ConsensusClustering:
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
@@ -213,8 +229,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             return self._learn(X, sample_weight, plan, n_clusters, rules)
 
     def _learn(
-        self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
-    ) -> ConsensusClustering:
+        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    ) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
@@ -229,11 +245,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
-        self.ensemble_: Ensemble = self._generate(features, plan, seeds[0])
-        if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
+        self.ensemble_ = self._generate(features, plan, seeds[0])
+        own = consensus.get_params(deep=False)
+        if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_, **rules)
+        self.consensus_ = consensus.fit(self.ensemble_, **rules)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)
@@ -241,6 +258,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
+        self._feature_names = everything.feature_names
         return self
 
     # New rows ----------------------------------------------------------------------------------------------
@@ -301,6 +319,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         check_is_fitted(self, "consensus_")
         validate_data(self, X, reset=False, skip_check_array=True)
         features = Features(X, least_rows=1)
+        self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
         known = self._keys.find(Z, n_jobs=self.n_jobs)
         codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
@@ -311,6 +330,17 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             self._check_codes(fresh)
             codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
         return features, known, codes, within if reach else None
+
+    def _check_names(self, names: list[str] | None) -> None:
+        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas alone."""
+        known = self._feature_names
+        if names is None or known is None or names == known:
+            return
+        j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
+        raise InputError(
+            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} there. Pass the same features in the same "
+            "order, or an array without names."
+        )
 
     def _check_codes(self, codes: np.ndarray) -> None:
         """Compiled code takes for granted that a member gives codes of its own clusters."""

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._intake import take_in
 from .compressed import Compressed
 from .ensemble import Ensemble
 from .errors import InputError, warn
@@ -176,16 +175,9 @@ def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray,
 
     Clusterings are matched by name where both sides have names, else by position; categories by value.
     """
-    if isinstance(labels, Ensemble):
-        codes, categories, names = labels.labels, labels.categories, _own_names(labels)
-        sample_names = labels.sample_names
-    else:
-        intake = take_in(labels)
-        codes, categories, names = intake.labels, intake.categories, intake.clustering_names
-        sample_names = intake.sample_names
-    if len(codes) == 0:
-        raise InputError(f"labels has shape {codes.shape}: no objects. Give at least one row.")
-    order = _matched(names, signatures, codes.shape, owner)
+    new = labels if isinstance(labels, Ensemble) else Ensemble.unquestioned(labels)
+    codes, categories = new.labels, new.categories
+    order = _matched(_own_names(new), signatures, codes.shape, owner)
     out = np.empty(codes.shape, signatures.labels.dtype)
     for i, (j, own) in enumerate(zip(order, signatures.categories)):
         column, found = codes[:, j], categories[j]
@@ -195,7 +187,7 @@ def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray,
         numbers = {value: code for code, value in enumerate(_values(own))}
         translated = [numbers.get(value, -1) for value in _values(found)]
         out[:, i] = np.array([*translated, -1], out.dtype)[column]
-    return out, sample_names
+    return out, new.sample_names
 
 
 def memberships_of(

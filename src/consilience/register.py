@@ -43,6 +43,17 @@ CONSENSUS = (
     Entry("SoftVote", "consensus.labels.soft_vote"),
     Entry("MixtureConsensus", "consensus.labels.mixture"),
     Entry("BCE", "consensus.labels.bce"),
+    Entry("ECPCS", "consensus.metaclusters.ecpcs"),
+    Entry("LCE", "consensus.bipartite.lce"),
+    Entry("PTA", "consensus.coassociation.pta"),
+    Entry("PTGP", "consensus.coassociation.ptgp"),
+    Entry("NMFC", "consensus.coassociation.nmfc"),
+    Entry("DREC", "consensus.lowrank.drec"),
+    Entry("RCE", "consensus.lowrank.rce"),
+    Entry("TRCE", "consensus.coassociation.trce"),
+    Entry("CESHL", "consensus.bipartite.ceshl"),
+    Entry("HGPA", "consensus.bipartite.hgpa"),
+    Entry("WEAC", "consensus.coassociation.weac"),
     Entry("BestOf", "consensus.best_of"),
 )
 

@@ -28,6 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::consilience.errors.OrientationWarning"),
 ]
+BALANCED = "clusters of equal weight are part of the method, and those that are planted are not"
 few_examples = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -131,6 +132,8 @@ def test_recovers_what_all_agree_on(cls, params, seed):
 
 
 def test_recovers_planted_clusters_through_noise(cls, params, seed):
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=15, noise=0.15)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.8
@@ -298,6 +301,8 @@ def test_same_seed_same_answer_for_any_n_jobs(cls, params):
 
 
 def test_missing_labels(cls, params, seed):
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=20, noise=0.05, missing=0.3)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.5  # complete linkage is the weakest here
@@ -310,6 +315,12 @@ def test_missing_labels_do_not_destroy_a_clear_consensus(cls, params, missing, c
         pytest.xfail(
             "The worst pair decides, and some pairs were seen by a single clustering, which may be wrong."
         )
+    if params.get("object_weights") is False and cls in (cs.PTA, cs.PTGP):
+        pytest.xfail("As published: two distinct objects that have only each other change places for ever.")
+    if cls is cs.PTA and params.get("linkage") == "complete":
+        pytest.xfail("Walks of one step among few distinct objects, of which the worst pair decides.")
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = clear(seed, n=60, c=c, missing=missing)
     found = build(cls, params, n_clusters=c).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.9

@@ -19,7 +19,15 @@ from .properties import Case, Exempt, Refused, Suite, require
 
 #: Settings within the documented ranges. Few k-means starts and iterations: this is about promises, not about scores.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "evidence-accumulation": [{}, {"linkage": "complete"}, {"linkage": "single"}],
+    "evidence-accumulation": [
+        {},
+        {"linkage": "complete"},
+        {"linkage": "single"},
+        {"on": "rows"},
+        {"on": "rows", "linkage": "complete"},
+    ],
+    "weac": [{}, {"power": 4.0}, {"power": 0.0, "linkage": "single"}],
+    "hgpa": [{"n_init": 2}, {"n_init": 1, "hyperedges": "unit", "imbalance": 0.5}],
     "coassociation-k-means": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
     "lwea": [{}, {"theta": 1.0}, {"theta": 1e-3}, {"theta": 1e6}],
     "lwsc": [{"n_init": 2}, {"n_init": 2, "theta": 0.05}],
@@ -58,6 +66,26 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"n_init": 2, "partitioner": "metis"},
     ],
     "mcla": [{"n_init": 2}, {"n_init": 2, "partitioner": "metis"}],
+    "ecpcs": [{}, {"variant": "mc", "n_init": 2}, {"walk_length": 1}],
+    "lce": [{"n_init": 2}, {"variant": "cts"}, {"n_init": 2, "decay": 0.0}, {"n_init": 2, "decay": 1.0}],
+    "pta": [
+        {"n_neighbours": 3},
+        {"linkage": "complete", "n_neighbours": 3},
+        {"linkage": "single", "n_neighbours": 1, "walk_length": 1, "object_weights": False},
+    ],
+    "ptgp": [{"n_init": 2, "n_neighbours": 3}, {"n_init": 2, "n_neighbours": 1, "object_weights": False}],
+    "nmfc": [
+        {"n_init": 2},
+        {"n_init": 2, "orthogonal": False},
+        {"n_init": 2, "init": "random", "max_iter": 20},
+    ],
+    "drec": [{"n_init": 2}, {"n_init": 2, "object_weights": True}, {"n_init": 2, "ridge": 1e-3}],
+    "rce": [
+        {"n_init": 2, "n_rounds": 3},
+        {"n_init": 2, "n_rounds": 2, "error_weight": 10.0, "low_rank_weight": 0.0},
+    ],
+    "trce": [{}, {"graph_weight": 1e-4}, {"graph_weight": 1e4, "max_iter": 3}],
+    "ceshl": [{"max_iter": 8}, {"max_iter": 8, "cohesion_weight": 1e-3}],
     "sec": [{"n_init": 2}, {"n_init": 2, "single_moves": True}, {"n_init": 1, "max_iter": 1}],
     "kcc": [
         {"n_init": 2},

@@ -31,6 +31,7 @@ NAMES = (
     "kmeans",
     "random_k",
     "random_features",
+    "stratified",
     "bagging",
     "metric_subspace",
     "landmarks",
@@ -41,7 +42,7 @@ NAMES = (
 
 def make(rng: np.random.Generator) -> dict[str, Any]:
     kind, X = features.matrix(rng)
-    name = str(rng.choice(NAMES, p=[0.15, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1, 0.05]))
+    name = str(rng.choice(NAMES, p=[0.15, 0.1, 0.1, 0.05, 0.15, 0.15, 0.15, 0.1, 0.05]))
     k = int(rng.integers(1, max(2, min(features.distinct_rows(X), 12)) + 1))
     params: dict[str, Any] = {}
     if name == "random_k":

@@ -33,7 +33,7 @@ def make(name, X, m, **options):
     return getattr(cs.generate, name)(X, m, k=4, **options)
 
 
-GENERATORS = ["kmeans", "random_k", "random_features", "bagging", "spectral", "estimators"]
+GENERATORS = ["kmeans", "random_k", "random_features", "stratified", "bagging", "spectral", "estimators"]
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -68,7 +68,9 @@ def test_recipes_survive_json_and_names_are_kept(name):
     assert ens.shape == (180, 3)
 
 
-@pytest.mark.parametrize("name", ["kmeans", "random_k", "random_features", "bagging", "spectral"])
+@pytest.mark.parametrize(
+    "name", ["kmeans", "random_k", "random_features", "stratified", "bagging", "spectral"]
+)
 def test_sparse_features_give_the_dense_ensemble_up_to_the_start(name):
     """Well-separated groups: starts may differ between the two, the groups may not."""
     apart, truth = make_blobs(120, 30, centers=4, cluster_std=0.1, random_state=0)
@@ -77,7 +79,7 @@ def test_sparse_features_give_the_dense_ensemble_up_to_the_start(name):
         options["bandwidths"] = [0.2, 0.5]
     else:
         options["n_clusterings"] = 2
-    if name == "random_features":
+    if name in ("random_features", "stratified"):
         options["ratio"] = 0.5
     for form in (apart, sp.csr_matrix(apart), sp.csc_array(apart)):
         ens = getattr(cs.generate, name)(form, random_state=0, **options)
@@ -101,7 +103,7 @@ def test_bad_arguments(name):
             make(name, X, 0)
 
 
-@pytest.mark.parametrize("name", ["kmeans", "random_features", "bagging", "spectral"])
+@pytest.mark.parametrize("name", ["kmeans", "random_features", "stratified", "bagging", "spectral"])
 def test_bad_k(name):
     generator = getattr(cs.generate, name)
     for k in (0, -3, 2.5, True):
@@ -180,6 +182,24 @@ def test_random_k_covers_its_range():
     with pytest.raises(InputError, match=r"k_max=181 exceeds the 180 objects"):
         cs.generate.random_k(X, 2, k_max=181)
     assert cs.generate.random_k(X[:2], 2, random_state=0).n_clusters.tolist() == [2, 2]
+
+
+def test_stratified_draws_from_every_group_of_alike_features():
+    """Twenty copies of one feature and two of another: plain sampling would often miss the second."""
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 60, 1))
+    X = np.hstack([np.tile(first, 20), np.tile(second, 2)]) + 1e-3 * rng.normal(size=(60, 22))
+    ens = cs.generate.stratified(X, 10, k=3, ratio=0.1, n_strata=2, random_state=0)
+    for recipe in ens.recipes:
+        columns = np.array(recipe["features"])
+        assert (columns < 20).sum() == 2
+        assert (columns >= 20).sum() == 1
+        assert recipe["n_strata"] == 2
+    with pytest.raises(InputError, match="n_strata=0 is not valid"):
+        cs.generate.stratified(X, 2, k=3, n_strata=0)
+    with pytest.raises(InputError, match="ratio=0 is not valid"):
+        cs.generate.stratified(X, 2, k=3, ratio=0)
+    assert cs.generate.stratified(X, 2, k=3, n_strata=99, random_state=0).recipes[0]["n_strata"] <= 22
 
 
 def test_random_features_clusters_the_columns_it_names():

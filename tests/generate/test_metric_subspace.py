@@ -253,3 +253,36 @@ def test_approximate_search_of_equal_objects():
     ens = metric_subspace(X, 2, k_min=4, k_max=4, ratio=1.0, search="approximate", random_state=0)
     for labels in ens.labels.T:
         assert adjusted_rand_score(labels, np.repeat(np.arange(4), 60)) == 1.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("search", ["exact", "approximate"])
+def test_equal_objects_as_one_of_their_weight(form, search):
+    X, _ = make_blobs(80, 4, centers=3, random_state=0)
+    times = np.random.default_rng(0).integers(1, 6, 80)
+    rows = np.repeat(np.arange(80), times)
+    options = {"k_max": 9, "ratio": 0.5, "distinct": True, "search": search, "random_state": 0}
+    repeated = metric_subspace(form(X[rows]), 6, **options)
+    weighted = metric_subspace(form(X), 6, sample_weight=times.astype(float), **options)
+    assert np.array_equal(repeated.labels, weighted.labels[rows])
+    assert all(recipe["distinct"] for recipe in repeated.recipes)
+
+
+def test_equal_rows_do_not_tear_the_graph_apart():
+    """Answers on a scale of 1 to 10, most of them the same: each other's only neighbours, unless taken for one."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.full((300, 9), 1.0), rng.integers(1, 4, (150, 9)), rng.integers(4, 11, (150, 9))])
+    pieces = [
+        np.mean(
+            [recipe["pieces"] for recipe in metric_subspace(X, 10, distinct=flag, random_state=0).recipes]
+        )
+        for flag in (False, True)
+    ]
+    assert pieces[1] < 2 < pieces[0]
+
+
+def test_all_rows_equal_in_a_members_features():
+    X = np.column_stack([np.zeros((40, 3)), np.random.default_rng(0).random(40)])
+    found = metric_subspace(X, 12, ratio=0.25, k_max=3, distinct=True, random_state=0)
+    assert (found.n_clusters >= 1).all()
+    assert found.labels.min() >= 0

@@ -20,6 +20,8 @@ from consilience.generate import _prepare
 from consilience.generate._members import member_seeds
 from consilience.generate._prepare import PREPARATIONS, Columns, Views, learn, suitable
 
+from ..commands import runner
+
 CHANGING = [name for name in PREPARATIONS if name != "none"]
 FOR_SPARSE = [name for name in CHANGING if name != "ranks"]
 
@@ -346,6 +348,7 @@ MAKERS = {
     "kmeans": {"k": 4},
     "random_k": {"k_max": 6},
     "random_features": {"k": (2, 5), "ratio": 0.7},
+    "stratified": {"k": (2, 5), "ratio": 0.7, "n_strata": 2},
     "bagging": {"k": 3, "unseen": "nearest"},
     "metric_subspace": {"k_max": 6},
     "spectral": {"k": 3, "bandwidths": [0.5, 1, 2]},
@@ -397,7 +400,7 @@ def test_preparing_is_what_a_user_would_do_first(maker, seed):
         np.testing.assert_array_equal(ours.labels, theirs.labels)
 
 
-@pytest.mark.parametrize("maker", ["random_features", "metric_subspace"])
+@pytest.mark.parametrize("maker", ["random_features", "stratified", "metric_subspace"])
 def test_recipes_name_columns_of_what_was_given(maker):
     for recipe in make(maker, table(0), prepare="ranks").recipes:
         assert 2 not in recipe["features"]  # constant
@@ -436,13 +439,11 @@ def test_through_the_estimators(seed):
 
 @pytest.mark.parametrize("prepare", ["none", "diverse", "tf-idf"])
 def test_on_the_command_line(prepare, tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
     from consilience.cli import cli
 
     monkeypatch.chdir(tmp_path)
     np.savetxt("X.csv", table(0)[:, :3], delimiter=",")
-    said = CliRunner().invoke(
+    said = runner().invoke(
         cli,
         ["generate", "X.csv", "-o", "E.npz", "--param", f"prepare={prepare}", "--json"],
     )

@@ -31,6 +31,7 @@ from consilience.kernels import (
     contingency,
     factorise,
     graph,
+    hypergraph,
     information,
     kmeans,
     krylov,
@@ -219,6 +220,18 @@ def label_loops(rng):
     a = np.abs(hostile(rng, k))
     rows, _ = normalised_cut.cut_loop(labels, offsets, ensemble.weights, a)
     normalised_cut.move_objects(rows, groups, c, a, max_sweeps=3)
+    total = ensemble.weights.sum()
+    hypergraph.bisect(
+        labels,
+        offsets,
+        hostile(rng, u) if rng.random() < 0.2 else ensemble.weights,
+        hostile(rng, k) if rng.random() < 0.2 else a,
+        rng.random(u) < 0.5,
+        lightest=float(rng.random() * total),
+        heaviest=float(rng.random() * 2 * total),
+        fewest=(int(rng.integers(0, 3)), int(rng.integers(0, 3))),
+        max_passes=3,
+    )
 
 
 def neighbour_lists(rng):

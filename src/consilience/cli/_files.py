@@ -67,6 +67,26 @@ def check_report(path: str | None, *others: str, option: str = "--report") -> No
         raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
 
 
+def check_model_output(path: str | None, *others: str) -> None:
+    """Refuse now a model that could not be written later."""
+    if path is None:
+        return
+    from ..io import check_writable
+
+    if path == "-":
+        raise InputError("--save needs the name of a file, such as model.consilience.")
+    check_writable(path, formats=False)
+    if any(map(partial(_same_file, path), others)):
+        raise InputError(f"--save {path} would overwrite the file of that name; give the model another one.")
+
+
+def save_model(session: Session, path: str | None, model: Any) -> None:
+    """The model, if it is asked for."""
+    if path is not None:
+        model.save(path)
+        session.say(f"wrote the model to {path}")
+
+
 def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their_file: str) -> Any:
     """The rows of ``theirs`` in the order of ``ours``: by name where both have names, else by position."""
     import numpy as np

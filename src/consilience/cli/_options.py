@@ -127,6 +127,15 @@ report_option = click.option(
 )
 
 
+save_option = click.option(
+    "--save",
+    "model_output",
+    metavar="FILE",
+    default=None,
+    help='Also write the model, for "consilience predict" and consilience.load; no pickle.',
+)
+
+
 def param_option(name: str, target: str) -> Callable[[Command], Command]:
     """A repeatable ``name=value`` option."""
     return click.option(

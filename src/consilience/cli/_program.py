@@ -27,6 +27,7 @@ COMMANDS = {
     "cluster": ("cluster", "Cluster a table of features by consensus."),
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
+    "predict": ("predict", "Label new objects with a saved model."),
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
     "report": ("report", "Make a page about a result from files."),

@@ -6,7 +6,15 @@ import time
 
 import click
 
-from ._files import check_output, check_report, source, write_report, write_result
+from ._files import (
+    check_model_output,
+    check_output,
+    check_report,
+    save_model,
+    source,
+    write_report,
+    write_result,
+)
 from ._options import (
     AUTO,
     common,
@@ -19,6 +27,7 @@ from ._options import (
     reading,
     report_option,
     running,
+    save_option,
     scale_option,
 )
 from ._params import generator_params, method_params
@@ -35,6 +44,7 @@ from ._session import Session
 @output
 @confidence_option
 @report_option
+@save_option
 @click.option(
     "--ensemble", "ensemble_output", metavar="FILE", default=None, help="Also write the base clusterings."
 )
@@ -55,6 +65,7 @@ def command(
     output: str,
     confidence: bool,
     report_output: str | None,
+    model_output: str | None,
     ensemble_output: str | None,
     param: tuple[str, ...],
     generator_param: tuple[str, ...],
@@ -81,6 +92,7 @@ def command(
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
       consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
+      consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
     """
     from .. import consensus, generate
     from ..defaults import is_auto
@@ -91,6 +103,7 @@ def command(
 
     start = time.perf_counter()
     check_output(output, features, as_json=as_json)
+    check_model_output(model_output, features, output, ensemble_output or output, report_output or output)
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
         check_output(ensemble_output, features, outputs=[output], as_json=True, json_instead=False)
@@ -117,6 +130,7 @@ def command(
         model.fit(table)
         if ensemble_output is not None:
             write_ensemble(ensemble_output, model.ensemble_)
+        save_model(session, model_output, model)
         fitted = model.consensus_
         facts = {
             "command": "cluster",

@@ -6,7 +6,15 @@ import time
 
 import click
 
-from ._files import check_output, check_report, source, write_report, write_result
+from ._files import (
+    check_model_output,
+    check_output,
+    check_report,
+    save_model,
+    source,
+    write_report,
+    write_result,
+)
 from ._options import (
     common,
     confidence_option,
@@ -16,6 +24,7 @@ from ._options import (
     reading,
     report_option,
     running,
+    save_option,
 )
 from ._params import method_params
 from ._session import Session
@@ -28,6 +37,7 @@ from ._session import Session
 @output
 @confidence_option
 @report_option
+@save_option
 @click.option(
     "-c",
     "--column",
@@ -49,6 +59,7 @@ def command(
     output: str,
     confidence: bool,
     report_output: str | None,
+    model_output: str | None,
     columns: tuple[str, ...],
     drop_unseen: bool,
     param: tuple[str, ...],
@@ -77,6 +88,7 @@ def command(
 
     start = time.perf_counter()
     check_output(output, labels, as_json=as_json)
+    check_model_output(model_output, labels, output, report_output or output)
     check_report(report_output, labels, output)
     cls = consensus.method(method)
     common = {"n_clusters": n_clusters, "random_state": seed, "n_jobs": n_jobs}
@@ -100,6 +112,7 @@ def command(
             session.note(f"Left out {len(unseen)} objects that no clustering has labelled.")
             ensemble = ensemble.drop_unseen()
         model.fit(ensemble)
+        save_model(session, model_output, model)
         facts = {
             "command": "consensus",
             "method": type(model).__name__,

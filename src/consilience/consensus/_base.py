@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import register
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble, say_unseen
 from ..errors import ConsensusWarning, InputError, warn
-from ..estimator import BaseMethod, fit_with_a_guess
+from ..estimator import BaseMethod, ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_with_a_guess
 from ..estimator import Solution as BaseSolution
 from ..evidence import Agreement, Evidence, agreement_beside_baseline
 from ..fitted import score
@@ -42,6 +41,9 @@ from ..validation import (
     unit_of,
     unit_of_lightest,
 )
+
+#: The method whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 
 @dataclass
@@ -139,14 +141,22 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     contradiction_: str
     signatures_: Compressed
     sample_names_: list | None
+    n_samples_: int
+    n_clusterings_: int
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
     @final
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
-    ):
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
         """Learn the consensus.
 
         Parameters

@@ -29,6 +29,7 @@ from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
 from ._register import Maker, generator, generators
 from ._spectral import spectral
+from ._stratified import stratified
 
 __all__ = [
     "LandmarkMember",
@@ -43,4 +44,5 @@ __all__ = [
     "random_features",
     "random_k",
     "spectral",
+    "stratified",
 ]

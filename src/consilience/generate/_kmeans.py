@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..ensemble import Ensemble
 from ..errors import InputError
-from ..features import as_features
+from ..features import Features, as_features
 from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from ..progress import progress
 from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
@@ -98,7 +98,7 @@ def kmeans(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
 
@@ -143,7 +143,7 @@ def random_k(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
     ks = draw_ks(*ends, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
 
@@ -194,42 +194,78 @@ def random_features(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
 
-    n_bytes = _centre_bytes(ks, max(1, round(ratio * features.n_features)))
-    keep = to_keep(keep_members, n_bytes)
-
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
-        X, d = view.features.X, view.features.n_features
+    def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        d = view.features.n_features
         kept = max(1, round(ratio * d))
-        by_column = X if isinstance(X, np.ndarray) else X.tocsc()
+        return lambda i: (np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False)), {})
 
-        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
-            columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-            own = by_column[:, columns]
-            found = many_kmeans(
-                own,
-                [ks[i]],
-                seeds=[seeds[i]],
-                init=init,
-                max_iter=max_iter,
-                tol=tol,
-                sample_weight=features.sample_weight,
-                n_jobs=1,
-            )
-            recipe = _recipe("random_features", ks[i], seeds[i], init, max_iter, tol, found, 0)
-            recipe |= {"ratio": float(ratio), "features": view.original(columns)}
-            member = None
-            if keep:
-                own = own if isinstance(own, np.ndarray) else own.tocsr()
-                member = centre_member(view.preparation, columns, own, found.centers[0], found.labels[:, 0])
-            return found.labels[:, 0], recipe, member
+    most = max(1, round(ratio * features.n_features))
+    runs = OnColumns("random_features", "random features", init, max_iter, tol, float(ratio))
+    return runs.ensemble(features, ks, seeds, choose, most, prepare, keep_members, n_jobs)
 
-        return run
 
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    columns, recipes, members = each_member(begin, views, "random features", n_jobs)
-    return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
+class OnColumns(NamedTuple):
+    """k-means of each member on columns of its own."""
+
+    algorithm: str
+    what: str
+    init: str
+    max_iter: int
+    tol: float
+    ratio: float
+
+    def ensemble(
+        self,
+        features: Features,
+        ks: list[int],
+        seeds: list[int],
+        choose: Callable[[View], Callable[[int], tuple[np.ndarray, dict]]],
+        most: int,
+        prepare: str,
+        keep_members: bool | None,
+        n_jobs: int | None,
+    ) -> Ensemble:
+        """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at most."""
+        n_bytes = _centre_bytes(ks, most)
+        keep = to_keep(keep_members, n_bytes)
+
+        def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
+            X = view.features.X
+            by_column = X if isinstance(X, np.ndarray) else X.tocsc()
+            columns_of = choose(view)
+
+            def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
+                columns, more = columns_of(i)
+                own = by_column[:, columns]
+                found = many_kmeans(
+                    own,
+                    [ks[i]],
+                    seeds=[seeds[i]],
+                    init=self.init,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    sample_weight=features.sample_weight,
+                    n_jobs=1,
+                )
+                recipe = _recipe(
+                    self.algorithm, ks[i], seeds[i], self.init, self.max_iter, self.tol, found, 0
+                )
+                recipe |= {"ratio": self.ratio, **more, "features": view.original(columns)}
+                member = None
+                if keep:
+                    own = own if isinstance(own, np.ndarray) else own.tocsr()
+                    member = centre_member(
+                        view.preparation, columns, own, found.centers[0], found.labels[:, 0]
+                    )
+                return found.labels[:, 0], recipe, member
+
+            return run
+
+        views = Views(prepare, features, seeds, n_jobs=n_jobs)
+        labels, recipes, members = each_member(begin, views, self.what, n_jobs)
+        return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
 def bagging(
@@ -287,7 +323,7 @@ def bagging(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    _check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -401,7 +437,7 @@ def _recipe(
     }
 
 
-def _check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None, keep_members: bool | None) -> None:
+def check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None, keep_members: bool | None) -> None:
     given = {"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs, "keep_members": keep_members}
     check_all(given, _RULES)
 

@@ -47,7 +47,8 @@ from ..kernels.neighbours import (
     symmetric_graph,
 )
 from ..kernels.partition import compact
-from ..validation import N_JOBS, Choice, Integer, Real, check, check_all, listed
+from ..kernels.signatures import row_hashes
+from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
 from ._members import (
     CHOOSE_FEATURES,
     assemble,
@@ -72,6 +73,7 @@ RULES = {
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
+    "distinct": Flag(),
     "prepare": PREPARE,
     "keep_members": KEEP,
     "n_jobs": N_JOBS,
@@ -91,6 +93,7 @@ def metric_subspace(
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
+    distinct: bool = False,
     prepare: str = "none",
     keep_members: bool | None = False,
     sample_weight: Any = None,
@@ -124,6 +127,9 @@ def metric_subspace(
         thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
+    distinct : bool, default False
+        Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
+        program, equal objects are each other's neighbours, and the graph of a table with many of them falls apart.
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
@@ -139,7 +145,8 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, n_neighbours, scale, ratio, features, pieces, missing, prepare``;
+        Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbours, scale, ratio, features, pieces,
+        missing, prepare``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -168,7 +175,7 @@ def metric_subspace(
     >>> len(ens.recipes[0]["features"]), 0.2 <= ens.recipes[0]["scale"] <= 0.8
     (6, True)
     """
-    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search}
+    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search, "distinct": distinct}
     check_all(
         {**given, "n_init": n_init, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES
     )
@@ -197,15 +204,19 @@ def metric_subspace(
             rng = stream(seeds[i], CHOOSE_KERNEL)
             mu = float(rng.uniform(low_mu, high_mu))
             k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
-            Z = source.rows(columns)
+            Z, weight, place = source.rows(columns), features.sample_weight, None
+            if distinct and (merged := merge_equal(Z, weight))[0].shape[0] > 1:  # one alone has no neighbours
+                Z, weight, place = merged
+                k = min(k, len(weight) - 1)
             cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
             if metric == "diversified":
                 W = affinity(Z, k, mu, kernel, cells_seed)
             else:
                 W = similarity(Z, k, cells_seed)
             labels, facts = spectral_cut(
-                W, ks[i], Z, seed=seeds[i], n_init=n_init, weight=features.sample_weight
+                W, min(ks[i], Z.shape[0]), Z, seed=seeds[i], n_init=n_init, weight=weight
             )
+            labels = labels if place is None else labels[place]
             recipe = {
                 "algorithm": "metric_subspace",
                 "k": ks[i],
@@ -228,6 +239,16 @@ def metric_subspace(
     labels, recipes, members = each_member(begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
+
+
+def merge_equal(Z: Any, weight: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """(the different rows of Z, their weights, the position among them of each row of Z)."""
+    _, first, place = np.unique(row_hashes(Z), return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")  # by their first appearance, not by their hashes
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    place = rank[place.reshape(-1)]
+    return Z[first[order]], np.bincount(place, weights=weight).astype(np.float64), place
 
 
 def _warn_of_rough(recipes: list[dict]) -> None:

@@ -17,6 +17,7 @@ from ._landmarks import SMALLEST_SHARE, landmarks, widest
 from ._members import k_range, root, root_upwards
 from ._metric_subspace import RULES, metric_subspace
 from ._spectral import spectral
+from ._stratified import stratified
 
 #: Parameters that have a place of their own in every request.
 _OWN = ("n_clusterings", "sample_weight", "random_state", "n_jobs")
@@ -109,6 +110,7 @@ _MAKERS = (
     # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
     Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
     Maker(random_features),
+    Maker(stratified),
     Maker(metric_subspace, widest=lambda n, _: root_upwards(n), rules=RULES),
     Maker(
         landmarks,

@@ -201,6 +201,7 @@ def read_features(
     header: bool | None = None,
     index: bool | None = None,
     transpose: bool = False,
+    least_rows: int = 2,
     on_note: OnNote | None = None,
 ) -> Table:
     """Read a table of numbers: rows are objects, columns are features.
@@ -221,6 +222,8 @@ def read_features(
     transpose : bool, default=False
         Rows of the file are features and columns are objects, as in many tables of genes. Where names of rows look like
         genes and this is not set, the reader says so.
+    least_rows : int, default=2
+        How many objects there must be: 1 for those that a model is to label.
     on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
@@ -251,7 +254,7 @@ def read_features(
         raise FileError(f"{name} has no columns of features.")
     if n == 0:
         raise FileError(f"{name} has no rows.")
-    if n == 1:
+    if n < least_rows:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
     values = as_floats(raw.values)
     check_finite(values, raw.row_names, raw.column_names, what=name, first=1, error=FileError)

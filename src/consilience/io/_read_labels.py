@@ -69,6 +69,7 @@ def read_labels(
     index: bool | None = None,
     truth: bool = False,
     transpose: bool = False,
+    least_rows: int = 2,
     on_note: OnNote | None = None,
 ) -> Ensemble:
     """Read label vectors: rows are objects, columns are clusterings.
@@ -89,6 +90,9 @@ def read_labels(
         Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
     transpose : bool, default=False
         Rows of the file are clusterings and columns are objects.
+    least_rows : int, default=2
+        How many objects there must be. 1 is for those that a model is to label: then neither few rows nor columns without any label
+        are taken for a mistake.
     on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
@@ -116,9 +120,10 @@ def read_labels(
     drop_counting(raw)
     check_unique(raw.names, "column name", "rename the columns", file=name)
     _select(raw, columns, name)
+    held = Columns(raw.columns) if raw.matrix is None else Stored(raw.matrix)
     try:
         ensemble = Ensemble(
-            Columns(raw.columns) if raw.matrix is None else Stored(raw.matrix),
+            held if least_rows > 1 else Ensemble.unquestioned(held),
             clustering_names=raw.names,
             sample_names=raw.row_names,
             sample_weight=raw.weights,
@@ -126,7 +131,7 @@ def read_labels(
         )
     except InputError as error:
         raise FileError(f"{name}: {error}") from None
-    if ensemble.n_samples == 1:
+    if ensemble.n_samples < least_rows:
         raise FileError(f"{name} holds a single object; clustering needs at least two (rows are objects).")
     say(on_note, name, raw.decisions)
     return ensemble

@@ -33,6 +33,7 @@ from ..kernels.information import (
     normalise_information,
 )
 from ..labels import encode
+from ..naming import check_unique
 from ..validation import Choice, check
 from ._matching import match
 from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
@@ -398,14 +399,15 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     labels : array-like of shape (n_samples,)
         The clustering to rename.
     reference : array-like of shape (n_samples,)
-        The clustering, or classes, whose names to use.
+        The clustering, or classes, whose names to use. Objects are matched by position; if both are pandas Series with different
+        indexes, by name, and those that only one of them has take no part in the matching: two months, two samples.
     sample_weight : array-like of shape (n_samples,), optional
-        How often each object counts in the matching.
+        How often each object of ``labels`` counts in the matching.
 
     Returns
     -------
     array of shape (n_samples,)
-        Labels of the reference's type. A cluster left over when all its possible partners are taken gets a new
+        In the order of ``labels``, of the reference's type. A cluster left over when all its possible partners are taken gets a new
         name, larger clusters first: the next whole numbers above the reference's (the smallest it does not use, where
         those would be too large to count up from), or ``"extra-1"``, ``"extra-2"`` among text. Objects missing
         from ``labels`` stay missing (-1, NaN, or None).
@@ -417,6 +419,7 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     array([0, 0, 1, 1, 2])
     """
     (codes, clusters), (reference_codes, names) = encode(labels, "labels"), encode(reference, "reference")
+    reference_codes = _by_name(reference_codes, labels, reference)
     check_lengths(codes, reference_codes, "reference")
     weights = check_weights(sample_weight, len(codes))
     table = table_of_codes(codes, reference_codes, weights, missing="ignore")
@@ -443,3 +446,20 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     new[-1] = None
     out = new[codes]
     return out if (codes < 0).any() or names.dtype.kind == "O" else out.astype(str)
+
+
+def _by_name(codes: np.ndarray, labels: Any, reference: Any) -> np.ndarray:
+    """Codes of the reference in the order of the labels: by the index of two Series, -1 for objects it has not; else as they are."""
+    if not all(type(one).__name__ == "Series" and hasattr(one, "index") for one in (labels, reference)):
+        return codes
+    if labels.index.equals(reference.index):
+        return codes
+    for series, what in ((labels, "labels"), (reference, "reference")):
+        check_unique(series.index, "sample name", f"make the index of {what} unique")
+    where = reference.index.get_indexer(labels.index)
+    if (where < 0).all():
+        raise InputError(
+            "labels and reference have no object in common: their indexes share no name. If rows correspond by position, pass "
+            "labels.to_numpy() and reference.to_numpy()."
+        )
+    return np.append(codes, codes.dtype.type(-1))[where]

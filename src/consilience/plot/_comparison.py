@@ -23,7 +23,7 @@ class ComparisonDisplay:
         Adjusted Rand index between every two results.
     scores : dict of name -> dict of measure -> float
         Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence, mean
-        firmness, share of doubtful objects (fewer than half their ties go to their own cluster; ``"doubtful"``); with ``truth`` also
+        firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with ``truth`` also
         ``"acc"``, ``"nmi"`` and ``"ari"``.
 
     Examples
@@ -76,7 +76,7 @@ class ComparisonDisplay:
                 "base_nmi": float(np.nanmean(result.nmi)),
                 "confidence": float(result.confidence.mean()),
                 "firmness": result.mean_firmness,
-                "doubtful": float((result.support < 0.5).mean()),
+                "doubtful": float(result.doubtful.mean()),
             }
             if truth is not None:
                 found = scores(result.labels, truth, missing="ignore")

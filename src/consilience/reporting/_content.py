@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ensemble import Ensemble
 from ..features import as_features
-from ..fitted import MOST_BETWEEN, MOST_COMPARED, Fitted
+from ..fitted import DOUBTFUL, MOST_BETWEEN, MOST_COMPARED, Fitted
 from ..labels import encode
 from ..metrics import compare
 from ..plot import (
@@ -24,8 +24,6 @@ from ._embed import levels, pack, printable, spread
 from ._methods import words_of
 from ._words import count, number, percent
 
-#: An object is doubtful if less than this share of its ties goes to its own cluster.
-DOUBTFUL = 0.5
 _TABLE_CLUSTERS = 300  # rows of the table of clusters
 HEAT_CELLS = 180
 POINTS = 4000
@@ -48,7 +46,7 @@ def clusters(fitted: Fitted) -> dict[str, Any]:
     c, sizes = fitted.n_clusters, fitted.sizes
     stability, firmness = fitted.evidence.stability, fitted.firmness
     mean = np.bincount(fitted.labels, fitted.confidence, minlength=c) / sizes
-    doubtful = np.bincount(fitted.labels, fitted.support < DOUBTFUL, minlength=c).astype(int)
+    doubtful = np.bincount(fitted.labels, fitted.doubtful, minlength=c).astype(int)
     closest: list[int | None] = [None] * c
     nearness = np.zeros(c)
     if 1 < c <= MOST_BETWEEN:
@@ -133,22 +131,20 @@ def lead(fitted: Fitted) -> list[str]:
 def doubts(fitted: Fitted) -> dict[str, Any]:
     """Sentences and the list of the least certain objects."""
     n = fitted.n_samples
-    below = int((fitted.support < DOUBTFUL).sum())
+    below = int(fitted.doubtful.sum())
     if below:
-        worst = np.bincount(fitted.labels, fitted.support < DOUBTFUL, minlength=fitted.n_clusters)
+        worst = np.bincount(fitted.labels, fitted.doubtful, minlength=fitted.n_clusters)
         sentence = (
-            f"{count(below, 'object')} ({percent(below / n)}) {'is' if below == 1 else 'are'} doubtful: the base clusterings tie "
-            f"{'it' if below == 1 else 'them'} more to other clusters than to {'its' if below == 1 else 'their'} own."
+            f"{count(below, 'object')} ({percent(below / n)}) {'is' if below == 1 else 'are'} doubtful: confidence is below {DOUBTFUL:g}, "
+            f"because base clusterings put {'it' if below == 1 else 'them'} among objects of other clusters."
         )
         if below > 1 and fitted.n_clusters > 1:
             sentence += f" Cluster {worst.argmax()} has the most of them ({number(worst.max())})."
     else:
-        sentence = (
-            "No object is doubtful: the base clusterings tie each more to its own cluster than to all others."
-        )
-    order = np.argsort(fitted.support, kind="stable")[:_DOUBTFUL_ROWS]
+        sentence = f"No object is doubtful: confidence is at least {DOUBTFUL:g} for each."
+    order = np.lexsort((fitted.support, fitted.confidence))[:_DOUBTFUL_ROWS]
     choice, tie = choices(fitted, order)
-    sentences = [sentence, *_overruled(fitted, order, choice, tie, below)]
+    sentences = [sentence, *_overruled(fitted, order, choice, tie)]
     rows: list[dict[str, Any]] = [
         {
             "name": printable(fitted.name(i)),
@@ -177,15 +173,12 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
     return {"doubt": sentences, "doubtful": rows, "doubtful_caption": caption, "doubtful_data": data}
 
 
-def _overruled(
-    fitted: Fitted, order: np.ndarray, choice: np.ndarray, tie: np.ndarray, below: int
-) -> list[str]:
+def _overruled(fitted: Fitted, order: np.ndarray, choice: np.ndarray, tie: np.ndarray) -> list[str]:
     """How many objects are not in the cluster they have most ties to, and why; nothing where there are none."""
-    # One that has most of its ties to another cluster has less than half to its own: it is among the doubtful.
     away = (choice[:, 0] >= 0) & (choice[:, 0] != fitted.labels[order]) & (tie[:, 0] > fitted.support[order])
     if not away.any():
         return []
-    found = count(int(away.sum()), "object") + (" of those listed" if below > len(order) else "")
+    found = count(int(away.sum()), "object") + (" of those listed" if len(order) < fitted.n_samples else "")
     one = away.sum() == 1
     because = (
         words_of(fitted.method).overrules if fitted.method is not None else "the labels come from elsewhere"
@@ -580,10 +573,10 @@ def cautions(fitted: Fitted) -> list[str]:
         )
     if contradicts(fitted) and not fitted.contradiction:
         out.append(_culprit(fitted))
-    doubtful = float((fitted.support < DOUBTFUL).mean())
+    doubtful = float(fitted.doubtful.mean())
     if doubtful > 0.25:
         out.append(
-            f"{percent(doubtful)} of the objects are doubtful: tied more to other clusters than to their own. Fewer clusters, or more "
+            f"{percent(doubtful)} of the objects are doubtful (confidence below {DOUBTFUL:g}). Fewer clusters, or more "
             "base clusterings, may suit the data better."
         )
     return out

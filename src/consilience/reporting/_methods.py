@@ -56,6 +56,8 @@ _LOW_RANK = {
 #: By the name of the class; of all others the page says what holds for any method.
 METHODS = {
     "EvidenceAccumulation": Words(_WHOLES),
+    "WEAC": Words(f"it trusts clusterings by how well they agree with the others, and {_WHOLES}"),
+    "HGPA": Words("it asks for clusters of equal weight, and objects are moved until they are"),
     "CoassociationKMeans": Words(
         "it puts an object with the centre that its whole row of co-association is nearest to, not with the cluster it "
         "has most ties to"
@@ -97,6 +99,30 @@ METHODS = {
     "CSPA": Words(_CUT, _CUT_COST),
     "HBGF": Words(_CUT, _CUT_COST),
     "MCLA": Words("base clusters are grouped first, and an object goes where most of its base clusters were grouped"),
+    "ECPCS": Words(
+        "objects in different base clusters are alike where those clusters are, through other clusterings, which ties do not count"
+    ),
+    "LCE": Words(
+        "it links an object to base clusters like its own too, which ties do not count, and decides for all objects together"
+    ),
+    "PTA": Words(f"it compares where random walks among an object's nearest company lead, and {_WHOLES}"),
+    "PTGP": Words("it compares where random walks among an object's nearest company lead, and cuts a graph where that costs least"),
+    "NMFC": Words(
+        "it explains all evidence together by as many overlapping groups as there are clusters, and an object goes to the group that "
+        "explains most of its company",
+        {"objective": ("What is left unexplained", "How far the groups are from the evidence; it may rise a little on the way.")},
+    ),
+    "DREC": Words("it compares how objects are mixed from all others, not how often they were together, and cuts where that costs least"),
+    "RCE": Words("it sets part of the evidence aside as errors, and judges objects by the simpler pattern that is left"),
+    "TRCE": Words(
+        "it trusts clusterings and objects differently and cuts weak links, and an object goes with the piece that its strongest links "
+        "hold it in",
+        {"pieces": _PIECES},
+    ),
+    "CESHL": Words(
+        "it takes objects out of base clusters and puts them into others until these fall into pieces, and an object goes with its piece",
+        {"pieces": _PIECES},
+    ),
     "SEC": Words(_VECTORS, _CENTRES),
     "KCC": Words(_VECTORS, _CENTRES),
     "ECC": Words(_VECTORS, _CENTRES),

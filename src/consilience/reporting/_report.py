@@ -234,7 +234,7 @@ def _title(fitted, source: Any) -> str:
 
 def _tiles(fitted) -> list[tuple[str, str]]:
     within, _ = fitted.togetherness
-    doubtful = int((fitted.support < _content.DOUBTFUL).sum())
+    doubtful = int(fitted.doubtful.sum())
     firm = fitted.mean_firmness
     return [
         ("Objects", number(fitted.n_samples)),

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...evidence import trust_by_reliability
 from ...kernels.cut import cut_rows
 from ...kernels.transfer_cut import transfer_cut_of
@@ -81,6 +83,10 @@ class LWGP(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use fewer or coarser clusterings"
+
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
 
     def __init__(
         self,

@@ -227,6 +227,15 @@ class SCCABG(BaseConsensus):
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
     pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
 
+    reliability_: np.ndarray
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    cluster_similarity_: np.ndarray
+    n_pieces_: int
+    isolated_: np.ndarray
+    signature_graph_: sp.csr_array
+    signature_reliability_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -9,40 +9,14 @@ Y (u, k) indicator of distinct objects, N = diag(n_p) the number of clusterings 
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import cholesky
-
 from ...kernels.cut import cut_rows
-from ...kernels.memory import ensure_fits
 from ...progress import progress
 from ...validation import Integer
 from .._base import BaseConsensus, Solution
+from ._rows import bytes_needed, embed
 
 #: Of one processor, for each distinct object, base cluster, cluster and start; measured at u k from 1e6 to 6e7.
 _SECONDS = 1.5e-8
-
-
-def bytes_needed(u: int, k: int) -> float:
-    """k-means takes a copy of the points; sparse and dense K, and its factor."""
-    return 8.0 * (2 * u * k + 7 * k * k)
-
-
-def embed(ensemble) -> np.ndarray:
-    """Points (u, k) whose distances are those between rows of A, Eqs. (2) and (3)."""
-    u, k = ensemble.n_samples, ensemble.n_total_clusters
-    ensure_fits(
-        bytes_needed(u, k),
-        what=f"Embedding {u} distinct objects by {k} base clusters",
-        remedy="use LWGP, which holds no such matrix, or fewer or coarser clusterings",
-    )
-    Y = ensemble.indicator()
-    K = ensemble.contingency()
-    # K is singular (every clustering's columns add up alike); the jitter moves squared distances by 1e-10 of themselves.
-    K[np.diag_indices(k)] += 1e-10 * K.diagonal().mean()
-    R = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    seen = np.asarray(Y.sum(axis=1)).ravel()
-    return (sp.diags_array(1 / seen) @ Y) @ R
 
 
 class CoassociationKMeans(BaseConsensus):
@@ -89,6 +63,8 @@ class CoassociationKMeans(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
+
+    inertia_: float
 
     def __init__(
         self,

@@ -459,7 +459,7 @@
     // [object, cluster, own ties, in words, first choice or -1, its ties in words, second, its ties, confidence, in words, name]
     const listed = data.doubtful;
     const rank = new Map(listed.map((row) => [row[0], row]));
-    let rows = listed.slice(), key = 2, sign = 1;
+    let rows = listed.slice(), key = 8, sign = 1;
     const few = innerWidth < 640 ? 10 : 25;
     let limit = few;
     const more = byId("more");

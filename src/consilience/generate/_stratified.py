@@ -1,0 +1,113 @@
+"""k-means on features drawn from strata: groups of features that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..ensemble import Ensemble
+from ..features import as_features
+from ..kernels.kmeans import many_kmeans
+from ..validation import Integer, Real, check_all
+from ._kmeans import OnColumns, check_runs
+from ._members import CHOOSE_FEATURES, check_n_clusterings, choose_ks, member_seeds, stream
+from ._prepare import View
+
+_STARTS = 5  # of the k-means of features
+
+
+def strata_of(X: Any, n_strata: int, seed: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """(n_features,) stratum of each column: k-means of the columns, in which objects count by weight, the best of five starts."""
+    columns = np.ascontiguousarray(X.T) if isinstance(X, np.ndarray) else X.T.tocsr()
+    if weights is not None:
+        root = np.sqrt(weights / weights.max()).astype(columns.dtype)
+        columns = (
+            columns * root
+            if isinstance(columns, np.ndarray)
+            else sp.csr_array(columns @ sp.diags_array(root))
+        )
+    k = min(n_strata, columns.shape[0])
+    seeds = [int(one) for one in np.random.default_rng([seed, CHOOSE_FEATURES]).integers(2**31, size=_STARTS)]
+    found = many_kmeans(columns, [k] * _STARTS, seeds=seeds, n_jobs=1, keep_centers=False)
+    return found.labels[:, int(np.argmin(found.inertia))]
+
+
+def draw_from(strata: np.ndarray, ratio: float, rng: np.random.Generator) -> np.ndarray:
+    """Columns, sorted: that share of every stratum, at least one of each, without replacement."""
+    drawn = []
+    for stratum in np.unique(strata):
+        members = np.flatnonzero(strata == stratum)
+        drawn.append(rng.choice(members, max(1, round(ratio * members.size)), replace=False))
+    return np.sort(np.concatenate(drawn))
+
+
+def stratified(
+    X: Any,
+    n_clusterings: int = 20,
+    k: int | tuple[int, int] | None = None,
+    *,
+    ratio: float = 0.1,
+    n_strata: int = 10,
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    prepare: str = "none",
+    keep_members: bool | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """k-means on features drawn from groups of alike features in each member.
+
+    Known as stratified feature sampling: with plain sampling of many features a small group that matters may be missed.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix (n_samples, n_features)
+    n_clusterings : int, default 20
+    k : int, pair or None
+        As in :func:`kmeans`.
+    ratio : float in (0, 1], default 0.1
+        Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
+    n_strata : int, default 10
+        Groups of features, found by k-means of the columns once for all members; at most the number of features.
+    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
+
+    Returns
+    -------
+    Ensemble
+        Recipes also hold ``ratio``, ``n_strata`` and ``features``, the column numbers used.
+
+    References
+    ----------
+    L. Jing, K. Tian and J. Z. Huang, "Stratified feature sampling method for ensemble clustering of high dimensional data", Pattern Recognition 48(11),
+    2015.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_digits
+    >>> ens = cs.generate.stratified(load_digits().data, n_clusterings=3, k=10, ratio=0.5, random_state=0)
+    >>> ens.n_clusters.tolist(), ens.recipes[0]["n_strata"]
+    ([10, 10, 10], 10)
+    """
+    check_all(
+        {"ratio": ratio, "n_strata": n_strata}, {"ratio": Real(0, 1, open_low=True), "n_strata": Integer(1)}
+    )
+    features = as_features(X, sample_weight)
+    seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
+    ks = choose_ks(k, features, seeds)
+    check_runs(init, max_iter, tol, n_jobs, keep_members)
+
+    def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
+        # By the first member's seed: more members leave the first ones as they were.
+        strata = strata_of(view.features.X, int(n_strata), seeds[0], features.sample_weight)
+        facts = {"n_strata": int(strata.max()) + 1}
+        return lambda i: (draw_from(strata, ratio, stream(seeds[i], CHOOSE_FEATURES)), facts)
+
+    most = min(features.n_features, round(ratio * features.n_features) + int(n_strata))
+    runs = OnColumns("stratified", "stratified features", init, max_iter, tol, float(ratio))
+    return runs.ensemble(features, ks, seeds, choose, most, prepare, keep_members, n_jobs)

@@ -1,0 +1,116 @@
+"""PTA and PTGP: walks by hand, and every step against dense matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.consensus.coassociation._walks import rule, transitions
+from consilience.errors import ConsilienceWarning
+from consilience.kernels.trajectories import trajectory_norms, trajectory_product
+
+from ...zoo import planted
+from ..printed import row
+
+
+def plain_transitions(A, weights, K):
+    """P from co-association of distinct objects, object by object."""
+    A = A - np.diag(np.diag(A))
+    kept = np.zeros_like(A)
+    for p, values in enumerate(A):
+        least = np.sort(values)[-K]
+        kept[p, values >= least] = values[values >= least]
+    S = np.maximum(kept, kept.T) * weights
+    sums = S.sum(axis=1, keepdims=True)
+    return np.divide(S, sums, out=np.zeros_like(S), where=sums > 0)
+
+
+def plain_cosines(P, steps):
+    walks = np.hstack([np.linalg.matrix_power(P, t) for t in range(1, steps + 1)])
+    lengths = np.linalg.norm(walks, axis=1, keepdims=True)
+    walks = np.divide(walks, lengths, out=np.zeros_like(walks), where=lengths > 0)
+    return walks @ walks.T
+
+
+def distinct(seed, missing=0.0):
+    labels, _ = planted(seed, n=60, m=6, noise=0.3, missing=missing)
+    weights = np.random.default_rng(seed).integers(1, 4, 60)
+    return cs.Ensemble(labels, sample_weight=weights).compress()
+
+
+def test_neighbours_by_hand():
+    """Three distinct objects on a line: the middle one was once with each of the others."""
+    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
+    expected = np.zeros((3, 3))
+    expected[0, 1] = expected[2, 1] = 1
+    expected[1, 0], expected[1, 2] = 1 / 4, 3 / 4  # both are its nearest: ties are kept
+    assert np.allclose(transitions(ens, 1).toarray(), expected)
+
+
+def test_walks_that_stay_with_equal_objects():
+    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
+    expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
+    assert np.allclose(
+        transitions(ens, 1, stay=True).toarray(), expected / expected.sum(axis=1, keepdims=True)
+    )
+
+
+def test_rule():
+    assert [rule(u) for u in (2, 16, 100, 1600, 10**6)] == [1, 2, 5, 20, 20]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("K", [1, 4, 1000])
+def test_transitions_against_plain_loops(seed, missing, K):
+    ens = distinct(seed, missing)
+    expected = plain_transitions(ens.coassociation(), ens.weights, min(K, ens.n_samples - 1))
+    assert np.allclose(transitions(ens, K).toarray(), expected)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
+    ens = distinct(seed, missing)
+    P = transitions(ens, 4)
+    Y = ens.indicator().toarray() * ens.weights[:, None]
+    V = Y / Y.sum(axis=0)
+    found = trajectory_product(P, 4, trajectory_norms(P, 4), V)
+    assert np.allclose(found, plain_cosines(P.toarray(), 4) @ V, atol=1e-13)
+
+
+@pytest.mark.parametrize("linkage", ["average", "complete", "single"])
+def test_tree_of_dense_cosines(seed, linkage):
+    from scipy.cluster.hierarchy import linkage as tree
+    from scipy.spatial.distance import squareform
+
+    labels, _ = planted(seed, n=60, m=6, noise=0.3)
+    ens = cs.Ensemble(labels).compress()
+    P = plain_transitions(ens.coassociation(), ens.weights, rule(ens.n_samples))
+    distance = np.maximum(1 - plain_cosines(P, rule(ens.n_samples)), 0)
+    np.fill_diagonal(distance, 0)
+    expected = tree(squareform((distance + distance.T) / 2), linkage)[:, 2]
+    found = cs.PTA(3, linkage=linkage, object_weights=False).fit(labels).heights_
+    assert np.allclose(found, expected, atol=1e-10)
+
+
+def test_few_objects_are_worth_a_word():
+    base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
+    for cls in (cs.PTA, cs.PTGP):
+        with pytest.warns(ConsilienceWarning, match="nearest of 3 distinct objects, too few"):
+            cls(2).fit(base)
+
+
+def test_objects_without_company():
+    """Nobody was ever with the last three."""
+    labels = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [3, 3], [4, 4]])
+    for c in range(1, 7):
+        for model in (cs.PTA(c, n_neighbours=2), cs.PTGP(c, n_neighbours=2, random_state=0)):
+            assert np.unique(model.fit_predict(labels)).size == c
+
+
+def test_weights_make_no_difference_beyond_noise(shared_dir):
+    for cls in (cs.PTGP, cs.PTA):
+        seeded = {"random_state": 0} if cls is cs.PTGP else {}
+        ours, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, **more))
+        printed, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, object_weights=False, **more))
+        assert np.allclose(ours[:2], printed[:2], atol=0.03)
