@@ -1,4 +1,4 @@
-"""Run every benchmark (or those named): python -m benchmarks [signatures kmeans ...]."""
+"""Run every benchmark (or those named): python -m benchmarks [signatures which-method ...]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._measure import table
 names = sorted(
     name.removeprefix("bench_") for _, name, _ in pkgutil.iter_modules(__path__) if name.startswith("bench_")
 )
-chosen = sys.argv[1:] or names
+chosen = [name.replace("-", "_") for name in sys.argv[1:]] or names
 for name in chosen:
     if name not in names:
         sys.exit(f"No benchmark is called {name!r}; there are {', '.join(names)}.")

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from consilience import register
-from consilience.consensus import methods
+from consilience.consensus import BaseConsensus, methods
 from consilience.errors import NotEnoughMemoryError
 
 from ._measure import ROOT, table
@@ -65,13 +65,14 @@ def write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
         out.writerows(rows)
 
 
-def summarise(store: str) -> list[dict[str, Any]]:
+def summarise(stores: Iterable[str]) -> list[dict[str, Any]]:
     """One row for each ensemble source and method: means over the draws, or why there are none."""
     from reproduction.analyse import current
     from reproduction.protocol import load_protocol
-    from reproduction.store import read_store
+    from reproduction.store import Records, read_store
 
-    records, rows = read_store(store), []
+    records = Records([record for store in stores for record in read_store(store).records])
+    rows = []
     for name in PROTOCOLS:
         protocol = load_protocol(name)
         sizes = {item.name: item.n for item in protocol.sets}
@@ -157,7 +158,7 @@ def measure(name: str, n: int) -> dict[str, Any]:
 
 
 def measured_names() -> list[str]:
-    return [*(cls.__name__ for cls in methods().values()), *VARIANTS]
+    return [*registered(), *VARIANTS]
 
 
 def grow(names: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> None:
@@ -209,10 +210,31 @@ def cost(cell: dict[str, str] | None) -> str:
     return f"{float(cell['seconds']):.2g} s, {size}"
 
 
-def cases(
-    rows: list[dict[str, str]], keep: Callable[[dict[str, str]], bool] = lambda row: True
-) -> list[tuple]:
-    return sorted({(row["source"], row["set"]) for row in rows if keep(row)})
+def tried(rows: list[dict[str, str]]) -> dict[tuple[str, str], set[str]]:
+    """Case -> methods that were run on it, whether they finished or not."""
+    out: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        out.setdefault((row["source"], row["set"]), set()).add(row["method"])
+    return out
+
+
+#: Run on the largest pools too.
+QUICK = ("EvidenceAccumulation", "CoassociationKMeans", "LWEA", "LWGP", "CSPA", "HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting",
+         "MixtureConsensus", "LCE", "NMFC")  # fmt: skip
+
+
+def whole_cases(rows: list[dict[str, str]], names: list[str]) -> list[tuple[str, str]]:
+    """Those on which all these methods were run."""
+    return [case for case, found in tried(rows).items() if found >= set(names)]
+
+
+def compared(rows: list[dict[str, str]]) -> list[str]:
+    """Methods that were run at all; one that is new may not have been."""
+    return [name for name in registered() if any(row["method"] == name for row in rows)]
+
+
+def registered() -> list[str]:
+    return [cls.__name__ for cls in methods().values()]
 
 
 def scored(rows: list[dict[str, str]], of: list[tuple], names: list[str], measure: str) -> np.ndarray:
@@ -222,67 +244,91 @@ def scored(rows: list[dict[str, str]], of: list[tuple], names: list[str], measur
 
 
 def average_ranks(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, float]:
-    """Mean over the cases and the three measures; what gave no answer ranks last."""
+    """Mean over the cases and the three measures, best first; what gave no answer ranks last."""
     from reproduction.analyse import ranks
 
     means = [ranks(scored(rows, of, names, measure)).mean(axis=0) for measure in MEASURES]
-    return dict(zip(names, np.mean(means, axis=0)))
-
-
-def compared(rows: list[dict[str, str]]) -> list[str]:
-    """Methods that were run on every case, whether they finished or not."""
-    present: dict[str, set] = {}
-    for row in rows:
-        present.setdefault(row["method"], set()).add((row["source"], row["set"]))
-    whole = set(cases(rows))
-    return [cls.__name__ for cls in methods().values() if present.get(cls.__name__) == whole]
+    found = zip(names, np.mean(means, axis=0).tolist())
+    return dict(sorted(found, key=lambda item: item[1]))
 
 
 def quality_table(rows: list[dict[str, str]]) -> str:
-    names, whole = compared(rows), cases(rows)
-    values = {measure: scored(rows, whole, names, measure) for measure in MEASURES}
+    names = compared(rows)
+    of = whole_cases(rows, names)
+    values = {measure: scored(rows, of, names, measure) for measure in MEASURES}
     shared = ~np.isnan(values["nmi"]).any(axis=1)
-    everywhere = average_ranks(rows, whole, names)
     lines = [
-        f"{len(whole)} cases, {int(shared.sum())} of which every method finished. Average rank among {len(names)} methods over all cases and the",
+        f"{len(of)} cases, {int(shared.sum())} of which every method finished. Average rank among {len(names)} methods over all cases and the "
         "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
         "",
         "| method | average rank | NMI | ARI | ACC | not finished |",
         "|---|---|---|---|---|---|",
     ]
-    for name in sorted(names, key=lambda name: everywhere[name]):
+    for name, rank in average_ranks(rows, of, names).items():
         place = names.index(name)
         means = [f"{values[measure][shared, place].mean():.3f}" for measure in MEASURES]
         missing = int(np.isnan(values["nmi"][:, place]).sum())
-        lines.append(f"| `{name}` | {everywhere[name]:.1f} | {' | '.join(means)} | {missing or ''} |")
-    of = [case for case, kept in zip(whole, shared) if kept]
+        lines.append(f"| `{name}` | {rank:.1f} | {' | '.join(means)} | {missing or ''} |")
+    finished = [case for case, kept in zip(of, shared) if kept]
     for base in BASES:
-        means = [f"{scored(rows, of, [base], measure).mean():.3f}" for measure in MEASURES]
+        means = [f"{scored(rows, finished, [base], measure).mean():.3f}" for measure in MEASURES]
         lines.append(f"| {base} | | {' | '.join(means)} | |")
+    if left := [f"`{name}`" for name in registered() if name not in names]:
+        lines += ["", f"Not compared yet: {', '.join(left)}."]
     return "\n".join(lines)
 
 
-KINDS: dict[str, Callable[[dict[str, str]], bool]] = {
-    "published, as many clusters as classes (n up to 203)": lambda row: (
-        row["source"] == "pool" and int(row["objects"]) <= 203
-    ),
-    "published, random numbers of clusters (n from 846)": lambda row: (
-        row["source"] == "pool" and int(row["objects"]) > 203
-    ),
-    "k-means with random numbers of clusters": lambda row: row["source"] == "random_k",
-    "random metrics and subspaces": lambda row: row["source"] == "metric_subspace",
+#: Words, and which cases they are of: source, and least and most objects.
+KINDS = {
+    "published, as many clusters as classes": ("pool", 0, 203),
+    "published, random numbers of clusters, n up to 2,310": ("pool", 204, 2_310),
+    "published, random numbers of clusters, n from 3,780": ("pool", 2_311, 10**9),
+    "ours, k-means with random numbers of clusters": ("random_k", 0, 10**9),
+    "ours, random metrics and subspaces": ("metric_subspace", 0, 10**9),
 }
 
 
-def kinds_table(rows: list[dict[str, str]], best: int = 5) -> str:
-    lines = ["| base clusterings | cases | best by average rank |", "|---|---|---|"]
-    names = compared(rows)
-    for kind, keep in KINDS.items():
-        of = cases(rows, keep)
-        if of:
-            found = sorted(average_ranks(rows, of, names).items(), key=lambda item: item[1])[:best]
-            listed = ", ".join(f"`{name}` {rank:.1f}" for name, rank in found)
-            lines.append(f"| {kind} | {len(of)} | {listed} |")
+def kinds_table(rows: list[dict[str, str]], best: int = 6) -> str:
+    """The best methods of each kind of ensemble, among those that were run on all its cases."""
+    lines = ["| base clusterings | cases | methods | best, with average rank |", "|---|---|---|---|"]
+    for kind, (source, least, most) in KINDS.items():
+        mine = [row for row in rows if row["source"] == source and least <= int(row["objects"]) <= most]
+        if of := whole_cases(mine, [*QUICK]):
+            found = [tried(mine)[case] for case in of]
+            names = [name for name in registered() if all(name in one for one in found)]
+            listed = list(average_ranks(mine, of, names).items())[:best]
+            shown = ", ".join(f"`{name}` {rank:.1f}" for name, rank in listed)
+            lines.append(f"| {kind} | {len(of)} | {len(names)} | {shown} |")
+    return "\n".join(lines)
+
+
+def short_table(quality: list[dict[str, str]], growth: list[dict[str, str]], best: int = 4) -> str:
+    """What to take when: methods that pass, in the order of their average ranks."""
+    names = compared(quality)
+    order = list(average_ranks(quality, whole_cases(quality, names), names))
+    grown = growth_by_method(growth)
+
+    def within(n: int, seconds: float) -> Callable[[str], bool]:
+        def passes(name: str) -> bool:
+            cell = grown.get(name, {}).get(n)
+            return cell is not None and bool(cell["seconds"]) and float(cell["seconds"]) <= seconds
+
+        return passes
+
+    def deterministic(name: str) -> bool:
+        return "random_state" not in build(name, 2).get_params()
+
+    wishes: dict[str, Callable[[str], bool]] = {
+        "the best answer, whatever it costs": lambda name: True,
+        f"10,000 distinct objects, within {LIMIT} s": within(10_000, LIMIT),
+        f"100,000 distinct objects, within {LIMIT} s": within(100_000, LIMIT),
+        "100,000 distinct objects, within 5 s": within(100_000, 5),
+        "no random numbers in it": deterministic,
+    }
+    lines = ["| you want | take, best average rank first |", "|---|---|"]
+    for wish, passes in wishes.items():
+        found = [f"`{name}`" for name in order if passes(name)][:best]
+        lines.append(f"| {wish} | {', '.join(found) or '–'} |")
     return "\n".join(lines)
 
 
@@ -306,7 +352,8 @@ def readme_table(rows: list[dict[str, str]]) -> str:
 
 #: Learned by every method, or about the run rather than the data.
 COMMON = frozenset(
-    [
+    f"{name}_"
+    for name in (
         "labels",
         "confidence",
         "agreement",
@@ -316,12 +363,10 @@ COMMON = frozenset(
         "converged",
         "signatures",
         "history",
-        "n_features_in",
-        "feature_names_in",
-        "clustering_names",
-        "ensemble",
-        "evidence",
-    ]
+        "n_samples",
+        "n_clusterings",
+        "shortfall",
+    )
 )
 
 
@@ -331,11 +376,11 @@ def tells_table() -> str:
     lines = ["| method | tells beside labels and confidence |", "|---|---|"]
     for cls in methods().values():
         model = build(cls.__name__, 3).fit(labels)
-        found = sorted(
-            name
-            for name in vars(model)
-            if name.endswith("_") and not name.startswith("_") and name[:-1] not in COMMON
-        )
+        learned = [
+            *vars(model),
+            *(name for name in dir(cls) if not hasattr(BaseConsensus, name)),  # worked out when asked for
+        ]
+        found = sorted(name for name in {*learned} - COMMON if re.fullmatch(r"[a-z]\w*[a-z]_", name))
         lines.append(f"| `{cls.__name__}` | {', '.join(f'`{name}`' for name in found)} |")
     return "\n".join(lines)
 
@@ -359,6 +404,7 @@ def between(text: str, mark: str, inside: str) -> str:
 def page(text: str) -> str:
     """docs/which-method.md with the tables as stored."""
     quality, growth = read(QUALITY), read(GROWTH)
+    text = between(text, "short", short_table(quality, growth))
     text = between(text, "kinds", kinds_table(quality))
     text = between(text, "quality", quality_table(quality))
     text = between(text, "growth", growth_table(growth))
@@ -387,7 +433,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--store", help="results of the two protocols: summarise them")
+    parser.add_argument("--store", nargs="+", help="results of the two protocols: summarise them")
     parser.add_argument("--methods", nargs="*", help="measure the growth of these only")
     parser.add_argument("--sizes", nargs="*", type=int)
     given = parser.parse_args()
