@@ -137,7 +137,9 @@ def fit(name: str, n: int, connection: Any) -> None:
 
 def measure(name: str, n: int) -> dict[str, Any]:
     """A cell in a process of its own."""
-    context = multiprocessing.get_context("forkserver")  # from a process that has imported, and not run, everything
+    context = multiprocessing.get_context(
+        "forkserver"
+    )  # from a process that has imported, and not run, everything
     context.set_forkserver_preload([f"consilience.{entry.module}" for entry in register.CONSENSUS])
     ours, theirs = context.Pipe()
     process = context.Process(target=fit, args=(name, n, theirs))

@@ -136,6 +136,15 @@ def test_readme_python_runs(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), scope)
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+@pytest.mark.parametrize("page", ["soft.md", "constraints.md"])
+def test_guides_run(page):
+    scope: dict = {}
+    text = (PACKAGE.parents[1] / "docs" / page).read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, page, "exec"), scope)
+
+
 def test_readme_commands_run(tmp_path, monkeypatch):
     """Every `consilience` line of the README, on files of the names it uses."""
     from sklearn.datasets import load_iris

@@ -193,15 +193,26 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.keep_members = keep_members
         self.verbose = verbose
 
-    def fit(self: Fitted, X: Any, y: Any = None, sample_weight: Any = None) -> Fitted:
+    def fit(
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
         """
         n_clusters = self._n_clusters()
         if n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
+            more = {"must_link": must_link, "min_size": min_size}
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         check_parameters(self, n_clusters=n_clusters)
+        rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
@@ -215,9 +226,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
-            return self._learn(X, sample_weight, plan, n_clusters)
+            return self._learn(X, sample_weight, plan, n_clusters, rules)
 
-    def _learn(self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> Fitted:
+    def _learn(
+        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    ) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
@@ -225,6 +238,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
             features.check_k(n_clusters, "n_clusters")
+            if rules["must_link"] is not None:
+                raise InputError(
+                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
+                    "small positive weight, or leave them out."
+                )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
         self.ensemble_ = self._generate(features, plan, seeds[0])
@@ -232,7 +250,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_ = consensus.fit(self.ensemble_)
+        self.consensus_ = consensus.fit(self.ensemble_, **rules)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)
@@ -263,12 +281,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
         """
         check_top(top)
-        clusters, shares = self.consensus_._predictor.shares(self._label(X)[2], top, n_jobs=self.n_jobs)
+        codes = self._label(X)[2]
+        clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
         return shares if clusters is None else (clusters, shares)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
-        codes, predictor = self._label(X)[2], self.consensus_._predictor
+        codes = self._label(X)[2]
+        predictor = self.consensus_._predictor
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
     def reach(self, X: Any) -> np.ndarray:
@@ -370,9 +390,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the

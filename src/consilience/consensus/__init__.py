@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .labels.kcc import ECC as ECC
     from .labels.kcc import KCC as KCC
     from .labels.mixture import MixtureConsensus as MixtureConsensus
+    from .labels.soft_vote import SoftVote as SoftVote
     from .labels.voting import Voting as Voting
     from .lowrank.drec import DREC as DREC
     from .lowrank.nrsec import NRSEC as NRSEC
