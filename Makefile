@@ -6,12 +6,13 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels lint types bench fuzz browser reproduce clean
+.PHONY: help demo test test-kernels test-oldest lint types bench fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
 	@echo "make test    lint, types and all tests"
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
+	@echo "make test-oldest  all tests with the lowest versions of pyproject.toml (before a release, or after a change of them)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
 	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
@@ -47,6 +48,26 @@ test-kernels: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/checked-kernels
 test-kernels: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) tests/kernels tests/consensus
 
+# The lowest versions that pyproject.toml declares, on the oldest Python that is here and that they were built for; in an
+# environment of its own. Part of it: make test-oldest TESTS="tests/io tests/cli". The page and the reference data do not
+# depend on versions of libraries.
+OLDEST ?= $(shell for version in 3.10 3.11 3.12; do \
+	for python in python$$version "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python; do \
+		if "$$python" -c 'import venv' 2>/dev/null; then echo "$$python"; exit; fi; done; done)
+TESTS  ?= tests
+test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)-oldest/kernels
+test-oldest: $(VENV)-oldest/.floors
+	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) -m "not shared and not browser" $(TESTS)
+
+$(VENV)-oldest/.floors: pyproject.toml tests/oldest.py
+	@test -n "$(OLDEST)" || { echo "no Python 3.10 to 3.12 here, for which there are such old versions: make test-oldest OLDEST=/path/to/python3.10"; exit 1; }
+	$(OLDEST) -m venv --clear $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --no-deps --editable .
+	$(VENV)-oldest/bin/python -m tests.oldest > $(VENV)-oldest/floors.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --requirement $(VENV)-oldest/floors.txt
+	$(VENV)-oldest/bin/python -m pip check
+	@touch $@
+
 # The page is tested in a real browser: CHROMIUM=/path/to/one, the one that is installed, or, as root on Debian, one
 # installed now. It is tried once; where there is none, those tests are skipped and say so.
 export CHROMIUM
@@ -79,5 +100,5 @@ reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction report results/reproduction --out docs/reproduction
 
 clean:
-	rm -rf $(VENV) demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz-failures
+	rm -rf $(VENV) $(VENV)-oldest demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz-failures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

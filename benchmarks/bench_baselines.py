@@ -4,7 +4,8 @@
     python -m benchmarks.bench_baselines plain       only rows whose case starts with this word
 
 plain      2,000 x 20 labels (Multiple Features), CPU seconds of one thread, against the method written down plainly for all objects: a dense
-           matrix of pairs (CSPA, SEC), of objects and clusters (HBGF), or of objects by base clusters (the others), with as many starts.
+           matrix of pairs (CSPA, SEC, WEAC, ECPCS, PTA, PTGP, NMFC, DREC), of objects and clusters (HBGF, LCE, PTGP), or of objects by base
+           clusters (the others), with as many starts.
 million    1,000,000 x 20 synthetic labels: 10 planted clusters, members of 5 to 15, one label in five scrambled, so that all
            rows differ. In a process of its own: peak GB holds the labels too (0.16 GB).
 
@@ -20,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from . import reference_methods
 from ._measure import SHARED, alone, table
+from .reference_methods import best_k_means, indicator, starts_of
 
-LINEAR = ("HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting", "MixtureConsensus")
-COMPARED = ("CSPA", "HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting", "MixtureConsensus", "BCE")
-#: Settings in which a method is measured, beside the defaults.
-SETTINGS = {"Voting": {"method": "iterative"}}
+LINEAR = ("HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting", "MixtureConsensus", "ECPCS-MC", "NMFC")
+#: Settings in which a method is measured, beside the defaults; a variant has a name of its own.
+SETTINGS = {"Voting": {"method": "iterative"}, "ECPCS-MC": {"variant": "mc"}}
 
 
 def pool() -> tuple[np.ndarray, np.ndarray]:
@@ -50,19 +52,6 @@ def synthetic(n: int, m: int = 20, c: int = 10) -> tuple[np.ndarray, np.ndarray]
 
 
 # Plain versions, on all objects ------------------------------------------------------------------------------
-
-
-def indicator(labels: np.ndarray) -> np.ndarray:
-    return np.hstack([labels[:, [i]] == np.unique(labels[:, i]) for i in range(labels.shape[1])]).astype(
-        float
-    )
-
-
-def best_k_means(points: np.ndarray, c: int) -> np.ndarray:
-    from sklearn.cluster import KMeans
-
-    points = points / np.linalg.norm(points, axis=1, keepdims=True)
-    return KMeans(c, n_init=10, random_state=0).fit_predict(points)
 
 
 def plain_cspa(labels: np.ndarray, c: int) -> np.ndarray:
@@ -125,12 +114,8 @@ def _shares(Y: np.ndarray, R: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return T / np.repeat(np.add.reduceat(T, starts, axis=0), np.diff([*starts, len(T)]), axis=0)
 
 
-def _starts(labels: np.ndarray) -> np.ndarray:
-    return np.cumsum([0, *(np.unique(labels[:, i]).size for i in range(labels.shape[1] - 1))])
-
-
 def plain_kcc(labels: np.ndarray, c: int) -> np.ndarray:
-    Y, starts = indicator(labels), _starts(labels)
+    Y, starts = indicator(labels), starts_of(labels)
 
     def loss(R: np.ndarray) -> np.ndarray:
         M = _shares(Y, R, starts)
@@ -140,12 +125,12 @@ def plain_kcc(labels: np.ndarray, c: int) -> np.ndarray:
 
 
 def plain_ecc(labels: np.ndarray, c: int) -> np.ndarray:
-    Y, starts = indicator(labels), _starts(labels)
+    Y, starts = indicator(labels), starts_of(labels)
     return _lloyd(lambda R: -(Y @ np.log2(_shares(Y, R, starts))), len(labels), c)
 
 
 def plain_voting(labels: np.ndarray, c: int) -> np.ndarray:
-    Y, starts = indicator(labels), _starts(labels)
+    Y, starts = indicator(labels), starts_of(labels)
     ends = [*starts[1:], Y.shape[1]]
 
     def loss(R: np.ndarray) -> np.ndarray:
@@ -161,7 +146,7 @@ def plain_voting(labels: np.ndarray, c: int) -> np.ndarray:
 def plain_mixture(labels: np.ndarray, c: int) -> np.ndarray:
     from scipy.special import logsumexp
 
-    Y, starts = indicator(labels), _starts(labels)
+    Y, starts = indicator(labels), starts_of(labels)
     best, most = None, -np.inf
     for start in range(10):
         R, before = np.random.default_rng(start).dirichlet(np.ones(c), len(labels)), -np.inf
@@ -182,7 +167,7 @@ def plain_bce(labels: np.ndarray, c: int) -> np.ndarray:
     """Fifty rounds, about as many as ours takes, from each of five starts; alpha is held fixed and no bound computed."""
     from scipy.special import psi
 
-    Y, starts = indicator(labels), _starts(labels)
+    Y, starts = indicator(labels), starts_of(labels)
     codes = np.stack(
         [first + np.unique(labels[:, i], return_inverse=True)[1] for i, first in enumerate(starts)], axis=1
     )
@@ -215,6 +200,7 @@ PLAIN = {
     "Voting": plain_voting,
     "MixtureConsensus": plain_mixture,
     "BCE": plain_bce,
+    **reference_methods.PLAIN,
 }
 
 
@@ -224,7 +210,9 @@ PLAIN = {
 def build(name: str, c: int, **more: Any) -> Any:
     import consilience as cs
 
-    return getattr(cs, name)(c, random_state=0, **SETTINGS.get(name, {}), **more)
+    cls = getattr(cs, name.partition("-")[0])
+    seed = {"random_state": 0} if "random_state" in cls().get_params() else {}
+    return cls(c, **seed, **SETTINGS.get(name, {}), **more)
 
 
 def nmi(labels: np.ndarray, truth: np.ndarray) -> str:
@@ -280,7 +268,7 @@ def million(name: str) -> dict:
     }
 
 
-CASES = {"plain": (plain, COMPARED), "million": (million, LINEAR)}
+CASES = {"plain": (plain, tuple(PLAIN)), "million": (million, LINEAR)}
 HEADS = ("case", "objects", "seconds", "CPU", "their CPU", "CPU ratio", "peak GB", "NMI", "their NMI")
 
 

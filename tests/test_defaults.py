@@ -29,8 +29,8 @@ def plan_for(n: int, d: int, c: int) -> defaults.Plan:
         (1_000, "metric-subspace", 50),
         (1_001, "metric-subspace", 30),
         (2_501, "metric-subspace", 20),
-        (defaults.EXACT_UP_TO, "metric-subspace", 20),
-        (defaults.EXACT_UP_TO + 1, "landmarks", 20),
+        (defaults.DENSE_UP_TO, "metric-subspace", 20),
+        (defaults.DENSE_UP_TO + 1, "landmarks", 20),
     ],
 )
 def test_members_by_the_number_of_objects(n, generator, members):
@@ -39,10 +39,31 @@ def test_members_by_the_number_of_objects(n, generator, members):
     assert plan.generator_params["prepare"] == "diverse"
 
 
-def test_the_consensus_forms_no_square_matrix_of_many_objects(monkeypatch):
-    assert plan_for(400, 2, 3).method == "lwea"
-    monkeypatch.setattr(defaults, "PAIRS_UP_TO", 399)
-    assert plan_for(400, 2, 3).method == "lwgp"
+@pytest.mark.parametrize(
+    ("n", "d", "sparse", "all_pairs"),
+    [
+        (5_000, 10**6, False, True),
+        (5_000, 10**6, True, True),
+        (5_001, 10, True, False),
+        (10_000, 256, False, True),
+        (11_000, 256, False, True),
+        (10_000, 784, False, False),
+        (12_001, 2, False, False),
+    ],
+)
+def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, sparse, all_pairs):
+    assert defaults.compares_all(n, d, sparse=sparse) == all_pairs
+
+
+def test_the_consensus_of_many_objects_links_a_sample():
+    few, many = plan_for(400, 2, 3), plan_for(defaults.DENSE_UP_TO + 1, 2, 3)
+    assert (few.method, few.method_params) == ("lwea", {"theta": 0.4, "sample": defaults.LINKED})
+    assert (many.method, many.method_params) == ("lwea", {"theta": 1.0, "sample": defaults.LINKED})
+
+
+def test_more_clusters_than_landmarks_are_never_asked_for():
+    plan = default_plan(Features(np.random.default_rng(0).random((12_001, 2))), 700)
+    assert plan.generator_params["n_landmarks"] >= plan.generator_params["k_max"] == 1_400
 
 
 @pytest.mark.parametrize(("d", "ratio"), [(1, 1.0), (2, 1.0), (8, 1.0), (10, 0.8), (16, 0.5), (500, 0.5)])
@@ -91,7 +112,7 @@ def test_what_is_given_stays():
         ),
         (
             {"consensus_params": {"linkage": "single"}},
-            "consensus='auto', which is lwea or lwgp, has no parameter 'linkage'; its parameters are theta",
+            "consensus='auto', which is lwea, has no parameter 'linkage'; its parameters are theta, sample",
         ),
     ],
 )
@@ -145,12 +166,14 @@ def test_sparse_counts_of_texts_of_different_length():
     assert ours > ari(KMeans(3, n_init=10, random_state=0).fit_predict(X), y) + 0.3
 
 
-@pytest.mark.parametrize("limits", [(40, 10**6), (40, 60)], ids=["LWEA", "LWGP"])
-def test_the_way_of_many_objects_on_a_few(monkeypatch, limits):
-    monkeypatch.setattr(defaults, "EXACT_UP_TO", limits[0])
-    monkeypatch.setattr(defaults, "PAIRS_UP_TO", limits[1])
+@pytest.mark.parametrize("linked", [10**6, 60], ids=["all are linked", "a sample is linked"])
+def test_the_way_of_many_objects_on_a_few(monkeypatch, linked):
+    monkeypatch.setattr(defaults, "EXACT_UP_TO", 40)
+    monkeypatch.setattr(defaults, "DENSE_UP_TO", 40)
+    monkeypatch.setattr(defaults, "LINKED", linked)
     X, y = make_blobs(400, 5, centers=4, random_state=0)
     for data in (X, sp.csr_array(X)):
         model = cs.ConsensusClustering(4, random_state=0).fit(data)
         assert model.plan_.generator == "landmarks"
+        assert model.consensus_.heights_.size < linked
         assert ari(model.labels_, y) > 0.9

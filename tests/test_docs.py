@@ -16,6 +16,8 @@ import pytest
 
 import consilience
 
+from .commands import runner
+
 PACKAGE = Path(consilience.__file__).parent
 MODULES = [
     name for _, name, _ in pkgutil.walk_packages([str(PACKAGE)], "consilience.") if "__main__" not in name
@@ -88,7 +90,7 @@ def test_what_is_imported_is_declared():
     extras = project["optional-dependencies"]
     declared = [
         *project["dependencies"],
-        *(one for name, extra in extras.items() if name != "dev" for one in extra),
+        *(one for name, extra in extras.items() if name not in ("test", "dev") for one in extra),
     ]
     names = {re.match(r"[\w-]+", one).group() for one in declared}
     assert imported_packages() - {"sklearn" if name == "scikit-learn" else name for name in names} == set()
@@ -134,9 +136,17 @@ def test_readme_python_runs(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), scope)
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+@pytest.mark.parametrize("page", ["soft.md", "constraints.md"])
+def test_guides_run(page):
+    scope: dict = {}
+    text = (PACKAGE.parents[1] / "docs" / page).read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, page, "exec"), scope)
+
+
 def test_readme_commands_run(tmp_path, monkeypatch):
     """Every `consilience` line of the README, on files of the names it uses."""
-    from click.testing import CliRunner
     from sklearn.datasets import load_iris
 
     import consilience as cs
@@ -150,7 +160,7 @@ def test_readme_commands_run(tmp_path, monkeypatch):
     lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("consilience ")]
     assert len(lines) >= 4
     for line in lines:
-        done = CliRunner().invoke(cli, shlex.split(line, comments=True)[1:])
+        done = runner().invoke(cli, shlex.split(line, comments=True)[1:])
         assert done.exit_code == 0, f"{line}: {done.output}"
 
 

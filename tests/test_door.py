@@ -13,7 +13,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from click.testing import CliRunner
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
@@ -24,6 +23,8 @@ from sklearn.preprocessing import StandardScaler
 import consilience as cs
 from consilience.cli import cli
 from consilience.errors import ConsilienceWarning, InputError, OrientationWarning
+
+from .commands import runner
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat([0, 1, 2], 40)
@@ -117,7 +118,7 @@ def test_the_table_in_files(case, ending, tmp_path):
             frame.to_parquet(path, index=False)
         else:
             frame.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
-    run = CliRunner().invoke(cli, ["consensus", str(path), "-k", "2", "--no-index"] if ending in ("csv", "tsv", "parquet") else ["consensus", str(path), "-k", "2"])  # fmt: skip
+    run = runner().invoke(cli, ["consensus", str(path), "-k", "2", "--no-index"] if ending in ("csv", "tsv", "parquet") else ["consensus", str(path), "-k", "2"])  # fmt: skip
     if kind is InputError:
         assert run.exit_code == 2
         assert re.search(message, run.stderr)

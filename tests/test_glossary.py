@@ -58,7 +58,9 @@ def functions_of(room: Any) -> list[Any]:
 
 
 def public_functions() -> list[Any]:
-    return [function for room in (cs.generate, cs.io, cs.metrics) for function in functions_of(room)]
+    return [
+        function for room in (cs.generate, cs.io, cs.metrics, cs.anndata) for function in functions_of(room)
+    ]
 
 
 def public_classes() -> list[type]:

@@ -18,6 +18,8 @@ from consilience.errors import NotEnoughMemoryError
 from consilience.kernels.kmeans import many_kmeans
 from consilience.kernels.memory import WITHOUT_PAIRS
 
+from .zoo import random_sparse
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are read from /proc")
 
 
@@ -204,13 +206,13 @@ def test_a_clusterer_that_runs_out_of_memory():
         # Scores of all rows and centres at once, in data that fits a cache.
         (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), 2, k=4000), "up to 4000 clusters .*fewer clus"),
         # Centres of sparse rows are dense.
-        (lambda: generate.random_k(sp.random_array((300, 400_000), density=1e-4, rng=0), 3), "400000 features .*fewer features"),
-        (lambda: generate.bagging(sp.random_array((300, 400_000), density=1e-4, rng=0), 3, k=9), "400000 features .*fewer feat"),
+        (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), 3), "400000 features .*fewer features"),
+        (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), 3, k=9), "400000 features .*fewer feat"),
         (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), 2000, k=3), "2000 runs .*fewer clus"),
         (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), 2, 2000, 2000), "2000 clusters .*lower k_max"),
         (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), 3), "3000 x 3000 .*use generate.kmeans"),
         (lambda: cs.ConsensusClustering(3, generator="spectral").fit(np.random.default_rng(0).random((3000, 2))), "3000 x 3000"),
-        (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(sp.random_array((300, 40_000), density=1e-3, rng=0)), "dense 300 x 20000 .*use metric="),
+        (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)), "dense 300 x 20000 .*use metric="),
     ],
 )  # fmt: skip
 def test_generators_refuse_beforehand(make, message, monkeypatch):

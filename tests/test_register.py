@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import importlib
 import inspect
 import json
@@ -11,7 +12,6 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import consilience as cs
 from consilience import register
@@ -19,6 +19,8 @@ from consilience.cli import cli
 from consilience.estimator import BaseMethod
 from consilience.pipeline import ConsensusClustering
 from consilience.validation import COMMON_RULES
+
+from .commands import runner
 
 PACKAGE = Path(cs.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -79,7 +81,7 @@ def test_has_a_page_whose_heading_names_it(entry):
 
 
 def test_is_listed_by_the_command():
-    said = json.loads(CliRunner().invoke(cli, ["methods", "--json"]).stdout)
+    said = json.loads(runner().invoke(cli, ["methods", "--json"]).stdout)
     groups = {"methods": register.CONSENSUS, "estimators": register.FEATURES, "multitask": register.MULTITASK}
     for group, entries in groups.items():
         assert [one["class"] for one in said[group]] == [entry.name for entry in entries]
@@ -111,6 +113,28 @@ def test_type_checkers_see_what_is_registered(room, names):
     aliases = [alias for node in block.body for alias in node.names]
     assert {alias.name for alias in aliases} == names
     assert all(alias.asname == alias.name for alias in aliases)  # which marks an export
+
+
+def public_classes() -> list[type]:
+    """Those of the package and its rooms."""
+    rooms = [getattr(cs, room) for room in register.ROOMS if room != "errors"]
+    values = [getattr(package, name) for package in (cs, *rooms) for name in package.__all__]
+    return list({value.__qualname__: value for value in values if inspect.isclass(value)}.values())
+
+
+@pytest.mark.parametrize("cls", public_classes(), ids=lambda cls: cls.__name__)
+def test_every_attribute_is_declared(cls):
+    """So that type checkers and editors know it; names end in ``_`` where they are learned."""
+    section = inspect.cleandoc(cls.__doc__).partition("Attributes\n----------\n")[2]
+    section = re.split(r"\n\n\w[\w ]*\n-{3,}\n", section)[0]
+    lines = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", section, re.M)
+    documented = {name for line in lines for name in line.split(", ")}
+    declared = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", {})}
+    if inspect.isfunction(cls.__init__):  # what a constructor sets is as good as declared
+        declared |= {one.argval for one in dis.get_instructions(cls.__init__) if one.opname == "STORE_ATTR"}
+    assert [name for name in sorted(documented - declared) if not hasattr(cls, name)] == []
+    estimators = {entry.load() for entry in register.ESTIMATORS}
+    assert documented or cls not in estimators
 
 
 def test_names_that_are_not_there():

@@ -12,7 +12,6 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
@@ -20,7 +19,7 @@ import consilience as cs
 from consilience.errors import ConsilienceError, FileError, InputError
 
 from .test_predict import BLOBS, GENERATORS, pipeline
-from .zoo import planted
+from .zoo import planted, random_sparse
 
 LABELS, _ = planted()
 
@@ -54,7 +53,7 @@ def test_pipelines_predict_new_rows_the_same(generator, path):
 
 
 def test_sparse_rows_and_mdec(path):
-    X = sp.random_array((60, 30), density=0.3, random_state=np.random.default_rng(0), format="csr")
+    X = random_sparse((60, 30), 0.3)
     model = cs.MDEC(3, n_clusterings=6, random_state=0).fit(X)
     model.save(path)
     fresh = X * 1.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 
 def planted(seed: int = 0, n: int = 60, m: int = 8, c: int = 3, noise: float = 0.2, missing: float = 0.0):
@@ -46,3 +47,14 @@ def same_partition(a, b) -> bool:
     a, b = np.asarray(a), np.asarray(b)
     pairs = len(set(zip(a.tolist(), b.tolist())))
     return a.shape == b.shape and pairs == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+def random_sparse(
+    shape: tuple[int, int], density: float, format: str = "csr", seed: int | np.random.Generator = 0
+):
+    """Sparse array of that share of uniform numbers (the argument that seeds SciPy's own changed its name)."""
+    rng = np.random.default_rng(seed)
+    size = shape[0] * shape[1]
+    places = rng.choice(size, round(density * size), replace=False, shuffle=False)
+    entries = (1.0 - rng.random(places.size), np.divmod(places, shape[1]))
+    return sp.coo_array(entries, shape).asformat(format)

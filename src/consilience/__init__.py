@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 from . import register
 
+_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
+
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
+    from . import anndata as anndata
     from . import consensus as consensus
     from . import errors as errors
     from . import generate as generate
@@ -51,6 +54,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import CoassociationKMeans as CoassociationKMeans
     from .consensus import EvidenceAccumulation as EvidenceAccumulation
     from .consensus import MixtureConsensus as MixtureConsensus
+    from .consensus import SoftVote as SoftVote
     from .consensus import Voting as Voting
     from .ensemble import Ensemble as Ensemble
     from .features import Features as Features
@@ -62,10 +66,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .multitask import SPMTC as SPMTC
     from .pipeline import ConsensusClustering as ConsensusClustering
     from .reporting import report as report
+    from .soft import SoftEnsemble as SoftEnsemble
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)
 
 __version__ = "0.1.0"
 
-_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
-
 __all__ = [*sorted(entry.name for entry in _NAMES), *register.ROOMS, "__version__"]
-__getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)

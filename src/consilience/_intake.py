@@ -38,6 +38,11 @@ def take_in(labels: Any) -> Intake:
 
     labels = unrolled(labels)
     refuse_foreign(labels, "labels", reader="read_labels")
+    if hasattr(labels, "draw") and hasattr(labels, "harden"):  # by its kind, as it is made of ensembles
+        raise InputError(
+            "labels is a SoftEnsemble, whose memberships are no labels: pass soft.draw(10), hard clusterings drawn from them, or "
+            "soft.harden(), the largest membership of each object."
+        )
     if sp.issparse(labels):
         raise InputError(
             f"labels is a sparse matrix of shape {labels.shape}. Pass a dense (n_samples, n_clusterings) array of "

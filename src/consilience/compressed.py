@@ -50,6 +50,13 @@ class Compressed(Ensemble):
         other.rows, other.inverse = self.rows, self.inverse
         return other
 
+    @classmethod
+    def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
+        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        self = other.with_weights(other.weights)
+        self.rows, self.inverse = rows, inverse
+        return self
+
     def to_parts(self) -> dict[str, Any]:
         """As of an ensemble, with what leads back to the objects."""
         return {**super().to_parts(), "inverse": self.inverse, "rows": self.rows}

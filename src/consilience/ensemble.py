@@ -18,6 +18,7 @@ from . import pairs
 from ._intake import take_in
 from ._suspicion import question
 from .errors import InputError
+from .kernels.incidence import Labels
 from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
@@ -428,6 +429,11 @@ class Ensemble:
         return self.take(np.setdiff1d(np.arange(self.n_samples), self.unseen))
 
     # Derived matrices --------------------------------------------------------------------------------------
+
+    @property
+    def incidence(self) -> Labels:
+        """Products with the indicator of base clusters, without forming it."""
+        return Labels(self._labels, self.offsets)
 
     def global_labels(self) -> np.ndarray:
         """(n, m) int32 cluster numbers that run through all clusterings; -1 missing."""

@@ -9,13 +9,41 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from .errors import warn
 from .validation import Rule
+
+#: mypy takes a name like this for true, and nobody else does.
+MYPY = False
+if MYPY:
+    # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute to mypy, so that
+    # no misspelt one is a mistake. Other checkers read its source.
+    Self = TypeVar("Self")
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self: Self, **params: Any) -> Self: ...
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def get_metadata_routing(self) -> Any: ...
+        def set_fit_request(self: Self, **asked: bool | str | None) -> Self: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class ClusterMixin: ...
+
+    class TransformerMixin:
+        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any: ...
+        def set_output(self: Self, *, transform: str | None = None) -> Self: ...
+
+    class ClassNamePrefixFeaturesOutMixin:
+        def get_feature_names_out(self, input_features: Any = None) -> Any: ...
+else:
+    from sklearn.base import BaseEstimator, ClusterMixin
+    from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+    from sklearn.base import TransformerMixin as TransformerMixin
 
 #: Clusters made where nobody said how many.
 GUESS = 2
@@ -68,10 +96,14 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     #: What ``n_iter_`` counts, in words.
     _steps: ClassVar[str] = "iterations"
 
-    history_: list
+    history_: list[Any]
     n_iter_: int
     converged_: bool
     shortfall_: str
+
+    if TYPE_CHECKING:  # for classes looked up by name
+
+        def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
 
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:

@@ -30,18 +30,21 @@ object's pair with itself stays in, so that only the ratios of the weights matte
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .ensemble import Ensemble
-from .kernels.contingency import cross_table
+from .kernels.incidence import Labels, Memberships
 from .kernels.information import measure_tables
 from .kernels.linkage import cut_tree, merge_tree_inplace
 from .kernels.memory import ensure_fits
-from .kernels.overlaps import gather, gather_own
+from .kernels.parallel import map_blocks
 from .validation import unit_of
+
+if TYPE_CHECKING:
+    from .soft import SoftEnsemble
 
 # What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum: sums of
 # fractional weights leave a rounding error there.
@@ -53,13 +56,15 @@ _FAR_LESS = 0.7
 _BY_CHANCE = 0.05
 # Distinct objects from which a sample of as many is judged.
 _SAMPLE = 500
+_ROWS = 4096  # of a block
 
 
 class Evidence:
     """The base clusterings of an ensemble against one grouping of its objects.
 
-    ensemble : Ensemble
-        Of n objects, or of the u distinct ones.
+    ensemble : Ensemble or SoftEnsemble
+        Of n objects, or of the u distinct ones. Soft clusterings count as hard ones drawn from them do on average: l_i(p) is every
+        cluster of i by its share in p, and "self" what two objects equal to p would be together and seen.
     groups : array (n,)
         Group of each object, 0..n_groups - 1, -1 for none.
     rows : array (n,), optional
@@ -70,7 +75,7 @@ class Evidence:
 
     def __init__(
         self,
-        ensemble: Ensemble,
+        ensemble: Ensemble | SoftEnsemble,
         groups: np.ndarray,
         n_groups: int | None = None,
         *,
@@ -94,13 +99,13 @@ class Evidence:
             what=f"A table of {ensemble.n_total_clusters} base clusters by {c} groups",
             remedy="look at fewer clusterings at a time, ensemble.select(...)",
         )
-        labels, groups, weights = ensemble.labels, self.groups, self.weights
+        incidence, groups, weights = ensemble.incidence, self.groups, self.weights
         if self.rows is not None:  # the distinct pairs of row and group: far fewer than objects
             here = groups >= 0
             entries = weights[here], (self.rows[here], groups[here])
             cells = sp.coo_array(entries, (ensemble.n_samples, c)).tocsr().tocoo()
-            labels, groups, weights = labels[cells.row], cells.col, cells.data
-        return cross_table(labels, ensemble.offsets, groups, c, weights)
+            incidence, groups, weights = incidence[cells.row], cells.col, cells.data
+        return incidence.table(groups, c, weights)
 
     @cached_property
     def seen(self) -> np.ndarray:
@@ -141,13 +146,26 @@ class Evidence:
         rows = self.rows
         if objects is not None:
             rows = objects if rows is None else rows[objects]
-        labels = self.ensemble.labels if rows is None else self.ensemble.labels[rows]
-        ties = gather(labels, self.ensemble.offsets, self._shares)
+        incidence = self.ensemble.incidence if rows is None else self.ensemble.incidence[rows]
+        ties = incidence.gather(self._shares)
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
-    def ties(self, labels: np.ndarray) -> np.ndarray:
-        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m), those of other objects too."""
-        return gather(labels, self.ensemble.offsets, self._shares, n_jobs=1)
+    def ties(self, rows: np.ndarray | Memberships) -> np.ndarray:
+        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m) or memberships, those of other objects too."""
+        return self._incidence(rows).gather(self._shares, n_jobs=1)
+
+    def _incidence(self, rows: np.ndarray | Memberships) -> Labels | Memberships:
+        return rows if isinstance(rows, Memberships) else Labels(rows, self.ensemble.offsets)
+
+    def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the group that each object of the ensemble is most often together with, in the mean over the group's objects and
+        the clusterings that saw them; base clusters count by their weights (k,). O(n m c) time, O(c) memory a thread and row."""
+        incidence, ties = self.ensemble.incidence, self._shares * cluster_weights[:, None]
+
+        def block(a: int, b: int) -> np.ndarray:
+            return incidence[np.arange(a, b)].gather(ties, n_jobs=1).argmax(axis=1)
+
+        return np.concatenate(map_blocks(block, self.ensemble.n_samples, size=_ROWS, n_jobs=n_jobs))
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -158,7 +176,8 @@ class Evidence:
     @cached_property
     def purity(self) -> np.ndarray:
         """(n,) Eq. (8); 0 for an object that nothing saw, or that has no group."""
-        return self._over_own(self._purities) / np.maximum(self._sights(), 1.0)
+        sights = self._sights()
+        return self._over_own(self._purities) / np.where(sights > 0, sights, 1.0)
 
     @cached_property
     def _purities(self) -> np.ndarray:
@@ -190,39 +209,49 @@ class Evidence:
         return np.minimum(np.sqrt(self.purity * self.typicality), 1.0)  # sums of shares round
 
     def confidence_of(
-        self, labels: np.ndarray, groups: np.ndarray, *, n_jobs: int | None = None
+        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
     ) -> np.ndarray:
-        """(b,) Eq. (10) of any rows of codes (b, m), taken to be in these groups (b,); 0 for group -1."""
+        """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for group -1."""
+        incidence = self._incidence(rows)
 
         def over_own(values: np.ndarray) -> np.ndarray:
-            return gather_own(labels, self.ensemble.offsets, values, groups, n_jobs=n_jobs)
+            return incidence.gather_own(values, groups, n_jobs=n_jobs)
 
         seen = over_own(self._seen_by_owner)
         typicality = over_own(self.table) / np.where(seen > 0, seen, 1.0) / self._most[groups]
-        purity = over_own(self._purities) / np.maximum((labels >= 0).sum(axis=1), 1)
+        sights = incidence.sights(np.ones(self.ensemble.n_clusterings))
+        purity = over_own(self._purities) / np.where(sights > 0, sights, 1.0)
         return np.minimum(np.sqrt(purity * typicality), 1.0)
 
     @cached_property
     def object_stability(self) -> np.ndarray:
         """(n,) Eq. (5); NaN for an object that was never seen with another of its group, or has none."""
-        itself = np.minimum(self.weights, 1.0 / self.unit) * self._sights()
+        own = np.minimum(self.weights, 1.0 / self.unit)
         together, seen = self._over_own(self.table), self._over_own(self._seen_by_owner)
-        return _ratio(together - itself, seen - itself, seen)
+        together_itself, seen_itself = self._meetings()
+        return _ratio(together - own * together_itself, seen - own * seen_itself, seen)
 
     def _over_own(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k, c) over an object's clusters, in the column of its group."""
-        return gather_own(self.ensemble.labels, self.ensemble.offsets, values, self.groups, rows=self.rows)
+        return self.ensemble.incidence.gather_own(values, self.groups, rows=self.rows)
 
     def _over_clusters(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k,) over an object's clusters."""
-        sums = gather(self.ensemble.labels, self.ensemble.offsets, values[:, None])[:, 0]
+        sums = self.ensemble.incidence.gather(values[:, None])[:, 0]
         return sums if self.rows is None else sums[self.rows]
 
-    def _sights(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
-        """(n,) number, or weight, of the clusterings that saw each object."""
-        weights = 1.0 if clustering_weights is None else clustering_weights
-        each = np.broadcast_to(weights, self.ensemble.n_clusterings)
-        return self._over_clusters(np.repeat(each, self.ensemble.n_clusters))
+    def _sights(self) -> np.ndarray:
+        """(n,) number of the clusterings that saw each object, by the share they place."""
+        sums = self.ensemble.incidence.sights(np.ones(self.ensemble.n_clusterings))
+        return sums if self.rows is None else sums[self.rows]
+
+    def _meetings(self, clustering_weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(n,), (n,): what the pair of each object with itself counts as together, and as seen by both."""
+        each = np.broadcast_to(
+            1.0 if clustering_weights is None else clustering_weights, self.ensemble.n_clusterings
+        )
+        together, seen = self.ensemble.incidence.meetings(each)
+        return (together, seen) if self.rows is None else (together[self.rows], seen[self.rows])
 
     # Groups ------------------------------------------------------------------------------------------------
 
@@ -240,21 +269,25 @@ class Evidence:
             together = together * np.repeat(clustering_weights, self.ensemble.n_clusters)
             seen = seen * clustering_weights
         together, seen = together @ T, seen @ N
-        itself = np.diag(self._itself(clustering_weights))
-        means = _ratio(together - itself, seen - itself, seen)
+        together_itself, seen_itself = self._itself(clustering_weights)
+        means = _ratio(together - np.diag(together_itself), seen - np.diag(seen_itself), seen)
         return (means + means.T) / 2  # a product with weights is symmetric up to rounding only
 
     @cached_property
     def stability(self) -> np.ndarray:
         """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
-        itself, seen = self._itself(), (self.seen**2).sum(axis=0)
-        return _ratio((self.table**2).sum(axis=0) - itself, seen - itself, seen)
+        together_itself, seen_itself = self._itself()
+        seen = (self.seen**2).sum(axis=0)
+        return _ratio((self.table**2).sum(axis=0) - together_itself, seen - seen_itself, seen)
 
-    def _itself(self, clustering_weights: np.ndarray | None = None) -> np.ndarray:
-        """(c,) what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
+    def _itself(self, clustering_weights: np.ndarray | None = None) -> list[np.ndarray]:
+        """(c,), (c,): what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
         here = self.groups >= 0
-        loops = self.weights * np.minimum(self.weights, 1.0 / self.unit) * self._sights(clustering_weights)
-        return np.bincount(self.groups[here], loops[here], minlength=self.n_groups)
+        loops = self.weights * np.minimum(self.weights, 1.0 / self.unit)
+        return [
+            np.bincount(self.groups[here], (loops * pairs)[here], minlength=self.n_groups)
+            for pairs in self._meetings(clustering_weights)
+        ]
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -281,14 +314,14 @@ class Agreement(NamedTuple):
 
 
 def agreement_beside_baseline(
-    ensemble: Ensemble, groups: np.ndarray, *, n_jobs: int | None = None
+    ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = None
 ) -> Agreement:
     """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many groups.
 
     Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both partitions are
     judged by them: O(500^2 m) time at most, whatever the number of objects.
     """
-    rows, weights = _some_objects(ensemble.weights)
+    rows, weights = drawn_by_weight(ensemble.weights, _SAMPLE)
     part = ensemble if rows is None else ensemble.take(rows)
     _, groups = np.unique(groups if rows is None else groups[rows], return_inverse=True)
     c = int(groups.max()) + 1
@@ -302,12 +335,16 @@ def agreement_beside_baseline(
     return Agreement(*map(float, found))
 
 
-def _some_objects(weights: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """(rows, weights) of objects drawn with replacement by weight, the same every time; None is all as they are."""
-    if weights.size <= _SAMPLE:
+def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """(rows, weights) of at most so many objects, the same every time; None is all as they are.
+
+    One ticket is drawn in each of ``most`` equal shares of the total weight: an object heavier than a share is always among
+    them, and weighs as many tickets as it holds.
+    """
+    if weights.size <= most:
         return None, weights
     ends = np.cumsum(weights)
-    tickets = np.random.default_rng(_SAMPLE).random(_SAMPLE) * ends[-1]
+    tickets = (np.arange(most) + np.random.default_rng(most).random(most)) * (ends[-1] / most)
     drawn = np.minimum(np.searchsorted(ends, tickets, side="right"), weights.size - 1)
     rows, counts = np.unique(drawn, return_counts=True)
     return rows, counts.astype(float)
@@ -316,7 +353,7 @@ def _some_objects(weights: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 # Trust in the clusterings ----------------------------------------------------------------------------------
 
 
-def trust_by_reliability(ensemble: Ensemble, reliability: np.ndarray) -> np.ndarray:
+def trust_by_reliability(ensemble: Ensemble | SoftEnsemble, reliability: np.ndarray) -> np.ndarray:
     """(m,) trust in every clustering, adding up to 1, from the reliability (k,) of all clusters.
 
     The mean reliability of its clusters by their weight: that of the cluster a random object is in.

@@ -15,6 +15,7 @@ from .ensemble import as_ensemble
 from .errors import InputError
 from .evidence import Evidence
 from .kernels.information import pairwise_measure
+from .soft import SoftEnsemble
 
 #: An object is doubtful below this confidence.
 DOUBTFUL = 0.6
@@ -42,8 +43,8 @@ class Fitted:
     own_weights: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Fitted:
-        """From a fitted consensus method, or a pipeline around one."""
+    def from_estimator(cls, model: Any, *, soft: bool = False) -> Fitted:
+        """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as most is about labels."""
         pipeline, method = None, model
         if hasattr(model, "consensus_"):
             pipeline, method = model, model.consensus_
@@ -59,6 +60,11 @@ class Fitted:
             raise InputError(
                 f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
                 "For labels from elsewhere use from_ensemble(ensemble, labels)."
+            )
+        if isinstance(method.signatures_, SoftEnsemble) and not soft:
+            raise InputError(
+                f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about hard base clusterings. Set the "
+                "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model to soft.draw(10)."
             )
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
         own = None if pipeline is None else pipeline.ensemble_.weights
@@ -273,7 +279,7 @@ def score(model: Any, n_samples: int, y: Any = None) -> float:
     """
     from .metrics import ari
 
-    fitted = Fitted.from_estimator(model)
+    fitted = Fitted.from_estimator(model, soft=True)
     labels = np.asarray(model.labels_)
     if n_samples != len(labels):
         raise InputError(

@@ -5,16 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
@@ -22,7 +16,13 @@ from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
 from .errors import InputError
-from .estimator import fit_with_a_guess
+from .estimator import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    fit_with_a_guess,
+)
 from .features import Features, as_features
 from .fitted import score
 from .generate.labelling import KEEP, MOST_KEPT, label_rows
@@ -37,6 +37,9 @@ from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
 
 __all__ = ["ConsensusClustering"]
+
+#: The class whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
@@ -119,10 +122,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Notes
     -----
-    The rule behind "auto" looks at the shape of X and ``n_clusters`` alone: up to 5,000 objects, 50, 30 (from 1,000 on)
-    or 20 (from 2,500 on) members of metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters, combined by
-    :class:`LWEA`; beyond, 20 members of landmarks, combined by LWEA up to 20,000 objects and by :class:`LWGP` above. Each member sees half of the features, but at least 8, prepared in a way drawn for it, so that columns need
-    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    The rule behind "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
+    ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
+    metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
+    in a way drawn for it, so that columns need no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
@@ -157,6 +161,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     }
 
     labels_: np.ndarray
+    confidence_: np.ndarray
+    ensemble_: Ensemble
+    consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    plan_: Plan
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -183,15 +193,26 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.keep_members = keep_members
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConsensusClustering:
+    def fit(
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
         """
         n_clusters = self._n_clusters()
         if n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
+            more = {"must_link": must_link, "min_size": min_size}
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         check_parameters(self, n_clusters=n_clusters)
+        rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
@@ -205,9 +226,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
-            return self._learn(X, sample_weight, plan, n_clusters)
+            return self._learn(X, sample_weight, plan, n_clusters, rules)
 
-    def _learn(self, X: Any, sample_weight: Any, plan: Plan, n_clusters: int) -> ConsensusClustering:
+    def _learn(
+        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    ) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
@@ -215,13 +238,19 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
             features.check_k(n_clusters, "n_clusters")
+            if rules["must_link"] is not None:
+                raise InputError(
+                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
+                    "small positive weight, or leave them out."
+                )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
-        self.ensemble_: Ensemble = self._generate(features, plan, seeds[0])
-        if "random_state" in consensus.get_params(deep=False) and consensus.random_state is None:
+        self.ensemble_ = self._generate(features, plan, seeds[0])
+        own = consensus.get_params(deep=False)
+        if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_: BaseConsensus = consensus.fit(self.ensemble_)
+        self.consensus_ = consensus.fit(self.ensemble_, **rules)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)
@@ -361,9 +390,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the

@@ -13,13 +13,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .compressed import Compressed
 from .ensemble import Ensemble
 from .errors import InputError, warn
 from .evidence import Evidence
+from .kernels.incidence import Labels, Memberships, MembershipTable
 from .kernels.parallel import map_blocks
 from .kernels.signatures import RowTable
+from .soft import SoftCompressed, SoftEnsemble
 from .validation import Integer, Nothing, check, check_weights, listed
 
 _BLOCK = 1 << 14  # rows
@@ -35,7 +38,9 @@ class Predictor:
     weights : array (n,) of the objects; needed only where equal objects are in different clusters.
     """
 
-    def __init__(self, signatures: Compressed, labels: np.ndarray, weights: np.ndarray | None = None):
+    def __init__(
+        self, signatures: Compressed | SoftCompressed, labels: np.ndarray, weights: np.ndarray | None = None
+    ):
         self.signatures, self.labels, self.weights = signatures, labels, weights
         self.n_clusters = int(labels.max()) + 1
 
@@ -53,9 +58,10 @@ class Predictor:
         return Evidence(self.signatures, self.labels, self.n_clusters, rows=rows, weights=self.weights)
 
     @cached_property
-    def known(self) -> RowTable:
+    def known(self) -> Any:
         """The distinct objects, to be found again."""
-        return RowTable(self.signatures.labels)
+        rows = self.signatures.incidence
+        return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
         return {**self.to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
@@ -68,7 +74,9 @@ class Predictor:
     def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
         signatures, labels, weights = parts["signatures"], parts["labels"], parts["weights"]
-        fits = isinstance(signatures, Compressed) and labels.shape == signatures.inverse.shape
+        fits = (
+            isinstance(signatures, (Compressed, SoftCompressed)) and labels.shape == signatures.inverse.shape
+        )
         if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
             raise InputError(
                 f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
@@ -77,7 +85,7 @@ class Predictor:
 
     # Rows of codes -----------------------------------------------------------------------------------------
 
-    def predict(self, codes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = None) -> np.ndarray:
         """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are missing."""
         out = np.empty(len(codes), np.int64)
         known, ties = self.known, self.evidence.ties
@@ -88,13 +96,13 @@ class Predictor:
             rest = np.flatnonzero(found < 0)
             if rest.size:
                 rows = codes[a:b][rest]
-                out[a + rest] = np.where((rows >= 0).any(axis=1), ties(rows).argmax(axis=1), -1)
+                out[a + rest] = np.where(_any_known(rows), ties(rows).argmax(axis=1), -1)
 
         map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
         return out
 
     def shares(
-        self, codes: np.ndarray, top: int | None = None, *, n_jobs: int | None = None
+        self, codes: np.ndarray | Memberships, top: int | None = None, *, n_jobs: int | None = None
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """(clusters, shares), each (n, top), the largest first; of all clusters, in order, (None, (n, c)).
 
@@ -123,9 +131,18 @@ class Predictor:
         map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
         return clusters, shares
 
-    def confidence(self, codes: np.ndarray, labels: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def confidence(
+        self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = None
+    ) -> np.ndarray:
         """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of :mod:`consilience.evidence`."""
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
+
+
+def _any_known(rows: np.ndarray | Memberships) -> np.ndarray:
+    """(n,) of bool: whether anything is known of each row."""
+    if isinstance(rows, Memberships):
+        return np.asarray(np.diff(rows.Y.indptr) > 0)
+    return np.asarray((rows >= 0).any(axis=1))
 
 
 def lift_inplace(shares: np.ndarray, labels: np.ndarray) -> None:
@@ -173,7 +190,30 @@ def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray,
     return out, new.sample_names
 
 
-def _own_names(ensemble: Ensemble) -> list[str] | None:
+def memberships_of(
+    blocks: Any, signatures: SoftCompressed, owner: str
+) -> tuple[Memberships, list[Any] | None]:
+    """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing there is unknown."""
+    soft = blocks if isinstance(blocks, SoftEnsemble) else SoftEnsemble(blocks)
+    order = _matched(_own_names(soft), signatures, soft.shape, owner)
+    numbers = np.full(soft.n_total_clusters, -1)
+    for i, j in enumerate(order):
+        if soft.widths[j] != signatures.widths[i]:
+            raise InputError(
+                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to {signatures.widths[i]} there. Pass "
+                "memberships in the same clusters, in the same order."
+            )
+        column = {value: signatures.offsets[i] + at for at, value in enumerate(signatures.columns[i])}
+        numbers[soft.offsets[j] : soft.offsets[j + 1]] = [column.get(value, -1) for value in soft.columns[j]]
+    entries = soft.indicator().tocoo()
+    known = numbers[entries.col] >= 0
+    places = entries.row[known], numbers[entries.col[known]]
+    Y = sp.csr_array((entries.data[known], places), shape=(soft.n_samples, signatures.n_total_clusters))
+    Y.sort_indices()
+    return Memberships(Y, signatures.offsets), soft.sample_names
+
+
+def _own_names(ensemble: Ensemble | SoftEnsemble) -> list[str] | None:
     return ensemble.clustering_names if ensemble.has_names else None
 
 
@@ -183,7 +223,9 @@ def _values(categories: np.ndarray) -> list[Any]:
     return (categories.astype(f"{kind}8[ns]") if kind in "mM" else categories).tolist()
 
 
-def _matched(names: list[str] | None, signatures: Ensemble, shape: tuple[int, ...], owner: str) -> list[int]:
+def _matched(
+    names: list[str] | None, signatures: Ensemble | SoftEnsemble, shape: tuple[int, ...], owner: str
+) -> list[int]:
     """The column of the new labels that is each clustering of the fit."""
     known = _own_names(signatures)
     if names is not None and known is not None and names != known:

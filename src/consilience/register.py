@@ -40,6 +40,7 @@ CONSENSUS = (
     Entry("KCC", "consensus.labels.kcc"),
     Entry("ECC", "consensus.labels.kcc"),
     Entry("Voting", "consensus.labels.voting"),
+    Entry("SoftVote", "consensus.labels.soft_vote"),
     Entry("MixtureConsensus", "consensus.labels.mixture"),
     Entry("BCE", "consensus.labels.bce"),
     Entry("ECPCS", "consensus.metaclusters.ecpcs"),
@@ -73,9 +74,9 @@ MULTITASK = (
 ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 
 #: What else stands at the top of the package.
-CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("Features", "features"))
+CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("SoftEnsemble", "soft"), Entry("Features", "features"))
 FUNCTIONS = (Entry("align", "metrics"), Entry("load", "io"), Entry("report", "reporting"))
-ROOMS = ("consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
+ROOMS = ("anndata", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 
 def lazily(

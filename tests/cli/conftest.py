@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import consilience as cs
 from consilience.cli import cli
+
+from ..commands import runner
 
 
 @pytest.fixture
@@ -32,6 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run():
     def invoke(*args: str, input: bytes | None = None) -> Result:
-        return CliRunner().invoke(cli, list(args), input=input)
+        return runner().invoke(cli, list(args), input=input)
 
     return invoke

@@ -315,6 +315,12 @@ def test_missing_labels_do_not_destroy_a_clear_consensus(cls, params, missing, c
         pytest.xfail(
             "The worst pair decides, and some pairs were seen by a single clustering, which may be wrong."
         )
+    if params.get("object_weights") is False and cls in (cs.PTA, cs.PTGP):
+        pytest.xfail("As published: two distinct objects that have only each other change places for ever.")
+    if cls is cs.PTA and params.get("linkage") == "complete":
+        pytest.xfail("Walks of one step among few distinct objects, of which the worst pair decides.")
+    if cls is cs.HGPA:
+        pytest.xfail(BALANCED)
     labels, truth = clear(seed, n=60, c=c, missing=missing)
     found = build(cls, params, n_clusters=c).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.9

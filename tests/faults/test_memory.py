@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a pro
 LITTLE_MEMORY = """
 import json, resource, sys, warnings
 import numpy as np
-import scipy.sparse as sp
+from tests.zoo import random_sparse
 import consilience as cs
 
 warnings.simplefilter("ignore")
@@ -28,7 +28,7 @@ def attempts(n):
     holes = np.where(rng.random(labels.shape) < 0.2, -1, labels)
     holes[:, 0] = labels[:, 0]
     X = rng.random((n, 3))
-    sparse = sp.random_array((n, n // 2), density=min(1, 12 / n), rng=0, format="csr")
+    sparse = random_sparse((n, n // 2), min(1, 12 / n))
     few = {"n_init": 1, "max_iter": 2}
     return {
         "EvidenceAccumulation": lambda: cs.EvidenceAccumulation(3, n_jobs=1).fit(labels),

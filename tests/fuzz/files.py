@@ -24,6 +24,8 @@ import scipy.sparse as sp
 import consilience as cs
 from consilience.errors import ConsilienceError, ConsilienceWarning
 
+from ..zoo import random_sparse
+
 Case = tuple[str, bytes]
 Maker = Callable[[np.random.Generator], Case]
 
@@ -67,7 +69,7 @@ def _features(rng: np.random.Generator) -> np.ndarray:
 
 def _sparse(rng: np.random.Generator):
     n, p = (int(v) for v in rng.integers(2, 9, size=2))
-    return sp.random_array((n, p), density=0.5, rng=rng, format=_pick(rng, ["csr", "csc"]))
+    return random_sparse((n, p), 0.5, _pick(rng, ["csr", "csc"]), rng)
 
 
 # Makers: one file each ---------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from consilience.generate import _landmarks
 from consilience.kernels import landmarks as kernels
 from consilience.kernels.landmarks import Rows, place_landmarks
 
+from ..zoo import random_sparse
+
 X, y = make_blobs(180, 12, centers=4, cluster_std=2.0, random_state=3)
 SMALL = {"n_landmarks": 40, "k_min": 2, "k_max": 9}
 
@@ -188,7 +190,7 @@ def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(prepare
 
 def test_members_of_sparse_features_label_sparse_rows(seed):
     rng = np.random.default_rng(seed)
-    table = sp.random_array((200, 30), density=0.3, rng=rng, format="csr")
+    table = random_sparse((200, 30), 0.3, seed=rng)
     ens = make(table, 3, keep_members=True, prepare="diverse")
     for i, member in enumerate(ens.members):
         np.testing.assert_array_equal(member.label(table[50:90]), ens.labels[50:90, i])

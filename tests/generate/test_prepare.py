@@ -20,6 +20,8 @@ from consilience.generate import _prepare
 from consilience.generate._members import member_seeds
 from consilience.generate._prepare import PREPARATIONS, Columns, Views, learn, suitable
 
+from ..commands import runner
+
 CHANGING = [name for name in PREPARATIONS if name != "none"]
 FOR_SPARSE = [name for name in CHANGING if name != "ranks"]
 
@@ -437,13 +439,11 @@ def test_through_the_estimators(seed):
 
 @pytest.mark.parametrize("prepare", ["none", "diverse", "tf-idf"])
 def test_on_the_command_line(prepare, tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
     from consilience.cli import cli
 
     monkeypatch.chdir(tmp_path)
     np.savetxt("X.csv", table(0)[:, :3], delimiter=",")
-    said = CliRunner().invoke(
+    said = runner().invoke(
         cli,
         ["generate", "X.csv", "-o", "E.npz", "--param", f"prepare={prepare}", "--json"],
     )

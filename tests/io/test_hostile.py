@@ -199,9 +199,8 @@ ABORTS = (
 def test_parquet_with_damaged_column_notes(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_bytes(zlib.decompress(base64.b85decode(ABORTS)))
-    with pytest.raises(
-        FileError, match="is truncated or damaged, or not a Parquet file: Definition level histogram"
-    ):
+    seen = r"(Definition level histogram|Column 1 named b expected length 2)"  # by newer pyarrow, by older
+    with pytest.raises(FileError, match=f"is truncated or damaged, or not a Parquet file: {seen}"):
         LABELS(path)
 
 

@@ -13,7 +13,9 @@ import consilience as cs
 from consilience.errors import FileError
 from consilience.io._matlab import variables
 
-SPARSE = sp.random_array((7, 5), density=0.4, rng=np.random.default_rng(0), format="csc")
+from ..zoo import random_sparse
+
+SPARSE = random_sparse((7, 5), 0.4, "csc")
 
 
 def read(path) -> dict:

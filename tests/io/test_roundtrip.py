@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import consilience as cs
 from consilience.labels import MISSING_WORDS
 
+from ..zoo import random_sparse
+
 TEXT = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"]
 TYPED = [".npz", ".parquet", ".mat"]
 
@@ -377,7 +379,7 @@ def test_npy(tmp_path):
 
 @pytest.mark.parametrize("ending", [".npz", ".mat"])
 def test_sparse_features(tmp_path, ending):
-    matrix = sp.random_array((6, 5), density=0.4, rng=np.random.default_rng(0), format="csr")
+    matrix = random_sparse((6, 5), 0.4)
     path = tmp_path / f"x{ending}"
     cs.io.write_features(path, matrix, sample_names=list("abcdef"), feature_names=list("vwxyz"))
     table = cs.io.read_features(path)
@@ -391,7 +393,7 @@ def test_sparse_features(tmp_path, ending):
 
 
 def test_scipy_writes_what_we_read(tmp_path):
-    matrix = sp.random_array((6, 5), density=0.4, rng=np.random.default_rng(0))
+    matrix = random_sparse((6, 5), 0.4, "coo")
     for layout in ("csr", "csc"):
         sp.save_npz(tmp_path / "x.npz", matrix.asformat(layout))
         np.testing.assert_array_equal(

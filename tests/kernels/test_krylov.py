@@ -10,6 +10,8 @@ from consilience.kernels import krylov
 from consilience.kernels.neighbours import Pairs, nearest, symmetric_graph
 from consilience.kernels.orthonormal import orthonormal
 
+from ..zoo import random_sparse
+
 
 def symmetric(n, seed=0):
     values = np.sort(np.random.default_rng(seed).uniform(-1, 1, n))[::-1]
@@ -101,7 +103,7 @@ def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
 
 def test_chebyshev_polynomial_of_a_sparse_matrix(seed):
     rng = np.random.default_rng(seed)
-    A = sp.random_array((40, 40), density=0.2, rng=rng, format="csr")
+    A = random_sparse((40, 40), 0.2, seed=rng)
     for width in (3, 4):
         X = rng.normal(size=(40, width))
         B = (A - 0.25 * sp.eye_array(40)) / 0.5

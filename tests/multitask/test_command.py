@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import consilience as cs
 from consilience.cli import cli
 from consilience.cli.multitask import command
 from consilience.errors import FileError
 
+from ..commands import runner
 from .data import word_counts
 
 
@@ -30,7 +30,7 @@ def documents(tmp_path, monkeypatch):
 
 
 def run(*args):
-    return CliRunner().invoke(cli, list(args))
+    return runner().invoke(cli, list(args))
 
 
 def test_equals_the_library(documents):

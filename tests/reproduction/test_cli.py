@@ -5,18 +5,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from consilience.cli import cli as installed
 from reproduction.__main__ import cli
 from reproduction.protocol import load_protocol
 from reproduction.store import read_store
 
+from ..commands import runner
+
 ROOT = Path(__file__).parents[2]
 
 
 def invoke(*args):
-    return CliRunner().invoke(cli, [*map(str, args)])
+    return runner().invoke(cli, [*map(str, args)])
 
 
 def finished(folder):
@@ -101,7 +102,7 @@ def test_what_cannot_run_does_not_keep_the_rest_from_running(write_protocol, tmp
 
 def test_the_laboratory_is_not_in_the_package():
     assert find_spec("consilience.bench") is None
-    assert "bench" not in CliRunner().invoke(installed, ["--help"]).output
+    assert "bench" not in runner().invoke(installed, ["--help"]).output
     assert 'packages = ["src/consilience"]' in (ROOT / "pyproject.toml").read_text()
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .labels.kcc import ECC as ECC
     from .labels.kcc import KCC as KCC
     from .labels.mixture import MixtureConsensus as MixtureConsensus
+    from .labels.soft_vote import SoftVote as SoftVote
     from .labels.voting import Voting as Voting
     from .lowrank.drec import DREC as DREC
     from .lowrank.nrsec import NRSEC as NRSEC
@@ -42,6 +43,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .lowrank.rsec import RSEC as RSEC
     from .metaclusters.ecpcs import ECPCS as ECPCS
     from .metaclusters.mcla import MCLA as MCLA
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 __all__ = [
     *sorted(entry.name for entry in register.CONSENSUS),
@@ -51,7 +54,6 @@ __all__ = [
     "method",
     "methods",
 ]
-__getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
 
 
 def methods() -> dict[str, type[BaseConsensus]]:

@@ -10,26 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import register
 from ..compressed import Compressed
 from ..ensemble import Ensemble, as_ensemble, say_unseen
 from ..errors import ConsensusWarning, InputError, warn
-from ..estimator import BaseMethod, fit_with_a_guess
+from ..estimator import BaseMethod, ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_with_a_guess
 from ..estimator import Solution as BaseSolution
 from ..evidence import Agreement, Evidence, agreement_beside_baseline
 from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
-from ..kernels.partition import compact
-from ..prediction import Predictor, check_top, codes_of, say_unknown
+from ..kernels.partition import compact, merge_small
+from ..linked import join, linked_groups
+from ..prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
 from ..progress import announce, loops_shown
 from ..rng import make_rng
-from ..validation import LARGEST_SPREAD, check_parameters, unit_of, unit_of_lightest
+from ..soft import SoftCompressed, SoftEnsemble
+from ..validation import (
+    LARGEST_SPREAD,
+    Nothing,
+    Real,
+    check,
+    check_parameters,
+    listed,
+    unit_of,
+    unit_of_lightest,
+)
+
+#: The method whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 
 @dataclass
@@ -58,6 +72,21 @@ class Solution(BaseSolution):
     per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
 
+    def renumber(self, labels: np.ndarray, numbers: np.ndarray) -> None:
+        """Give cluster j of ``labels`` (u,) the number numbers[j], which several may share, wherever clusters are named by number."""
+        self.labels = numbers[labels]
+        if "membership" in self.per_sample:
+            old = self.per_sample["membership"]
+            new = np.zeros((old.shape[0], int(numbers.max()) + 1))
+            np.add.at(new.T, numbers, old.T)
+            self.per_sample = {**self.per_sample, "membership": new}
+        if "cluster_labels" in self.per_cluster:
+            known = np.append(numbers, -1)  # -1 stays -1
+            self.per_cluster = {
+                **self.per_cluster,
+                "cluster_labels": known[self.per_cluster["cluster_labels"]],
+            }
+
 
 @dataclass(frozen=True)
 class Pacing:
@@ -83,7 +112,8 @@ class _Membership:
         if "signatures_" not in vars(model):
             raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
         signatures = model.signatures_
-        return signatures.expand(model._predictor.shares(signatures.labels)[1])
+        rows = signatures.labels if isinstance(signatures, Compressed) else signatures.incidence
+        return signatures.expand(model._predictor.shares(rows)[1])
 
 
 class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
@@ -97,6 +127,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
     _any_unit: ClassVar[bool] = True
+    #: Whether ``_fit`` takes the distinct objects of a SoftEnsemble too.
+    _takes_soft: ClassVar[bool] = False
     #: What a user can do when memory runs out.
     _remedy: ClassVar[str] = WITHOUT_PAIRS
 
@@ -109,29 +141,48 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     contradiction_: str
     signatures_: Compressed
     sample_names_: list | None
+    n_samples_: int
+    n_clusterings_: int
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
     @final
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
+    def fit(
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
         """Learn the consensus.
 
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            The base clusterings, (n_samples, n_clusterings).
+            The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`.
         y : ignored
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.
+        must_link : list of pairs, optional
+            Objects that belong together, by position or sample name: those linked, directly or through others, are one object of
+            their total weight, see :mod:`consilience.linked`. They get one label.
+        min_size : number, optional
+            No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
+            (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
         """
         if self.n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight))
+            more = {"must_link": must_link, "min_size": min_size}
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         parameters = check_parameters(self)
+        check("min_size", min_size, Nothing() | Real(0))
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
-            ensemble = as_ensemble(X, sample_weight)
-            compressed = self._admit(ensemble)
+            ensemble = self._open(X, sample_weight)
+            compressed = self._admit(ensemble, must_link)
+            self._check_least(min_size, compressed)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_total_clusters
@@ -140,6 +191,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
                 announce(what, *cost)
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = self._fit(canonical, rng)
+                if min_size is not None:
+                    self._merge_small(solution, canonical, compressed.weights[orders[0]], float(min_size))
                 self._store(solution, ensemble, compressed, canonical, *orders)
                 self._compare(canonical)
         return self
@@ -152,21 +205,81 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return None
 
     @final
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience.fitted.score`."""
-        return score(self, as_ensemble(X).n_samples, y)
+        return score(self, self._open(X).n_samples, y)
 
-    def _admit(self, ensemble: Ensemble) -> Compressed:
+    def _open(self, X: Any, sample_weight: Any = None) -> Ensemble | SoftEnsemble:
+        """The base clusterings, hard or, of a method that takes them, soft."""
+        if not isinstance(X, SoftEnsemble):
+            return as_ensemble(X, sample_weight)
+        soft = X if sample_weight is None else SoftEnsemble(X, sample_weight=sample_weight)
+        if soft.is_crisp:  # zeros and ones say the same as labels
+            return soft.harden()
+        if not self._takes_soft:
+            native = [entry.name for entry in register.CONSENSUS if entry.load()._takes_soft]
+            raise InputError(
+                f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn "
+                "from the memberships whose expected co-association is theirs, or use a method that takes memberships: "
+                f"{listed(native)}."
+            )
+        return soft
+
+    def _check_least(self, min_size: Any, compressed: Any) -> None:
+        """Raise where no cluster can be as large as asked for."""
+        total = float(compressed.weights.sum())
+        if min_size is not None and min_size > total * (1 + 1e-9):
+            raise InputError(
+                f"min_size={min_size:g} exceeds the {total:g} that all objects weigh together; choose at most {total / self.n_clusters:g}, "
+                f"the mean of {self.n_clusters} clusters."
+            )
+
+    def _merge_small(self, solution: Solution, canonical: Any, weights: np.ndarray, least: float) -> None:
+        """Merge the clusters of a solution that weigh less, and say how many are left."""
+        if solution.alone is not None:
+            raise InputError(
+                "min_size is given with mode='authors', which returns what the published program does. Leave one of the two out."
+            )
+        labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
+        sizes = np.bincount(labels, weights)
+        evidence = Evidence(canonical, labels)
+        T, N = evidence.table, evidence.seen
+        home, merged = merge_small(sizes, T.T @ T, N.T @ N, least)
+        numbers = by_decreasing_size(home[labels], canonical.weights, tie_breaker=canonical.rows)
+        _, first = np.unique(labels, return_index=True)
+        solution.renumber(labels, numbers[first])
+        solution.extra = {**solution.extra, "merged": np.array(merged)}
+        if merged:
+            solution.exact = False
+            left = int(numbers.max()) + 1
+            warn(
+                f"min_size={least:g} leaves {left} of the {sizes.size} clusters: {listed(f'{size:g}' for size in merged)} "
+                f"{'is the size of one that was' if len(merged) == 1 else 'are the sizes of those that were'} merged into the cluster "
+                f"{'it is' if len(merged) == 1 else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_size.",
+                stacklevel=4,
+            )
+
+    def _admit(self, ensemble: Any, must_link: Any = None) -> Any:
         """Distinct objects, or the reason why there can be no consensus."""
         if ensemble.n_samples < 2:
             raise InputError("The ensemble has a single object; a consensus needs at least two.")
-        if ensemble.unseen.size:
+        n_jobs = getattr(self, "n_jobs", None)
+        if must_link is not None:
+            groups = linked_groups(must_link, ensemble.n_samples, ensemble.sample_names)
+            lost = ensemble.unseen[np.bincount(groups)[groups[ensemble.unseen]] == 1]
+        else:
+            lost = ensemble.unseen
+        if lost.size:
             raise InputError(f"{say_unseen(ensemble)} Drop them with ensemble.drop_unseen().")
-        compressed = ensemble.compress(n_jobs=getattr(self, "n_jobs", None))
+        compressed = (
+            ensemble.compress(n_jobs=n_jobs) if must_link is None else join(ensemble, groups, n_jobs=n_jobs)
+        )
         u, c = compressed.n_samples, self.n_clusters
         if c > ensemble.n_samples:
             hint = ""
@@ -328,8 +441,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """The share of each cluster in objects, :meth:`predict_proba`, where a transformer is expected."""
         return self.predict_proba(X)
 
-    def _codes(self, X: Any) -> tuple[np.ndarray, list[Any] | None]:
+    def _codes(self, X: Any) -> tuple[Any, list[Any] | None]:
         check_is_fitted(self, "labels_")
+        if isinstance(self.signatures_, SoftCompressed):
+            return memberships_of(X, self.signatures_, type(self).__name__)
+        if isinstance(X, SoftEnsemble):  # of zeros and ones it is what fit took it for
+            X = self._open(X)
         return codes_of(X, self.signatures_, type(self).__name__)
 
     @property

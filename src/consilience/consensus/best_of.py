@@ -86,6 +86,9 @@ class BestOf(BaseConsensus):
     _test_params = [{"methods": ("mcla", "lwea")}]
     _any_unit = False
 
+    scores_: dict[str, float]
+    best_method_: str
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -138,9 +138,10 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     from ..generate.storable import KINDS
     from ..kernels.signatures import RowKeys
     from ..prediction import Predictor
+    from ..soft import SoftCompressed
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
-    for kind in (Ensemble, Compressed, Predictor, RowKeys):
+    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys):
         found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
     for name, (cls, make) in {**KINDS, "Agreement": (Agreement, Agreement), "Plan": (Plan, Plan)}.items():
         found[name] = (cls, _fields_of, lambda parts, make=make: make(**parts))  # type: ignore[misc]

@@ -13,6 +13,7 @@ import gzip
 import io
 import itertools
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -263,8 +264,11 @@ class TextTable:
         if not any(map(str.strip, lines)):
             return None  # NumPy warns of blank lines only
         try:
-            values: np.ndarray = np.loadtxt(lines, dtype, delimiter=delimiter, comments=None, ndmin=2)
-        except ValueError:
+            with warnings.catch_warnings():
+                # NumPy 1 reads integers beyond 64 bits through floats, as other numbers, and calls that deprecated.
+                warnings.simplefilter("error", DeprecationWarning)
+                values: np.ndarray = np.loadtxt(lines, dtype, delimiter=delimiter, comments=None, ndmin=2)
+        except (ValueError, DeprecationWarning):
             return None
         # NumPy skips blank lines, which may mean something here.
         expected = (len(lines), self.layout.n_columns - int(self.layout.has_index))

@@ -28,6 +28,9 @@ DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench
 #: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
 #: a while; when they fail.
 FACTORS_UP_TO = (1000, 4000, 8000, 20_000)
+#: Polynomials of a graph: vectors at a time, degree times sqrt(2 (1 - cut)) and its ends, and how much farther from 1 than the
+#: last wanted eigenvalue they are cut. Eight vectors read the basis half as often as four; higher degrees save restarts.
+_WIDTH, _STEEP, _DEGREES, _BELOW = 8, 6.0, (8, 160), 1.15
 
 
 class Leading(NamedTuple):
@@ -101,30 +104,31 @@ def _filtered(
     """Largest eigenpairs of N, spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
 
     T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
-    and one orthogonalisation, where the latter cost more. cut comes from a first, short run: Ritz values are below
-    the eigenvalues they stand for. Where that was too short for a spectrum bunched at 1, cut is moved up once.
-    ``patience``: give up after so many times the steps that fill the basis.
+    and one orthogonalisation, where the latter cost more. cut must not lie above a wanted eigenvalue, and should not lie far
+    below the last one: the smallest Ritz value of what a run found is never above it, and the next run cuts somewhat below
+    that, until one converges. ``patience``: give up after so many times the steps that fill the basis.
     """
     n = N.shape[0]
-    room = min(n // 2, 2 * count + 24)
-    found = _restarted(lambda X: _chebyshev(N, X, 1, 0.0, 1.0), n, count, known, tol, 4, room, 0)
-    used = found.products
-    for steepest in (40,) if np.isfinite(patience) else (40, 160):
-        if found.converged:
-            break
-        cut = float(np.clip(found.values[-1], -0.9, 1 - 1e-6))
-        degree = int(np.clip(np.ceil(3.0 / np.sqrt(2.0 * (1.0 - cut))), 3, steepest))
+    room = min(n // 2, 2 * count + max(24, 3 * _WIDTH))
+    fills, most = (1.0, patience) if np.isfinite(patience) else (3.0, np.inf)
+    cut, degree, steps, used, filled = 0.5, 4, 0.0, 0, 0.0
+    while True:
         # [-1, cut] becomes [-1, 1] by (x - centre) / half.
         centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
 
         def polynomial(X: np.ndarray, degree=degree, centre=centre, half=half) -> np.ndarray:
             return _chebyshev(N, X, degree, centre, half)
 
-        steps = min(max_products // (2 * degree), patience * (room // 4))
-        found = _restarted(polynomial, n, count, known, tol, 4, room, steps)
+        found = _restarted(polynomial, n, count, known, tol, _WIDTH, room, steps)
         used += degree * found.products
-        found = found._replace(values=np.einsum("ij,ij->j", found.vectors, N @ found.vectors))
-    return found._replace(products=used)
+        filled += found.products * _WIDTH / room
+        ritz, Y = np.linalg.eigh(found.vectors.T @ (N @ found.vectors))
+        found = Leading(ritz[::-1], found.vectors @ Y[:, ::-1], used, found.converged and ritz[0] >= cut)
+        if found.converged or used >= max_products or filled >= most:
+            return found
+        cut = float(np.clip(1.0 - _BELOW * (1.0 - ritz[0]), -0.9, 1 - 1e-6))
+        degree = int(np.clip(np.ceil(_STEEP / np.sqrt(2.0 * (1.0 - cut))), *_DEGREES))
+        steps = fills * room / _WIDTH
 
 
 def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_products: int) -> Leading:
@@ -232,12 +236,29 @@ def _chebyshev_of_csr(indptr, indices, data, X, degree, centre, half):
 
 
 @fast_kernel
+def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
+    s = np.empty(8)
+    for i in range(X.shape[0]):
+        s[:] = 0.0
+        # Unsigned positions for the reason above; indices are those of a square matrix, as many as X has rows.
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, q = data[p], np.uint64(indices[p])
+            for j in range(8):
+                s[j] += value * X[q, j]
+        for j in range(8):
+            out[i, j] = alpha * (s[j] - centre * X[i, j]) - beta * Y[i, j]
+
+
+@fast_kernel
 def _recur(indptr, indices, data, X, centre, alpha, Y, beta, out):
     """out = alpha (A - centre I) X - beta Y for A in CSR, the others (n, b) in C order.
 
-    Blocks of four, the usual ones, keep their sums in registers.
+    Blocks of four and eight, the usual ones, keep their sums in registers.
     """
     n, b = X.shape
+    if b == 8:
+        _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out)
+        return
     if b != 4:
         for i in range(n):
             for j in range(b):

@@ -40,8 +40,12 @@ def cluster_reliability(
     labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, theta: float, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """(k,) ensemble-driven cluster index exp(-H / theta) in (0, 1], H of Eq. (1)."""
+    return reliability_of(mean_entropies(labels, offsets, weights, n_jobs=n_jobs), theta)
+
+
+def reliability_of(entropies: np.ndarray, theta: float) -> np.ndarray:
+    """exp(-H / theta) of mean entropies H."""
     # A floor that no ordinary theta reaches: weights of exactly 0 would leave objects without any evidence.
-    entropies = mean_entropies(labels, offsets, weights, n_jobs=n_jobs)
     with np.errstate(over="ignore"):  # by the smallest theta: infinite, and the floor
         return np.maximum(np.exp(-entropies / theta), 1e-60)
 

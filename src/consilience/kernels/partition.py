@@ -59,6 +59,38 @@ def merge_clusters(
     return compact(cut_tree(left, right, n_clusters)[labels])
 
 
+def merge_small(
+    sizes: np.ndarray, together: np.ndarray, seen: np.ndarray, least: float
+) -> tuple[np.ndarray, list[float]]:
+    """(number of the cluster that each is in at the end, sizes of those merged, in order): none below ``least`` is left.
+
+    The smallest of those below is merged into the cluster of largest mean co-association, together / seen, (c, c) each, and its pairs
+    count with those of that cluster from then on; into the heaviest where it was with none. O(c^2) for each merge.
+    """
+    sizes, together, seen = sizes.astype(float), together.astype(float), seen.astype(float)
+    home, alive, merged = np.arange(sizes.size), np.ones(sizes.size, bool), []
+    while alive.sum() > 1:
+        live = np.flatnonzero(alive)
+        j = live[np.argmin(sizes[live])]
+        if sizes[j] >= least * (1 - 1e-9):  # sums of fractions round
+            break
+        others = live[live != j]
+        mean = np.divide(
+            together[j, others], seen[j, others], out=np.zeros(others.size), where=seen[j, others] > 0
+        )
+        # Of means that differ by rounding alone the heavier cluster.
+        near = others[mean >= mean.max() * (1 - 1e-9)]
+        to = near[np.argmax(sizes[near])]
+        merged.append(float(sizes[j]))
+        for table in (together, seen):
+            table[to] += table[j]
+            table[:, to] += table[:, j]
+        sizes[to] += sizes[j]
+        alive[j] = False
+        home[home == j] = to
+    return home, merged
+
+
 def split_clusters(
     labels: np.ndarray, n_clusters: int, *, embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:

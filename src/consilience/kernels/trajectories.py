@@ -26,13 +26,26 @@ def stochastic_rows(S: Any) -> Any:
 
 
 def trajectory_similarity(P: Any, steps: int, *, n_jobs: int | None = None) -> np.ndarray:
-    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(steps v^3) time for a dense P, 32 v^2 bytes."""
+    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(log(steps) v^3) time, 40 v^2 bytes.
+
+    Q_2s = Q_s + P^s Q_s (P^s)',   Q_(s+1) = P Q_s P' + P P'                                           (3)
+
+    double and add along the binary digits of ``steps``; nothing is subtracted, so that what is out of reach stays exactly 0.
+    """
     P = P.toarray() if sp.issparse(P) else P
-    reached = P
-    Q = row_product(P, P.T, n_jobs=n_jobs)
-    for _ in range(steps - 1):
-        reached = row_product(reached, P, n_jobs=n_jobs)
-        Q += row_product(reached, reached.T, n_jobs=n_jobs)
+
+    def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return row_product(A, B, n_jobs=n_jobs)
+
+    reached, Q = P, times(P, P.T)
+    digits = bin(steps)[3:]
+    for place, digit in enumerate(digits, start=1):
+        Q = Q + times(times(reached, Q), reached.T)
+        if place < len(digits):
+            reached = times(reached, reached)
+        if digit == "1":
+            Q = times(times(P, Q), P.T) + times(P, P.T)
+            reached = times(reached, P) if place < len(digits) else reached
     inverse = _inverse_lengths(Q.diagonal())
     Q *= inverse[:, None]
     Q *= inverse
@@ -59,7 +72,7 @@ def trajectory_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) 
 def trajectory_product(P: Any, steps: int, norms: np.ndarray, V: np.ndarray) -> np.ndarray:
     """Z V (v, b) without Z, from the diagonal of Q. O(steps entries b) time, O(steps v b) memory.
 
-    V_t = P' V_(t-1),   R <- P (V_t + R)   for t = steps..1                                          (3)
+    V_t = P' V_(t-1),   R <- P (V_t + R)   for t = steps..1                                          (4)
     """
     inverse = _inverse_lengths(norms)[:, None]
     back = [inverse * V]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .eigen import leading_eigenvectors
-from .overlaps import gather, overlap_matrix, scatter
+from .incidence import Labels, Memberships
 from .parallel import row_product
 
 EXPLICIT_UP_TO = 5000  # clusters; beyond, W (200 MB there) is applied as a product instead of formed
@@ -51,24 +51,36 @@ def transfer_cut(
     cluster_weights (k,) positive; count at most k. O(u m^2) time for W and O(k^2) a step, 8 k^2 bytes; from 5,000 clusters on
     O(u m) a step and no matrix. A missing label is a missing edge.
     """
-    k, e = int(offsets[-1]), cluster_weights[:, None]
-    share = weights[:, None] / gather(labels, offsets, e, n_jobs=n_jobs)  # w / d
+    return transfer_cut_of(Labels(labels, offsets), weights, cluster_weights, count, n_jobs=n_jobs)
+
+
+def transfer_cut_of(
+    incidence: Labels | Memberships,
+    weights: np.ndarray,
+    cluster_weights: np.ndarray,
+    count: int,
+    *,
+    n_jobs: int | None = None,
+) -> Transfer:
+    """:func:`transfer_cut` for B = Y diag(cluster_weights) with any Y, soft memberships too: edges weigh what is in them."""
+    k, e = int(incidence.offsets[-1]), cluster_weights[:, None]
+    share = weights[:, None] / incidence.gather(e, n_jobs=n_jobs)  # w / d
     # W 1 = B' diag(w / d) B 1 = B' w: every cluster holds an object, so D has no zeros.
-    root = 1.0 / np.sqrt(e * scatter(labels, offsets, weights[:, None], n_jobs=n_jobs))
+    root = 1.0 / np.sqrt(e * incidence.scatter(weights[:, None], n_jobs=n_jobs))
     scaled = e * root
 
     def product(X: np.ndarray) -> np.ndarray:
-        lifted = gather(labels, offsets, scaled * X, n_jobs=n_jobs)
-        return scaled * scatter(labels, offsets, share * lifted, n_jobs=n_jobs)
+        lifted = incidence.gather(scaled * X, n_jobs=n_jobs)
+        return scaled * incidence.scatter(share * lifted, n_jobs=n_jobs)
 
     def formed() -> np.ndarray:
-        W = overlap_matrix(labels, offsets, share[:, 0], n_jobs=n_jobs)
+        W = incidence.overlaps(share[:, 0], n_jobs=n_jobs)
         W *= scaled
         W *= scaled.T
         return W
 
     def lift(V: np.ndarray) -> np.ndarray:
-        stacked = gather(labels, offsets, e * np.hstack([V, np.ones((k, 1))]), n_jobs=n_jobs)
+        stacked = incidence.gather(e * np.hstack([V, np.ones((k, 1))]), n_jobs=n_jobs)
         return stacked[:, :-1] / stacked[:, -1:]
 
     return _solve(formed, product, lift, root, count)

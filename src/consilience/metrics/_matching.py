@@ -66,8 +66,9 @@ def _match_sparse(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple
     k, width = shape
     nothing = float(counts.max()) + 1.0  # the solver minimises, and takes explicit zeros for absent edges
     costs = np.concatenate([nothing - counts, np.full(k, nothing)])
-    rows = np.concatenate([r, np.arange(k)])
-    columns = np.concatenate([c, width + np.arange(k)])
+    # Older versions of the solver take indices of 32 bits alone.
+    rows = np.concatenate([r, np.arange(k)]).astype(np.int32)
+    columns = np.concatenate([c, width + np.arange(k)]).astype(np.int32)
     i, j = min_weight_full_bipartite_matching(csr_array((costs, (rows, columns)), shape=(k, width + k)))
     real = j < width
     return i[real], j[real]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .asi import ASI as ASI
     from .lssmtc import LSSMTC as LSSMTC
     from .spmtc import SPMTC as SPMTC
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = register.lazily(globals(), register.MULTITASK)
 
 __all__ = [
     *sorted(entry.name for entry in register.MULTITASK),
@@ -22,7 +24,6 @@ __all__ = [
     "method",
     "methods",
 ]
-__getattr__, __dir__ = register.lazily(globals(), register.MULTITASK)
 
 
 def methods() -> dict[str, type[BaseMultitask]]:

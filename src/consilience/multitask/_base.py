@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,9 @@ from ..rng import make_rng
 from ..validation import check_parameters
 from ._centres import Centres, fill_empty
 from ._tasks import Tasks, check_sizes, gather, rows_by_task
+
+#: The method whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="BaseMultitask")
 
 
 @dataclass
@@ -49,13 +52,16 @@ class BaseMultitask(BaseMethod):
     labels_: np.ndarray
     confidence_: np.ndarray
     tasks_: np.ndarray
+    task_labels_: list[np.ndarray]
+    memberships_: np.ndarray
+    parts_: np.ndarray
     n_features_in_: int
     n_clusters: Any  # a whole number; None, not given, until fit looks at it
 
     # The closed part ---------------------------------------------------------------------------------------
 
     @final
-    def fit(self, X: Any, y: Any = None, *, task: Any = None):
+    def fit(self: Fitted, X: Any, y: Any = None, *, task: Any = None) -> Fitted:
         """Cluster the examples of every task.
 
         Parameters

@@ -62,6 +62,9 @@ class ASI(BaseMultitask):
     constraints = {**RULES, "pooled": Flag()}
     _test_params = [{}, {"pooled": True}]
 
+    task_subspaces_: list[np.ndarray]
+    task_centres_: list[np.ndarray]
+
     def __init__(
         self,
         n_clusters: int | None = None,

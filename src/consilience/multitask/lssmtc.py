@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..validation import Real
 from ._base import BaseMultitask
 from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
@@ -109,6 +111,11 @@ class LSSMTC(BaseMultitask):
     """
 
     constraints = {**RULES, "trade_off": Real(0, 1)}
+
+    subspace_: np.ndarray
+    centres_: np.ndarray
+    task_centres_: list[np.ndarray]
+    n_restarts_: int
 
     def __init__(
         self,

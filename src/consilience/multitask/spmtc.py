@@ -126,6 +126,14 @@ class SPMTC(BaseMultitask):
     }
     _test_params = [{}, {"weighting": "hard"}]
 
+    subspace_: np.ndarray
+    centres_: np.ndarray
+    task_centres_: list[np.ndarray]
+    n_restarts_: int
+    example_weights_: np.ndarray
+    shares_: np.ndarray
+    entry_stage_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -126,6 +126,15 @@ METHODS = {
     "SEC": Words(_VECTORS, _CENTRES),
     "KCC": Words(_VECTORS, _CENTRES),
     "ECC": Words(_VECTORS, _CENTRES),
+    "SoftVote": Words(
+        "it averages the memberships of matched base clusters, and an object goes to the largest mean",
+        {
+            "objective": (
+                "Distance from the mean",
+                "How far the aligned memberships are from their mean; matching clusters better lowers it.",
+            )
+        },
+    ),
     "Voting": Words("base clusterings are matched with each other first, and each has one vote, however large its clusters",
                     {"objective": ("Votes against", "The votes for other clusters than the one that was chosen; they get fewer.")}),
     "MixtureConsensus": Words(

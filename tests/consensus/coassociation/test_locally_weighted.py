@@ -9,8 +9,10 @@ from scipy.spatial.distance import squareform
 
 import consilience as cs
 from consilience.consensus.coassociation.locally_weighted import (
+    place_others,
     reliability,
 )
+from consilience.evidence import drawn_by_weight
 from consilience.kernels.association import normalised_matrix_inplace, normalised_operator
 from consilience.metrics import scores
 
@@ -153,3 +155,50 @@ def test_printed_figures_on_allaml(shared_dir):
     assert f"{np.mean([s['acc'] for s in found]):.4f}" == "0.6736"
     assert f"{np.mean([s['nmi_max'] for s in found]):.4f}" == "0.0935"
     assert f"{np.std([s['acc'] for s in found], ddof=1):.4f}" == "0.0210"
+
+
+def test_a_sample_is_linked_and_the_others_are_placed(seed):
+    """Against the formula: linkage of the sample's weighted co-association, then the largest mean for the others."""
+    labels, _ = planted(seed, n=300, m=8, missing=0.0)
+    ens = cs.Ensemble(labels).compress()
+    rows, weights = drawn_by_weight(ens.weights, 60)
+    eci = reliability(ens, 0.4)
+    A = ens.coassociation(cluster_weights=eci)
+    tickets = np.repeat(rows, weights.astype(int))
+    tree = linkage(squareform(1 - A[np.ix_(tickets, tickets)], checks=False), "average")
+    each = fcluster(tree, 3, "maxclust") - 1
+    groups = each[np.searchsorted(tickets, rows)]
+    means = np.column_stack([A[:, tickets[each == j]].mean(axis=1) for j in range(3)])
+    expected = means.argmax(axis=1)
+    expected[rows] = groups
+    found = place_others(ens, rows, weights, groups, eci)
+    assert np.array_equal(found, expected)
+
+
+def test_a_sample_finds_what_all_objects_do(seed):
+    labels, _ = planted(seed, n=2000, m=15)
+    ens = cs.Ensemble(labels)
+    some = cs.LWEA(3, sample=200).fit(ens)
+    assert some.heights_.size < 200
+    assert scores(some.labels_, cs.LWEA(3).fit_predict(ens))["ari"] > 0.95
+    assert np.array_equal(some.labels_, cs.LWEA(3, sample=200, n_jobs=1).fit_predict(ens))
+    order = np.random.default_rng(seed).permutation(2000)
+    assert np.array_equal(cs.LWEA(3, sample=200).fit_predict(labels[order]), some.labels_[order])
+
+
+def test_a_sample_with_missing_labels_and_few_heavy_objects(seed):
+    labels, _ = planted(seed, n=400, m=10, missing=0.2)
+    weights = np.ones(400)
+    weights[:2] = 1e6
+    found = cs.LWEA(5, sample=20).fit(labels, sample_weight=weights).labels_
+    assert np.unique(found).size == 5
+    assert np.array_equal(cs.LWEA(3, sample=10_000).fit_predict(labels), cs.LWEA(3).fit_predict(labels))
+
+
+def test_drawn_by_weight_takes_the_heavy_ones_for_sure():
+    weights = np.r_[50.0, np.ones(950)]
+    rows, drawn = drawn_by_weight(weights, 100)
+    assert rows[0] == 0
+    assert drawn[0] in (4, 5, 6)
+    assert drawn.sum() == 100
+    assert drawn_by_weight(weights, 1000)[0] is None

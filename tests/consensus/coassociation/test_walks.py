@@ -48,6 +48,14 @@ def test_neighbours_by_hand():
     assert np.allclose(transitions(ens, 1).toarray(), expected)
 
 
+def test_walks_that_stay_with_equal_objects():
+    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
+    expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
+    assert np.allclose(
+        transitions(ens, 1, stay=True).toarray(), expected / expected.sum(axis=1, keepdims=True)
+    )
+
+
 def test_rule():
     assert [rule(u) for u in (2, 16, 100, 1600, 10**6)] == [1, 2, 5, 20, 20]
 

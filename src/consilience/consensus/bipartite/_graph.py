@@ -7,6 +7,7 @@ rows and their share of the sums; :class:`Graph` holds the blocks and adds up wh
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
 from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
+from ...kernels.incidence import Memberships
 from ...kernels.memory import ensure_fits
 from ...kernels.parallel import map_tasks
 
@@ -26,7 +28,7 @@ _BLOCKS_AT_A_TIME = 32
 class Block:
     """Some rows of the problem: what one worker holds."""
 
-    codes: np.ndarray  # (b, m) base cluster of each object in each clustering, -1 missing
+    codes: Any  # (b, m) base cluster of each object in each clustering, -1 missing; of soft clusterings Y (b, k) as CSR
     weights: np.ndarray  # (b,)
     S: np.ndarray  # (b, k)
     W: np.ndarray | None  # (b, k); None once all are 1
@@ -75,30 +77,34 @@ class Sums:
 # The map over rows ------------------------------------------------------------------------------------------
 
 
-def indicator(codes: np.ndarray, k: int) -> np.ndarray:
+def indicator(codes: Any, k: int) -> np.ndarray:
     """Y (b, k) dense."""
+    if sp.issparse(codes):
+        return codes.toarray()
     Y = np.zeros((codes.shape[0], k))
     rows, columns = np.nonzero(codes >= 0)
     Y[rows, codes[rows, columns]] = 1.0
     return Y
 
 
-def observed(codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
-    """O (b, k): 1 where the clustering of the column saw the object."""
+def observed(codes: Any, owners: np.ndarray) -> np.ndarray:
+    """O (b, k): 1 where the clustering of the column saw the object; of soft clusterings the share of the object it places."""
+    if sp.issparse(codes):
+        return np.minimum((codes @ owners.T) @ (owners / owners.sum(axis=0)), 1.0)
     return ((codes >= 0).astype(float) @ owners > 0).astype(float)
 
 
 def expected(
-    Y: np.ndarray, O: np.ndarray, owners: np.ndarray, copies: np.ndarray, K: np.ndarray
+    Y: np.ndarray, O: np.ndarray, owners: np.ndarray, copies: np.ndarray, K: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
     """(b, k) for clusterings that did not see an object, the share of each of their clusters in the clusters it is in.
 
-    Shares add up to 1 over a clustering; equal columns belong to clusterings that saw the same objects, and have
-    equal sums there.
+    Shares add up to what a clustering did not see of the object; equal columns belong to clusterings that saw the same
+    objects, and have equal sums there. sizes (k,) weight of each column.
     """
-    share = ((Y * copies) @ (K / np.diagonal(K)[:, None])) * (1 - O)
+    share = (Y * copies) @ (K / sizes[:, None])
     whole = (share @ owners.T) @ owners / copies
-    return np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
+    return np.divide(share, whole, out=np.zeros_like(share), where=whole > 0) * (1 - O)
 
 
 def advance(block: Block, state: State) -> tuple[Block, Sums]:
@@ -212,14 +218,16 @@ def merge_copies(
     """(column of each base cluster, number of copies of each column, K of the columns).
 
     Clusters with the same objects have equal columns of Y, S and W and are kept once. They are found by
-    K_pq = K_pp = K_qq. ``same_view`` asks in addition that their clusterings saw the same objects, as is
+    K_pq = K_pp = K_qq, of soft clusters too (|Y_p - Y_q|^2 is then 0). ``same_view`` asks in addition that their clusterings saw the same objects, as is
     needed where a missing label is no evidence.
     """
     K = ensemble.contingency_sparse().tocoo()
-    sizes = ensemble.cluster_sizes()
+    soft = isinstance(ensemble.incidence, Memberships)
+    sizes = K.tocsr().diagonal() if soft else ensemble.cluster_sizes()
     equal = K.data >= (1 - 1e-12) * np.maximum(sizes[K.row], sizes[K.col])
     if same_view and ensemble.has_missing:
-        view = np.unique(ensemble.labels >= 0, axis=1, return_inverse=True)[1].reshape(-1)
+        seen = ensemble.masses.round(12) if soft else ensemble.labels >= 0
+        view = np.unique(seen, axis=1, return_inverse=True)[1].reshape(-1)
         view = np.repeat(view, ensemble.n_clusters)
         equal &= view[K.row] == view[K.col]
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
@@ -268,8 +276,14 @@ class Graph:
             owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
             self.owners = np.zeros((ensemble.n_clusterings, k))
             self.owners[owner, self.column] = 1.0
-        codes = ensemble.global_labels()
-        codes = np.where(codes >= 0, self.column[codes], -1)
+        first = np.unique(self.column, return_index=True)[1]
+        self.sizes = ensemble.cluster_sizes()[first]
+        codes: Any
+        if isinstance(ensemble.incidence, Memberships):
+            codes = sp.csr_array(sp.csc_array(ensemble.indicator())[:, first])
+        else:
+            codes = ensemble.global_labels()
+            codes = np.where(codes >= 0, self.column[codes], -1)
         rows = block_rows(k)
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
         self.blocks, self.total = self._pass(
@@ -284,7 +298,7 @@ class Graph:
         if self.owners is not None:
             # Zeros here would leave a thin graph, from which a first embedding cuts off single objects.
             O = observed(codes, self.owners)
-            S = Y + expected(Y, O, self.owners, self.copies, self.K)
+            S = Y + expected(Y, O, self.owners, self.copies, self.K, self.sizes)
         first = sums(S, None, Y, O, np.zeros_like(Y), weights, self.copies)
         if not self_paced:
             return Block(codes, weights, S, None), first
@@ -363,6 +377,9 @@ def own_trust(block: Block) -> np.ndarray:
     """(b,) mean weight of the edges an object has to begin with."""
     if block.trust is None:
         return np.ones(block.S.shape[0])
+    if sp.issparse(block.codes):
+        own = block.codes.multiply(block.trust).sum(axis=1)
+        return np.asarray(own).ravel() / np.asarray(block.codes.sum(axis=1)).ravel()
     seen = block.codes >= 0
     own = np.take_along_axis(block.trust, np.maximum(block.codes, 0), axis=1)
     return np.where(seen, own, 0.0).sum(axis=1) / seen.sum(axis=1)

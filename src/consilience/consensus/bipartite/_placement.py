@@ -7,7 +7,6 @@ import scipy.sparse as sp
 
 from ...evidence import Evidence
 from ...kernels.graph import components
-from ...kernels.overlaps import gather
 from ...kernels.partition import exactly
 
 
@@ -37,7 +36,7 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
     while (lost := np.flatnonzero(labels < 0)).size:
         table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = gather(ensemble.labels[lost], ensemble.offsets, share)
+        votes = ensemble.incidence[lost].gather(share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
             placed = labels >= 0

@@ -72,6 +72,11 @@ class CESHL(BaseConsensus):
     _steps = "rounds"
     _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
+    cluster_reliability_: np.ndarray
+    embedding_: np.ndarray
+    signature_incidence_: np.ndarray
+    n_pieces_: int
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -105,6 +105,8 @@ class HBGF(BaseConsensus):
     _test_params = [{"n_init": 3}, {"n_init": 3, "joint": True}, {"n_init": 3, "refine": False}]
     _remedy = "use fewer or coarser clusterings"
 
+    embedding_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

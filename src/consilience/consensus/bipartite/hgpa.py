@@ -123,6 +123,8 @@ class HGPA(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
+    cut_cost_: float
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -94,6 +94,9 @@ class LCE(BaseConsensus):
     constraints = {"variant": Choice("rm", "cts"), "decay": Real(0, 1), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"variant": "cts"}]
 
+    embedding_: np.ndarray
+    heights_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...evidence import trust_by_reliability
 from ...kernels.cut import cut_rows
-from ...kernels.overlaps import cluster_reliability
-from ...kernels.transfer_cut import transfer_cut
+from ...kernels.transfer_cut import transfer_cut_of
 from ...validation import Integer, Real
 from .._base import BaseConsensus, Solution
 
@@ -64,7 +65,9 @@ class LWGP(BaseConsensus):
     Notes
     -----
     O(u m^2) time for reliabilities and W, O(k^2) for each step of the eigensolver; memory O(u m + k^2), and O(u m + k) from
-    5,000 base clusters on. An object not seen by a clustering has no edge to it; nothing else changes.
+    5,000 base clusters on. An object not seen by a clustering has no edge to it; nothing else changes. Of a
+    :class:`~consilience.SoftEnsemble`, B_pC is ECI(C) times the membership of p in C, and H(C) comes from the tables that
+    clusterings drawn from the memberships have on average.
 
     Differences from the paper: as in the authors' program, U is not scaled by 1 / (1 - gamma) of the transfer-cut theorem.
 
@@ -78,7 +81,12 @@ class LWGP(BaseConsensus):
 
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _takes_soft = True
     _remedy = "use fewer or coarser clusterings"
+
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
 
     def __init__(
         self,
@@ -96,10 +104,10 @@ class LWGP(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
-        eci = cluster_reliability(labels, offsets, weights, self.theta, n_jobs=self.n_jobs)
+        incidence, weights = ensemble.incidence, ensemble.weights
+        eci = incidence.reliability(weights, self.theta, n_jobs=self.n_jobs)
         count = min(self.n_clusters, ensemble.n_total_clusters)
-        found = transfer_cut(labels, offsets, weights, eci, count, n_jobs=self.n_jobs)
+        found = transfer_cut_of(incidence, weights, eci, count, n_jobs=self.n_jobs)
         cut = cut_rows(
             found.objects,
             self.n_clusters,

@@ -32,6 +32,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ...ensemble import Ensemble
 from ...errors import InputError, warn
 from ...evidence import trust_by_reliability
 from ...progress import progress
@@ -184,7 +185,8 @@ class SCCABG(BaseConsensus):
     -----
     u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some 15
     to 40 rounds, and 24 u k bytes (48 with self-pacing). The objective changes with lam and rho in every round,
-    so it does not descend along the history.
+    so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships, a missing share of an
+    object is as little evidence as a missing label, and learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
 
     Differences from the paper: (1) exactly n_clusters clusters: too many components are merged by
     co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
@@ -221,8 +223,18 @@ class SCCABG(BaseConsensus):
         "max_iter": Nothing() | Integer(1),
     }
     _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
+    _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
     pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
+
+    reliability_: np.ndarray
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    cluster_similarity_: np.ndarray
+    n_pieces_: int
+    isolated_: np.ndarray
+    signature_graph_: sp.csr_array
+    signature_reliability_: np.ndarray
 
     def __init__(
         self,
@@ -323,6 +335,11 @@ class SCCABG(BaseConsensus):
         overlaps most with the clusters the object is in.
         """
         check_is_fitted(self, "labels_")
+        if not isinstance(self.signatures_, Ensemble):
+            raise InputError(
+                "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: bipartite_graph_ holds the learned "
+                "memberships of every object."
+            )
         return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
 
 

@@ -25,8 +25,11 @@ def rule(u: int) -> int:
     return max(1, min(20, int(np.sqrt(u) / 2)))
 
 
-def transitions(ensemble: Any, n_neighbours: int) -> sp.csr_array:
-    """P (u, u), Eqs. (1) and (2), from blocks of rows of A. O(u^2 m) time, 12 bytes an entry kept."""
+def transitions(ensemble: Any, n_neighbours: int, *, stay: bool = False) -> sp.csr_array:
+    """P (u, u), Eqs. (1) and (2), from blocks of rows of A. O(u^2 m) time, 12 bytes an entry kept.
+
+    stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.
+    """
     u = ensemble.n_samples
     parts, K = [], min(n_neighbours, u - 1)
     for start, stop, A in ensemble.coassociation_blocks():
@@ -34,7 +37,9 @@ def transitions(ensemble: Any, n_neighbours: int) -> sp.csr_array:
         least = np.partition(A, u - K, axis=1)[:, u - K] if K else np.ones(stop - start)
         parts.append(sp.csr_array(np.where((least[:, None] <= A) & (A > 0), A, 0.0)))
     S = sp.csr_array(sp.vstack(parts, format="csr"))
-    return stochastic_rows(sp.csr_array(S.maximum(S.T) @ sp.diags_array(ensemble.weights)))
+    S = S.maximum(S.T)
+    S = S + sp.eye_array(u) if stay else S
+    return stochastic_rows(sp.csr_array(S @ sp.diags_array(ensemble.weights)))
 
 
 def walk(model: Any, ensemble: Any) -> tuple[sp.csr_array, int]:
@@ -47,4 +52,6 @@ def walk(model: Any, ensemble: Any) -> tuple[sp.csr_array, int]:
             stacklevel=6,
         )
     steps = rule(u) if model.walk_length is None else model.walk_length
-    return transitions(ensemble, rule(u) if model.n_neighbours is None else model.n_neighbours), steps
+    return transitions(
+        ensemble, rule(u) if model.n_neighbours is None else model.n_neighbours, stay=model.object_weights
+    ), steps

@@ -107,6 +107,8 @@ class CSPA(BaseConsensus):
     constraints = {"refine": Flag(), "partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"n_init": 3, "refine": False}]
 
+    embedding_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

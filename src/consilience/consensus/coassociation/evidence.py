@@ -69,7 +69,9 @@ class EvidenceAccumulation(BaseConsensus):
     Notes
     -----
     Works on the u distinct objects: O(u^2 m) time, 8 u^2 bytes. Two objects that no clustering saw together
-    count as apart (A = 0). On rows 8 u^2 + 16 u k + 56 k^2 bytes, and row p holds shares of the clusterings that saw p.
+    count as apart (A = 0). On rows 8 u^2 + 16 u k + 56 k^2 bytes, and row p holds shares of the clusterings that saw p. Of a
+    :class:`~consilience.SoftEnsemble`, A is its expected co-association, and objects with equal memberships start as one
+    group.
 
     Examples
     --------
@@ -80,7 +82,10 @@ class EvidenceAccumulation(BaseConsensus):
     """
 
     constraints = {"linkage": Choice("average", "complete", "single"), "on": Choice("pairs", "rows")}
+    _takes_soft = True
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"on": "rows"}]
+
+    heights_: np.ndarray
 
     def __init__(
         self,

@@ -48,7 +48,8 @@ class CoassociationKMeans(BaseConsensus):
     Notes
     -----
     With missing labels, row p holds shares of the clusterings that saw p, so an object that was rarely seen
-    counts for less as company. O(u m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
+    counts for less as company. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships and n_p their sum; the diagonal of
+    A is Y_p Y_p' / n_p as its other entries are, so that equal objects stay equal. O(u m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
 
     Examples
     --------
@@ -60,7 +61,10 @@ class CoassociationKMeans(BaseConsensus):
 
     constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
+    _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
+
+    inertia_: float
 
     def __init__(
         self,

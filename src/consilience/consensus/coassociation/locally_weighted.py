@@ -8,6 +8,8 @@ C is a base cluster, ECI (k,) its ensemble-driven cluster index in (0, 1], A (u,
 Two ways to read clusters off A:
 
     LWEA    average linkage of 1 - A, cut at n_clusters                                                 (4)
+    LWEA of a sample S: (4) on S alone; an object q elsewhere joins the cluster C with the largest
+            mean of A_pq over p in C                                                                    (4')
     LWSC    leading eigenvectors of D^-1/2 A D^-1/2, unit rows, k-means                                 (5)
 
 References
@@ -23,14 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from ...evidence import trust_by_reliability
+from ...evidence import Evidence, drawn_by_weight, trust_by_reliability
 from ...kernels.association import normalised_matrix_inplace, normalised_operator
 from ...kernels.cut import cut_rows
 from ...kernels.eigen import leading_eigenvectors
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.overlaps import cluster_reliability
-from ...validation import Integer, Real
+from ...kernels.partition import compact
+from ...validation import Integer, Nothing, Real
 from .._base import BaseConsensus, Solution
 
 
@@ -38,6 +41,42 @@ def reliability(ensemble: Any, theta: float, n_jobs: int | None = None) -> np.nd
     """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
     clusterings that saw any object of C."""
     return cluster_reliability(ensemble.labels, ensemble.offsets, ensemble.weights, theta, n_jobs=n_jobs)
+
+
+def linked_objects(
+    weights: np.ndarray, sample: int | None, n_clusters: int
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """(rows, weights) of the distinct objects that are linked; rows None are all."""
+    most = weights.size if sample is None else max(sample, n_clusters)
+    while True:
+        rows, drawn = drawn_by_weight(weights, most)
+        if rows is None or rows.size >= n_clusters:
+            return rows, drawn
+        most *= 2  # a few heavy ones hold nearly all tickets
+
+
+def _present(ensemble: Any, rows: np.ndarray) -> np.ndarray:
+    """Global numbers of the base clusters that some of the rows are in, rising."""
+    here = np.zeros(ensemble.n_total_clusters, bool)
+    for column, offset in zip(ensemble.labels[rows].T, ensemble.offsets):
+        here[offset + column[column >= 0]] = True
+    return np.flatnonzero(here)
+
+
+def place_others(
+    ensemble: Any,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    groups: np.ndarray,
+    eci: np.ndarray,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """(u,) Eq. (4'): groups of all objects, from those of ``rows``, which keep theirs."""
+    everybody, own = np.full(ensemble.n_samples, -1), np.zeros(ensemble.n_samples)
+    everybody[rows], own[rows] = groups, weights
+    placed = Evidence(ensemble, everybody, weights=own).closest_groups(eci, n_jobs=n_jobs)
+    placed[rows] = groups
+    return placed
 
 
 class LWEA(BaseConsensus):
@@ -52,6 +91,9 @@ class LWEA(BaseConsensus):
     theta : float, default 0.4
         How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
         values weigh all clusters alike.
+    sample : int or None, default None
+        Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same every time, and
+        the others join the clusters of these, Eq. (4'). None links all.
     n_jobs : int or None
         Threads; None is all cores.
 
@@ -67,11 +109,13 @@ class LWEA(BaseConsensus):
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience.evidence.Evidence.confidence`.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising.
+        Heights of the merges of the distinct objects that were linked, rising.
 
     Notes
     -----
-    Works on the u distinct objects, as heavy as the objects they stand for: O(u m^2 + u^2 m) time, 8 u^2 bytes.
+    Works on the u distinct objects, as heavy as the objects they stand for: O(u m^2 + u^2 m) time, 8 u^2 bytes;
+    with a sample of s, O(u m^2 + u m n_clusters + s^2 m) time and 8 s^2 bytes. Reliability (2) is always that of all objects. A
+    cluster of fewer than some ten objects of the sample is easily overlooked.
     Objects that every clustering puts together are never separated. Missing labels: A is a mean over the
     clusterings that saw both objects; a pair never seen together counts as apart.
 
@@ -86,23 +130,44 @@ class LWEA(BaseConsensus):
     [0.22, 1.0, 1.0, 0.47, 1.0, 0.47]
     """
 
-    constraints = {"theta": Real(0, open_low=True)}
+    constraints = {"theta": Real(0, open_low=True), "sample": Nothing() | Integer(2)}
     _test_params = [{}, {"theta": 1.0}]
 
-    def __init__(self, n_clusters: int | None = None, *, theta: float = 0.4, n_jobs: int | None = None):
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    heights_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        theta: float = 0.4,
+        sample: int | None = None,
+        n_jobs: int | None = None,
+    ):
         self.n_clusters = n_clusters
         self.theta = theta
+        self.sample = sample
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u = ensemble.n_samples
-        ensure_fits(8.0 * u * u, what=f"LWEA on {u} distinct objects", remedy=WITHOUT_PAIRS)
+        rows, weights = linked_objects(ensemble.weights, self.sample, self.n_clusters)
+        u = weights.size
+        ensure_fits(
+            8.0 * u * u,
+            what=f"LWEA on {u} distinct objects",
+            remedy=f"pass sample=10_000, or {WITHOUT_PAIRS}",
+        )
         eci = reliability(ensemble, self.theta, self.n_jobs)
-        A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
+        part, own = (ensemble, eci) if rows is None else (ensemble.take(rows), eci[_present(ensemble, rows)])
+        A = part.coassociation(cluster_weights=own, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)
-        left, right, heights = merge_tree_inplace(distance, ensemble.weights, "average")
+        left, right, heights = merge_tree_inplace(distance, weights, "average")
+        groups = cut_tree(left, right, self.n_clusters)
+        if rows is not None:
+            groups = place_others(ensemble, rows, weights, compact(groups), eci, self.n_jobs)
         return Solution(
-            cut_tree(left, right, self.n_clusters),
+            groups,
             n_iter=1,
             per_cluster={"cluster_reliability": eci},
             per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
@@ -164,6 +229,10 @@ class LWSC(BaseConsensus):
     constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _any_unit = False
+
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
 
     def __init__(
         self,

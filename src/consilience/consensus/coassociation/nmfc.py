@@ -138,6 +138,8 @@ class NMFC(BaseConsensus):
     constraints = {"orthogonal": Flag(), "init": Choice("k-means", "random"), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"n_init": 3, "orthogonal": False}]
 
+    embedding_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -39,8 +39,8 @@ class PTA(BaseConsensus):
     walk_length : int, default None
         Steps of the walks, T; None by the same rule.
     object_weights : bool, default True
-        Weigh distinct objects by the objects they stand for in means and clusters; False counts each once, as published. Walks are weighted
-        either way.
+        Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
+        walks never stay, and each counts once (walks are weighted either way).
     n_jobs : int or None
         Threads; None is all cores.
 
@@ -53,7 +53,7 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + T u^3) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
+    O(u^2 m + u^3 log T) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
     Objects without any company are at distance 1 from all.
 
     Examples
@@ -73,6 +73,8 @@ class PTA(BaseConsensus):
         "object_weights": Flag(),
     }
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]
+
+    heights_: np.ndarray
 
     def __init__(
         self,

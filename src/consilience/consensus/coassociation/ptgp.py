@@ -78,6 +78,8 @@ class PTGP(BaseConsensus):
     }
     _test_params = [{"n_init": 3}, {"n_init": 3, "object_weights": False}]
 
+    embedding_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -77,6 +77,8 @@ class SEC(BaseConsensus):
     constraints = {"single_moves": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}, {"n_init": 5, "single_moves": True}]
 
+    normalised_cut_: float
+
     def __init__(
         self,
         n_clusters: int | None = None,

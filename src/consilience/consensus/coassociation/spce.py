@@ -19,8 +19,6 @@ has u rows, and sums over objects carry the weights w.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
@@ -292,7 +290,10 @@ class SPCE(BaseConsensus):
     )
 
     signature_consensus_: sp.csr_array
-    signatures_: Any
+    clustering_weights_: np.ndarray
+    clustering_losses_: np.ndarray
+    n_pieces_: int
+    threshold_: float
 
     def __init__(
         self,

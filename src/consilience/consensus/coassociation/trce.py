@@ -14,6 +14,8 @@ P. Zhou, L. Du, Y.-D. Shen and X. Li, "Tri-level robust clustering ensemble with
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.partition import exactly
 from ...validation import Real
@@ -68,6 +70,10 @@ class TRCE(BaseConsensus):
     _test_params = [{}]
     _any_unit = False
     _steps = "rounds"
+
+    clustering_weights_: np.ndarray
+    embedding_: np.ndarray
+    n_pieces_: int
 
     def __init__(
         self,

@@ -76,6 +76,9 @@ class WEAC(BaseConsensus):
     constraints = {"linkage": Choice("average", "complete", "single"), "power": Real(0)}
     _test_params = [{}, {"power": 4.0}]
 
+    clustering_weights_: np.ndarray
+    heights_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

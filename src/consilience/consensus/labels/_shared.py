@@ -46,9 +46,17 @@ def read_off(
     Columns are put in the order of the labels; where a cluster had to be split because a column won nobody, in the order that fits them
     best.
     """
+    labels, columns = order_columns(memberships, weights, tie_breaker)
+    return labels, memberships[:, columns]
+
+
+def order_columns(
+    memberships: np.ndarray, weights: np.ndarray, tie_breaker: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(labels, columns) of :func:`read_off`: cluster j is column ``columns[j]`` of the memberships."""
     c = memberships.shape[1]
     groups = split_clusters(memberships.argmax(axis=1), c, embedding=memberships, weights=weights)
     labels = by_decreasing_size(groups, weights, tie_breaker=tie_breaker)
     fits = np.asarray(one_hot(labels, c, weights).T @ memberships)  # (label, column)
     _, columns = linear_sum_assignment(-fits)
-    return labels, memberships[:, columns]
+    return labels, columns

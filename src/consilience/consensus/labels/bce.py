@@ -141,6 +141,8 @@ class BCE(BaseConsensus):
     constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
 
+    membership_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -98,6 +98,8 @@ class KCC(BaseConsensus):
         {"n_init": 5, "utility": "power", "normalised": True},
     ]
 
+    utility_: float
+
     def __init__(
         self,
         n_clusters: int | None = None,

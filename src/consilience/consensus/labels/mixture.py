@@ -130,6 +130,11 @@ class MixtureConsensus(BaseConsensus):
     constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 5}]
 
+    membership_: np.ndarray
+    log_likelihood_: float
+    bic_: float
+    n_reseeded_: int
+
     def __init__(
         self,
         n_clusters: int | None = None,

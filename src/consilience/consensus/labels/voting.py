@@ -115,6 +115,8 @@ class Voting(BaseConsensus):
         {"method": "iterative", "centre": "mean"},
     ]
 
+    cluster_labels_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -70,6 +70,26 @@ class BaseLowRank(BaseConsensus):
     _any_unit = False
     _BYTES: ClassVar[int]  # for each pair of distinct objects
 
+    embedding_: np.ndarray
+    outlier_score_: np.ndarray
+    representation_: np.ndarray
+    error_: np.ndarray
+    rank_: int
+    singular_values_: np.ndarray
+
+    # Parameters that both have.
+    low_rank_weight: float
+    labels_from: str
+    affinity: str
+    evidence: str
+    penalty: float | None
+    growth: float
+    max_iter: int
+    tol: float
+    unit_rows: bool
+    n_init: int
+    n_jobs: int | None
+
     def _fit(self, ensemble, rng):
         c = self.n_clusters
         ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)

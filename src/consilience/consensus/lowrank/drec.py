@@ -104,6 +104,8 @@ class DREC(BaseConsensus):
     }
     _test_params = [{"n_init": 3}, {"n_init": 3, "object_weights": True}]
 
+    embedding_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -79,6 +79,9 @@ class RCE(BaseConsensus):
     _test_params = [{"n_init": 3, "n_rounds": 5}]
     _any_unit = False
 
+    embedding_: np.ndarray
+    signature_consensus_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

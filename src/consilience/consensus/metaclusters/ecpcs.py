@@ -71,7 +71,7 @@ class ECPCS(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + T k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
+    O(u m^2 + k^3 log T) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
     they will not fit. Missing labels: overlaps among the objects that both clusterings saw, means and votes among the clusterings that saw them.
 
     Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of rotations; ties in the vote go to the
@@ -87,6 +87,10 @@ class ECPCS(BaseConsensus):
 
     constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1), "n_init": Integer(1)}
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
+
+    heights_: np.ndarray
+    votes_: np.ndarray
+    metaclusters_: np.ndarray
 
     def __init__(
         self,

@@ -78,6 +78,9 @@ class MCLA(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _remedy = "use fewer or coarser clusterings"
 
+    votes_: np.ndarray
+    metaclusters_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,

@@ -1,0 +1,400 @@
+"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md and README's table come from here.
+
+    python -m reproduction run methods-pools methods-made --data DIR --out results/methods
+    python -m benchmarks.bench_which_method --store results/methods     results/quality.csv from these runs
+    python -m benchmarks which-method                                   growth that is not measured yet, then the pages
+
+Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
+Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
+loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. Cells are kept in results/, and
+those there are not run again. A test holds the pages to what is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import multiprocessing
+import re
+import resource
+import signal
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience import register
+from consilience.consensus import methods
+from consilience.errors import NotEnoughMemoryError
+
+from ._measure import ROOT, table
+from .bench_baselines import synthetic
+
+FOLDER = ROOT / "benchmarks" / "results"
+QUALITY, GROWTH = FOLDER / "quality.csv", FOLDER / "growth.csv"
+PAGE, README = ROOT / "docs" / "which-method.md", ROOT / "README.md"
+PROTOCOLS = ("methods-pools", "methods-made")
+MEASURES = {"nmi": "nmi_max", "ari": "ari", "acc": "acc"}
+SIZES = (1_000, 3_000, 10_000, 100_000)
+LIMIT, MEMORY = 60, 4_000_000_000
+#: What a growth cell is asked for: as many clusters as were planted.
+CLUSTERS, MEMBERS = 10, 20
+#: Variants that scale otherwise than the default does.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"ECPCS, mc": ("ECPCS", {"variant": "mc"})}
+BASES = ("mean base clustering", "best base clustering")
+
+
+# What is stored ----------------------------------------------------------------------------------------------
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
+    rows = list(rows)
+    file.parent.mkdir(exist_ok=True)
+    with file.open("w", newline="", encoding="utf-8") as handle:
+        out = csv.DictWriter(handle, list(rows[0]), lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+
+
+def summarise(store: str) -> list[dict[str, Any]]:
+    """One row for each ensemble source and method: means over the draws, or why there are none."""
+    from reproduction.analyse import current
+    from reproduction.protocol import load_protocol
+    from reproduction.store import read_store
+
+    records, rows = read_store(store), []
+    for name in PROTOCOLS:
+        protocol = load_protocol(name)
+        sizes = {item.name: item.n for item in protocol.sets}
+        groups: dict[tuple, list[dict]] = {}
+        for record in current(protocol, records):
+            source = "pool" if name == "methods-pools" else (record["variation"] or "")
+            groups.setdefault((source, record["set"], record["method"]), []).append(record)
+        for (source, of, method), cells in groups.items():
+            good = [cell for cell in cells if "error" not in cell and cell.get("cpu_seconds", 0) <= LIMIT]
+            row = {"source": source, "set": of, "objects": sizes[of], "method": method, "draws": len(good)}
+            for short, key in MEASURES.items():
+                row[short] = _mean(good, lambda cell, key=key: cell["scores"][""][key])
+            row["seconds"] = _mean(good, lambda cell: cell.get("cpu_seconds", 0.0))
+            row["note"] = "" if good else _why(cells[0])
+            rows.append(row)
+    return rows
+
+
+def _mean(cells: list[dict], value: Callable[[dict], float]) -> str:
+    return f"{np.mean([value(cell) for cell in cells]):.4f}" if cells else ""
+
+
+def _why(cell: dict) -> str:
+    kind = cell["error"]["type"] if "error" in cell else "TimeLimit"
+    return {"TimeLimit": "time", "MemoryLimit": "memory", "NotEnoughMemoryError": "memory"}.get(kind, kind)
+
+
+# Growth ------------------------------------------------------------------------------------------------------
+
+
+def build(name: str, n_clusters: int) -> Any:
+    known = {cls.__name__: cls for cls in methods().values()}
+    base, options = VARIANTS.get(name, (name, {}))
+    if "random_state" in known[base]().get_params():
+        options = {**options, "random_state": 0}
+    return known[base](n_clusters, n_jobs=1, **options)
+
+
+def fit(name: str, n: int, connection: Any) -> None:
+    """One cell: CPU seconds and peak bytes above what the process held; ends itself at the limit."""
+    from reproduction.work import Meter, limit_memory
+
+    build(name, 2).fit(synthetic(200)[0])
+    labels = synthetic(n, MEMBERS, CLUSTERS)[0]
+    limit_memory(MEMORY)
+    model = build(name, CLUSTERS)
+    used = math.ceil(resource.getrusage(resource.RUSAGE_SELF).ru_utime) + LIMIT
+    resource.setrlimit(resource.RLIMIT_CPU, (used, used + 5))
+    try:
+        with Meter() as meter:
+            model.fit(labels)
+    except NotEnoughMemoryError:
+        connection.send({"note": "memory"})
+        return
+    figures = meter.figures
+    over = figures["cpu_seconds"] > LIMIT
+    connection.send(
+        {"note": "time"}
+        if over
+        else {"seconds": round(figures["cpu_seconds"], 4), "bytes": figures["peak_bytes"]}
+    )
+
+
+def measure(name: str, n: int) -> dict[str, Any]:
+    """A cell in a process of its own."""
+    context = multiprocessing.get_context(
+        "forkserver"
+    )  # from a process that has imported, and not run, everything
+    context.set_forkserver_preload([f"consilience.{entry.module}" for entry in register.CONSENSUS])
+    ours, theirs = context.Pipe()
+    process = context.Process(target=fit, args=(name, n, theirs))
+    process.start()
+    theirs.close()
+    try:
+        found = ours.recv()
+    except EOFError:
+        process.join()
+        if process.exitcode not in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise RuntimeError(f"{name} on {n} objects ended with exit code {process.exitcode}.") from None
+        found = {"note": "time"}
+    process.join()
+    return {"method": name, "objects": n, "seconds": "", "bytes": "", "note": "", **found}
+
+
+def measured_names() -> list[str]:
+    return [*(cls.__name__ for cls in methods().values()), *VARIANTS]
+
+
+def grow(names: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> None:
+    """Measure the cells that are not there yet; a method that was over the time at one size is not tried at a larger one."""
+    for n in sizes or SIZES:
+        for name in names or measured_names():
+            rows = read(GROWTH)
+            mine = [row for row in rows if row["method"] == name]
+            if any(int(row["objects"]) == n for row in mine):
+                continue
+            late = any(row["note"] == "time" and int(row["objects"]) < n for row in mine)
+            cell = (
+                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": "time"}
+                if late
+                else measure(name, n)
+            )
+            order = {method: place for place, method in enumerate(measured_names())}
+            rows = [*read(GROWTH), {key: str(value) for key, value in cell.items()}]
+            write(GROWTH, sorted(rows, key=lambda row: (order.get(row["method"], 99), int(row["objects"]))))
+
+
+# What the stored figures say ----------------------------------------------------------------------------------
+
+
+def exponent(cells: dict[int, dict[str, str]]) -> float | None:
+    """Of seconds in n, between the two largest sizes that were finished."""
+    done = sorted(n for n, cell in cells.items() if cell["seconds"])
+    if len(done) < 2:
+        return None
+    first, last = done[-2:]
+    return math.log(float(cells[last]["seconds"]) / float(cells[first]["seconds"])) / math.log(last / first)
+
+
+def growth_by_method(rows: list[dict[str, str]]) -> dict[str, dict[int, dict[str, str]]]:
+    out: dict[str, dict[int, dict[str, str]]] = {}
+    for row in rows:
+        out.setdefault(row["method"], {})[int(row["objects"])] = row
+    return out
+
+
+def cost(cell: dict[str, str] | None) -> str:
+    """'3.9 s, 0.12 GB', or why not."""
+    if cell is None:
+        return "–"
+    if cell["note"]:
+        return f"over {LIMIT} s" if cell["note"] == "time" else "refused: memory"
+    held = float(cell["bytes"])
+    size = f"{held / 1e9:.1f} GB" if held >= 1e9 else f"{max(held / 1e6, 1):.0f} MB"
+    return f"{float(cell['seconds']):.2g} s, {size}"
+
+
+def cases(
+    rows: list[dict[str, str]], keep: Callable[[dict[str, str]], bool] = lambda row: True
+) -> list[tuple]:
+    return sorted({(row["source"], row["set"]) for row in rows if keep(row)})
+
+
+def scored(rows: list[dict[str, str]], of: list[tuple], names: list[str], measure: str) -> np.ndarray:
+    """(cases, methods); NaN where a method gave no answer."""
+    found = {((row["source"], row["set"]), row["method"]): row[measure] for row in rows}
+    return np.array([[float(found.get((case, name)) or "nan") for name in names] for case in of])
+
+
+def average_ranks(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, float]:
+    """Mean over the cases and the three measures; what gave no answer ranks last."""
+    from reproduction.analyse import ranks
+
+    means = [ranks(scored(rows, of, names, measure)).mean(axis=0) for measure in MEASURES]
+    return dict(zip(names, np.mean(means, axis=0)))
+
+
+def compared(rows: list[dict[str, str]]) -> list[str]:
+    """Methods that were run on every case, whether they finished or not."""
+    present: dict[str, set] = {}
+    for row in rows:
+        present.setdefault(row["method"], set()).add((row["source"], row["set"]))
+    whole = set(cases(rows))
+    return [cls.__name__ for cls in methods().values() if present.get(cls.__name__) == whole]
+
+
+def quality_table(rows: list[dict[str, str]]) -> str:
+    names, whole = compared(rows), cases(rows)
+    values = {measure: scored(rows, whole, names, measure) for measure in MEASURES}
+    shared = ~np.isnan(values["nmi"]).any(axis=1)
+    everywhere = average_ranks(rows, whole, names)
+    lines = [
+        f"{len(whole)} cases, {int(shared.sum())} of which every method finished. Average rank among {len(names)} methods over all cases and the",
+        "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
+        "",
+        "| method | average rank | NMI | ARI | ACC | not finished |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in sorted(names, key=lambda name: everywhere[name]):
+        place = names.index(name)
+        means = [f"{values[measure][shared, place].mean():.3f}" for measure in MEASURES]
+        missing = int(np.isnan(values["nmi"][:, place]).sum())
+        lines.append(f"| `{name}` | {everywhere[name]:.1f} | {' | '.join(means)} | {missing or ''} |")
+    of = [case for case, kept in zip(whole, shared) if kept]
+    for base in BASES:
+        means = [f"{scored(rows, of, [base], measure).mean():.3f}" for measure in MEASURES]
+        lines.append(f"| {base} | | {' | '.join(means)} | |")
+    return "\n".join(lines)
+
+
+KINDS: dict[str, Callable[[dict[str, str]], bool]] = {
+    "published, as many clusters as classes (n up to 203)": lambda row: (
+        row["source"] == "pool" and int(row["objects"]) <= 203
+    ),
+    "published, random numbers of clusters (n from 846)": lambda row: (
+        row["source"] == "pool" and int(row["objects"]) > 203
+    ),
+    "k-means with random numbers of clusters": lambda row: row["source"] == "random_k",
+    "random metrics and subspaces": lambda row: row["source"] == "metric_subspace",
+}
+
+
+def kinds_table(rows: list[dict[str, str]], best: int = 5) -> str:
+    lines = ["| base clusterings | cases | best by average rank |", "|---|---|---|"]
+    names = compared(rows)
+    for kind, keep in KINDS.items():
+        of = cases(rows, keep)
+        if of:
+            found = sorted(average_ranks(rows, of, names).items(), key=lambda item: item[1])[:best]
+            listed = ", ".join(f"`{name}` {rank:.1f}" for name, rank in found)
+            lines.append(f"| {kind} | {len(of)} | {listed} |")
+    return "\n".join(lines)
+
+
+def growth_table(rows: list[dict[str, str]]) -> str:
+    heads = " | ".join(f"{n:,}" for n in SIZES)
+    lines = [f"| method | {heads} | grows as |", "|---" * (len(SIZES) + 2) + "|"]
+    for name, cells in growth_by_method(rows).items():
+        power = exponent(cells)
+        shown = f"n^{power:.1f}" if power is not None else "–"
+        lines.append(f"| `{name}` | {' | '.join(cost(cells.get(n)) for n in SIZES)} | {shown} |")
+    return "\n".join(lines)
+
+
+def readme_table(rows: list[dict[str, str]]) -> str:
+    shown = SIZES[1:]
+    lines = ["| class | " + " | ".join(f"n = {n:,}" for n in shown) + " |", "|---" * (len(shown) + 1) + "|"]
+    for name, cells in growth_by_method(rows).items():
+        lines.append(f"| `{name}` | {' | '.join(cost(cells.get(n)) for n in shown)} |")
+    return "\n".join(lines)
+
+
+#: Learned by every method, or about the run rather than the data.
+COMMON = frozenset(
+    [
+        "labels",
+        "confidence",
+        "agreement",
+        "contradiction",
+        "sample_names",
+        "n_iter",
+        "converged",
+        "signatures",
+        "history",
+        "n_features_in",
+        "feature_names_in",
+        "clustering_names",
+        "ensemble",
+        "evidence",
+    ]
+)
+
+
+def tells_table() -> str:
+    """What a fitted method knows beside labels and confidence, from the methods themselves."""
+    labels = synthetic(60, 8, 3)[0]
+    lines = ["| method | tells beside labels and confidence |", "|---|---|"]
+    for cls in methods().values():
+        model = build(cls.__name__, 3).fit(labels)
+        found = sorted(
+            name
+            for name in vars(model)
+            if name.endswith("_") and not name.startswith("_") and name[:-1] not in COMMON
+        )
+        lines.append(f"| `{cls.__name__}` | {', '.join(f'`{name}`' for name in found)} |")
+    return "\n".join(lines)
+
+
+# The pages ---------------------------------------------------------------------------------------------------
+
+
+def between(text: str, mark: str, inside: str) -> str:
+    """The text with a table between its two marks."""
+    found, times = re.subn(
+        rf"(<!-- {mark} -->\n).*?(<!-- end -->)",
+        lambda match: match[1] + inside + "\n" + match[2],
+        text,
+        flags=re.S,
+    )
+    if times != 1:
+        raise ValueError(f"found {times} places marked {mark!r}, expected one")
+    return found
+
+
+def page(text: str) -> str:
+    """docs/which-method.md with the tables as stored."""
+    quality, growth = read(QUALITY), read(GROWTH)
+    text = between(text, "kinds", kinds_table(quality))
+    text = between(text, "quality", quality_table(quality))
+    text = between(text, "growth", growth_table(growth))
+    return between(text, "tells", tells_table())
+
+
+def readme(text: str) -> str:
+    return between(text, "costs", readme_table(read(GROWTH)))
+
+
+def write_pages() -> None:
+    for file, filled in ((PAGE, page), (README, readme)):
+        file.write_text(filled(file.read_text("utf-8")), "utf-8")
+
+
+def run() -> list[dict]:
+    grow()
+    write_pages()
+    rows = growth_by_method(read(GROWTH))
+    return [
+        {"method": name, **{f"n = {n:,}": cost(cells.get(n)) for n in SIZES}} for name, cells in rows.items()
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", help="results of the two protocols: summarise them")
+    parser.add_argument("--methods", nargs="*", help="measure the growth of these only")
+    parser.add_argument("--sizes", nargs="*", type=int)
+    given = parser.parse_args()
+    if given.store:
+        write(QUALITY, summarise(given.store))
+    else:
+        grow(given.methods, given.sizes)
+    if PAGE.exists():
+        write_pages()
+    print(table(run() if not (given.store or given.methods or given.sizes) else []))

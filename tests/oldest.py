@@ -1,0 +1,32 @@
+"""The oldest versions that we say we work with, as requirements for pip: ``python -m tests.oldest`` prints them.
+
+They are read from what is installed, so that any Python will do. Tools that look at the source alone (the extra ``dev``) are left out:
+they need not work beside old libraries.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import requires
+
+_REQUIREMENT = re.compile(
+    r"""(?P<name>[\w.-]+)>=(?P<version>[\w.]+)(?:\s*;\s*extra\s*==\s*['"](?P<extra>[\w-]+)['"])?"""
+)
+
+
+def floors(declared: list[str]) -> list[str]:
+    """``name==version`` for every ``name>=version`` but those of ``dev``."""
+    found = []
+    for line in declared:
+        if line.startswith("consilience["):
+            continue  # an extra made of others
+        requirement = _REQUIREMENT.fullmatch(line)
+        if requirement is None:
+            raise SystemExit(f"{line!r} in pyproject.toml has no lowest version: write name>=version.")
+        if requirement["extra"] != "dev":
+            found.append(f"{requirement['name']}=={requirement['version']}")
+    return list(dict.fromkeys(found))  # the build lists what an extra takes over from others once more
+
+
+if __name__ == "__main__":
+    print("\n".join(floors(requires("consilience") or [])))
