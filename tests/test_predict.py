@@ -263,6 +263,15 @@ def test_clusterers_predict_or_go_by_neighbours_and_the_recipe_says_which():
         alone.reach(near)
 
 
+def test_equal_rows_that_members_merge():
+    """Rows that are equal in the features of a member are one to it, and count as often as they are."""
+    X = np.random.default_rng(0).integers(0, 3, (120, 4)).astype(float)
+    model = cs.ConsensusClustering(3, n_clusterings=10, random_state=0).fit(X)
+    for member in model.ensemble_.members:
+        assert len(member.codes) == len(member.widths) == 120
+    assert model.predict(X + 0.1).shape == (120,)
+
+
 def test_mdec_predicts():
     model = cs.MDEC(4, n_clusterings=10, random_state=0).fit(BLOBS)
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
@@ -299,7 +308,7 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)  # known rows need no member
     with pytest.raises(
         InputError,
-        match=r"12.8 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
+        match=r"23.0 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
     ):
         model.predict(BLOBS + 1)
     monkeypatch.setattr(labelling, "MOST_KEPT", 100)
@@ -334,6 +343,10 @@ def test_the_nearest_point_is_exact_and_the_first_of_equals():
     np.testing.assert_array_equal(index, squares.argmin(axis=1))
     np.testing.assert_array_equal(found, squares.min(axis=1))
     np.testing.assert_array_equal(nearest_points(sp.csr_array(Z - 1e7), sp.csr_array(points - 1e7))[0], index)
+    widths = rng.random(50) + 0.5
+    np.testing.assert_array_equal(
+        nearest_points(Z, points, widths=widths)[0], (squares / widths).argmin(axis=1)
+    )
     own = ((points[:, None] - points) ** 2).sum(axis=2)
     np.fill_diagonal(own, np.inf)
     np.testing.assert_array_equal(nearest_points(points, points, others=True)[1], own.min(axis=1))

@@ -15,7 +15,7 @@ half as many as there are objects, and take equal objects for one, without which
 apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least.
 
 The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with what else was
-tried: docs/reproduction/defaults.md. It never looks at true labels, nor at the values of X.
+tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of X.
 """
 
 from __future__ import annotations

@@ -281,12 +281,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
         """
         check_top(top)
-        clusters, shares = self.consensus_._predictor.shares(self._label(X)[2], top, n_jobs=self.n_jobs)
+        codes = self._label(X)[2]
+        clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
         return shares if clusters is None else (clusters, shares)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
-        codes, predictor = self._label(X)[2], self.consensus_._predictor
+        codes = self._label(X)[2]
+        predictor = self.consensus_._predictor
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
     def reach(self, X: Any) -> np.ndarray:

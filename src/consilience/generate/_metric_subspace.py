@@ -210,13 +210,14 @@ def metric_subspace(
                 k = min(k, len(weight) - 1)
             cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
             if metric == "diversified":
-                W = affinity(Z, k, mu, kernel, cells_seed)
+                W, rho = affinity_and_widths(Z, k, mu, kernel, cells_seed)
             else:
-                W = similarity(Z, k, cells_seed)
+                W, rho = similarity(Z, k, cells_seed), None
             labels, facts = spectral_cut(
                 W, min(ks[i], Z.shape[0]), Z, seed=seeds[i], n_init=n_init, weight=weight
             )
-            labels = labels if place is None else labels[place]
+            if place is not None:
+                labels, rho = labels[place], None if rho is None else rho[place]
             recipe = {
                 "algorithm": "metric_subspace",
                 "k": ks[i],
@@ -230,7 +231,7 @@ def metric_subspace(
             member = None
             if keep:
                 codes, unit = codes_of_labels(labels), source.scale
-                member = Neighbours(view.preparation, features.X, codes, None, columns, unit, metric)
+                member = Neighbours(view.preparation, features.X, codes, None, columns, unit, metric, rho)
             return labels, recipe, member
 
         return run
@@ -272,19 +273,28 @@ def affinity(
 
     With ``cells_seed``, neighbours are sought in nearby groups of rows only.
     """
+    return affinity_and_widths(Z, k, mu, kernel, cells_seed)[0]
+
+
+def affinity_and_widths(
+    Z: Any, k: int, mu: float, kernel: str = "normal", cells_seed: list[int] | None = None
+) -> tuple[sp.csr_array, np.ndarray]:
+    """(W of :func:`affinity`, mean square distance (n,) of each row to its k nearest; never 0)."""
     pairs = Pairs(Z, None if cells_seed is None else nearby_cells(Z, k, cells_seed))
     index, squares = nearest(pairs, k)
+    widths = squares.mean(axis=1)
+    widths = np.where(widths > 0, widths, widths[widths > 0].min(initial=1.0))
     if kernel == "exponential":
         distance = np.sqrt(squares)
         rho = distance.mean(axis=1)
         eps = (rho[:, None] + rho[index] + distance) / 3
-        return symmetric_graph(index, np.exp(-distance / (mu * np.where(eps > 0, eps, 1.0))))
+        return symmetric_graph(index, np.exp(-distance / (mu * np.where(eps > 0, eps, 1.0)))), widths
     rho = squares.mean(axis=1)
     # The k nearest are no more similar than the k most similar; a little room for rounding.
     bound = minus_log_density(squares, _width(mu, rho, index, squares)).max(axis=1) + 1e-6
     index, squares = most_similar(pairs, k, rho, mu, bound)
     s = _width(mu, rho, index, squares)
-    return symmetric_graph(index, np.exp(-0.5 * (squares / s) ** 2) / (sqrt(2 * np.pi) * s))
+    return symmetric_graph(index, np.exp(-0.5 * (squares / s) ** 2) / (sqrt(2 * np.pi) * s)), widths
 
 
 def _width(mu: float, rho: np.ndarray, index: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -47,8 +47,8 @@ def table_bytes(X: Any) -> float:
 
 
 def neighbour_bytes(X: Any, m: int) -> float:
-    """What m members that go by neighbours keep: the rows of fit once, and a label of each for every member."""
-    return table_bytes(X) + 4.0 * m * X.shape[0]
+    """What m members that go by neighbours keep: the rows of fit once, and for every member a label and a width of each."""
+    return table_bytes(X) + 12.0 * m * X.shape[0]
 
 
 def codes_of_labels(labels: np.ndarray) -> np.ndarray:
@@ -125,6 +125,9 @@ class Neighbours(Member):
     codes (len(rows),) : their labels, -1 for missing.
     rows : positions of those that the member saw; None is all.
     columns, unit, metric : as :func:`seen_by` takes them.
+    widths (len(rows),) : mean square distance of each row to its own neighbours, by which distances to it are measured, as the
+        member's kernel does; None compares distances as they are. Without it rows in a crowd, such as short texts, would be nearest to
+        everybody.
     """
 
     X: Any = field(repr=False)
@@ -133,6 +136,7 @@ class Neighbours(Member):
     columns: np.ndarray | None = None
     unit: float = 1.0
     metric: str = "diversified"
+    widths: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def known_rows(self) -> Any:
@@ -143,14 +147,15 @@ class Neighbours(Member):
 
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
         own = seen_by(Z, self.columns, self.unit, self.metric)
-        index, squares = nearest_points(own, self._points(known), n_jobs=n_jobs)
+        index, squares = nearest_points(own, self._points(known), widths=self.widths, n_jobs=n_jobs)
         return self.codes[index], np.sqrt(squares)
 
     def furthest(self, known: Any, n_jobs: int | None) -> float:
         points = self._points(known)
         if points.shape[0] < 2:
             return 0.0
-        return float(np.sqrt(nearest_points(points, points, others=True, n_jobs=n_jobs)[1].max()))
+        squares = nearest_points(points, points, widths=self.widths, others=True, n_jobs=n_jobs)[1]
+        return float(np.sqrt(squares.max()))
 
 
 @dataclass(frozen=True, eq=False)

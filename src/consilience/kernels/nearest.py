@@ -20,10 +20,16 @@ _DOUBT = 1e-10  # of the squares in (1): far more than a product of rows loses
 
 
 def nearest_points(
-    Z: Any, points: Any, *, others: bool = False, n_jobs: int | None = 1
+    Z: Any,
+    points: Any,
+    *,
+    widths: np.ndarray | None = None,
+    others: bool = False,
+    n_jobs: int | None = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(index (n,) of the nearest point, its square (n,) distance) of each row of Z (n, d); points (p, d) of any kind.
 
+    widths : positive numbers (p,) that square distances to the points are divided by before they are compared.
     others : rows are the points themselves, and the nearest other one is meant; there must be two.
     O(n p d) time; blocks of rows with about two million numbers each.
     """
@@ -40,16 +46,21 @@ def nearest_points(
         D = lengths - 2.0 * (products.toarray() if sp.issparse(products) else np.asarray(products))
         if others:
             D[np.arange(b - a), np.arange(a, b)] = np.inf
-        low = D.min(axis=1)
-        bound = low + _DOUBT * (3.0 * _squares(own) + np.abs(low))
-        rows, columns = np.nonzero(bound[:, None] >= D)
+        own_lengths = _squares(own)[:, None]
+        doubt = _DOUBT * (own_lengths + lengths)
+        D += own_lengths
+        if widths is not None:
+            D, doubt = D / widths, doubt / widths
+        bound = (D + doubt).min(axis=1, keepdims=True)
+        rows, columns = np.nonzero(bound >= D - doubt)
         exact = np.empty(rows.size)
         step = max(1, _NUMBERS // max(1, d))
         for s in range(0, rows.size, step):
             r, c = rows[s : s + step], columns[s : s + step]
             difference = _dense(Z[a:b][r]) - _dense(points[c])
             exact[s : s + step] = np.square(difference).sum(axis=1)
-        order = np.lexsort((columns, exact, rows))
+        compared = exact if widths is None else exact / widths[columns]
+        order = np.lexsort((columns, compared, rows))
         first = order[np.searchsorted(rows[order], np.arange(b - a))]
         index[a:b], squares[a:b] = columns[first], exact[first]
 
