@@ -51,7 +51,7 @@ def ensembles():
     rng = np.random.default_rng(0)
     cells = np.arange(48)
     return {
-        "singletons": np.stack([rng.permutation(40) for _ in range(4)], axis=1),
+        "pairs": np.stack([rng.permutation(40) // 2 for _ in range(4)], axis=1),
         "ordinary": planted(0, n=335, m=10, c=5, noise=0.3)[0],
         "ties": np.stack([cells % 4, cells // 4 % 4, cells // 16], axis=1),
         "missing": planted(1, n=90, m=6, missing=0.2)[0],

@@ -236,7 +236,7 @@ def _from_array(X: Any) -> np.ndarray:
         ) from None
     if values.ndim == 1:
         raise InputError(
-            f"X has shape {values.shape}: a table with one row per object is needed. Pass X.reshape(-1, 1) if these are "
+            f"X has shape {values.shape}: a table with one row per object is needed. Reshape your data: X.reshape(-1, 1) if these are "
             "values of one feature, or X.reshape(1, -1) if they are one object."
         )
     if values.ndim != 2:

@@ -319,8 +319,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach) of rows."""
         check_is_fitted(self, "consensus_")
-        validate_data(self, X, reset=False, skip_check_array=True)
         features = Features(X, least_rows=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
         self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
         known = self._keys.find(Z, n_jobs=self.n_jobs)

@@ -129,6 +129,9 @@ class SoftEnsemble:
         if sample_weight is not None:
             self._weights = check_weights(sample_weight, self.n_samples)
 
+    offsets: np.ndarray
+    columns: list[np.ndarray]
+    widths: np.ndarray
     _Y: Any  # (n, k) CSR
     _names: list[str] | None
     _sample_names: list[Any] | None

@@ -139,3 +139,20 @@ def test_polynomials_give_way_to_factors(monkeypatch):
     assert asked
     assert found.converged
     assert np.allclose(found.values, np.linalg.eigvalsh(N.toarray())[::-1][1:13], atol=1e-8)
+
+
+def test_polynomials_of_a_graph_without_eigenvalues_near_one(seed):
+    """The first polynomial is cut at 1/2; of a random graph all wanted eigenvalues lie below."""
+    rng, n, count = np.random.default_rng(seed), 1100, 12
+    W = sp.random_array((n, n), density=0.02, rng=rng, format="csr")
+    W = sp.csr_array(W + W.T)
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    scale = sp.diags_array(1 / np.sqrt(degree))
+    N = sp.csr_array(scale @ W @ scale)
+    known = np.sqrt(degree / degree.sum())[:, None]
+    found = krylov.graph_eigenvectors(N, count, known=known)
+    expected = np.linalg.eigvalsh(N.toarray())[::-1][1 : count + 1]
+    assert expected[0] < 0.5
+    assert found.converged
+    assert np.allclose(found.values, expected, atol=1e-8)
+    assert np.linalg.norm(N @ found.vectors - found.vectors * found.values, axis=0).max() < 1e-4

@@ -66,7 +66,7 @@ class BestOf(BaseConsensus):
     Notes
     -----
     As dear as all methods together. Scores compare clusterings with the same number of clusters: finer ones tend to score higher. Weights are
-    handed on as they are: some methods take a weight of 1 for one object.
+    handed on as they are: to some methods a weight of 1 is one object.
 
     Differences from the paper: the published three are ``methods=("cspa", "mcla", "hgpa")``.
 

@@ -160,6 +160,8 @@ class SoftVote(BaseConsensus):
     _test_params = [{"n_init": 3}]
     _takes_soft = True
 
+    cluster_labels_: np.ndarray
+
     def __init__(
         self,
         n_clusters: int | None = None,
