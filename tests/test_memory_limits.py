@@ -154,7 +154,7 @@ GENERATORS = {
     ),
     "metric_subspace": (
         lambda X: generate.metric_subspace(X, 2),
-        "_metric_subspace.affinity",
+        "_metric_subspace.affinity_and_widths",
         "metric subspace on 40 .*; lower n_jobs",
     ),
     "landmarks": (
@@ -169,7 +169,7 @@ GENERATORS = {
     ),
     "ConsensusClustering": (
         lambda X: cs.ConsensusClustering(2).fit(X),
-        "_kmeans.check_all",
+        "_metric_subspace.check_all",
         r"ConsensusClustering on X of shape \(40, 3\) ran out .*LWGP",
     ),
     "MDEC": (lambda X: cs.MDEC(2).fit(X), "_metric_subspace.check_all", r"MDEC on X of shape \(40, 3\) ran out .*LWGP"),

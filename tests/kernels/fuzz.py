@@ -330,6 +330,7 @@ def eigenvectors(rng):
         N, rng.normal(size=(n, int(rng.choice([1, 3, 4, 5])))), int(rng.integers(1, 5)), 0.1, 0.9
     )
     krylov.leading_eigenvectors(lambda X: N @ X, n, 2, block=int(rng.integers(1, 5)), max_products=30)
+    krylov._chebyshev(N, rng.standard_normal((n, 8)), 3, 0.0, 1.0)
 
 
 def pairs(rng):

@@ -11,7 +11,9 @@ from scipy.spatial.distance import pdist, squareform
 
 import consilience as cs
 from consilience import Ensemble
-from consilience.consensus.coassociation import evidence, locally_weighted, spce
+from consilience.consensus.bipartite import lce
+from consilience.consensus.coassociation import evidence, locally_weighted, pta, spce, weac
+from consilience.consensus.metaclusters import ecpcs
 from consilience.generate import _metric_subspace
 from consilience.kernels import partition
 from consilience.kernels.linkage import _chain, cut_tree, merge_tree_inplace
@@ -145,6 +147,10 @@ def callers(rng):
     return {
         "evidence": (evidence, lambda: cs.EvidenceAccumulation(3).fit(labels, sample_weight=weights)),
         "locally_weighted": (locally_weighted, lambda: cs.LWEA(3).fit(labels, sample_weight=weights)),
+        "weac": (weac, lambda: cs.WEAC(3).fit(labels, sample_weight=weights)),
+        "pta": (pta, lambda: cs.PTA(3).fit(labels, sample_weight=weights)),
+        "lce": (lce, lambda: cs.LCE(3, variant="cts").fit(labels, sample_weight=weights)),
+        "ecpcs": (ecpcs, lambda: cs.ECPCS(3).fit(labels, sample_weight=weights)),
         "spce": (
             spce,
             lambda: spce.repair(ensemble, np.arange(ensemble.n_samples) % 20, 3, alpha=rng.random(4), F=None),
@@ -155,7 +161,7 @@ def callers(rng):
         ),
         "_metric_subspace": (
             _metric_subspace,
-            lambda: _metric_subspace._nearest_pieces(pieces, 20, 3, rng.normal(size=(n, 7))),
+            lambda: _metric_subspace.nearest_pieces(pieces, 20, 3, rng.normal(size=(n, 7))),
         ),
     }
 

@@ -72,11 +72,14 @@ def test_what_is_right_runs():
 
 
 @pytest.fixture
-def at_the_end_of():
+def at_the_end_of(tmp_path_factory):
     """jedi, with the cursor behind a line of code."""
     needed("jedi")
     import jedi
 
+    jedi.settings.cache_directory = str(
+        tmp_path_factory.mktemp("jedi")
+    )  # workers would read each other's half-written files
     project = jedi.Project(HERE, added_sys_path=[str(PACKAGES)], smart_sys_path=False)
 
     def script(line: str) -> jedi.Script:

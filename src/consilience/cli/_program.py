@@ -132,6 +132,10 @@ class Program(click.Group):
             )
             code = 2
         except Exception as error:
+            if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+                # Python's words for an interrupt that arrived as compiled code returned.
+                _complain("interrupted.")
+                sys.exit(130)
             if (
                 isinstance(error, OSError) and error.errno in _FULL
             ):  # help texts, printed before a command runs

@@ -156,7 +156,7 @@ class LWEA(BaseConsensus):
         ensure_fits(
             8.0 * u * u,
             what=f"LWEA on {u} distinct objects",
-            remedy=f"pass sample=10_000, or {WITHOUT_PAIRS}",
+            remedy=f"{WITHOUT_PAIRS}, or pass sample=10_000",
         )
         eci = reliability(ensemble, self.theta, self.n_jobs)
         part, own = (ensemble, eci) if rows is None else (ensemble.take(rows), eci[_present(ensemble, rows)])
