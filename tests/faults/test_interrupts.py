@@ -94,13 +94,18 @@ COMMANDS = {
 
 
 def interrupt(child) -> str:
-    """Press Ctrl-C; what was said. A kernel that is being compiled is compiled to its end first."""
-    child.send_signal(signal.SIGINT)
-    try:
-        return child.communicate(timeout=120)[1]
-    except subprocess.TimeoutExpired:
-        child.kill()
-        raise AssertionError(f"an interrupt did not end it: {child.communicate()[1]}") from None
+    """Press Ctrl-C, and again after a while, as one does; what was said.
+
+    A kernel that is being compiled is compiled to its end first.
+    """
+    for _ in range(3):
+        child.send_signal(signal.SIGINT)
+        try:
+            return child.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            continue
+    child.kill()
+    raise AssertionError(f"three interrupts did not end it: {child.communicate()[1]}")
 
 
 def work_after_an_interrupt(inputs, folder, name) -> float:

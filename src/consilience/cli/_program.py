@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -96,6 +98,7 @@ class Program(click.Group):
         args = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        sys.unraisablehook = _interrupt_again
         session = Session()
         session.arguments = args
         code = 1
@@ -132,8 +135,8 @@ class Program(click.Group):
             )
             code = 2
         except Exception as error:
-            if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
-                # Python's words for an interrupt that arrived as compiled code returned.
+            if isinstance(error, SystemError) and "returned a result with an exception set" in str(error):
+                # Python's words for what arrives as compiled code returns; that raises nothing itself: it was an interrupt.
                 _complain("interrupted.")
                 sys.exit(130)
             if (
@@ -149,6 +152,14 @@ class Program(click.Group):
                 f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
+
+
+def _interrupt_again(unraisable: Any, before: Any = sys.unraisablehook) -> None:
+    """Deliver a Ctrl-C anew that was raised where nothing can be raised, as when compiled code is being loaded."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        threading.Timer(0.05, _thread.interrupt_main).start()
+    else:
+        before(unraisable)
 
 
 def _drop_output() -> None:
