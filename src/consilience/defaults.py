@@ -26,9 +26,8 @@ import scipy.sparse as sp
 
 from .features import Features
 from .generate import generators
-from .naming import check_names, find
+from .naming import AUTO, check_names, find
 
-AUTO = "auto"
 #: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and find somewhat less.
 EXACT_UP_TO = 5_000
 #: The same for dense X, while n^2 d is at most EXACT_WORK. Sparse products are slower.

@@ -12,6 +12,9 @@ from .validation import Rule, listed
 
 Thing = TypeVar("Thing")
 
+#: The name that leaves a choice to the library (consilience.defaults).
+AUTO = "auto"
+
 #: Other names that people know things by -> the name here. Wherever a name is looked up, these are understood.
 ALIASES = {
     "eac": "evidence-accumulation",

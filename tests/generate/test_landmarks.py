@@ -18,6 +18,13 @@ from consilience.kernels.landmarks import Rows, place_landmarks
 
 from ..zoo import random_sparse
 
+
+def row_vectors(index, squares, sigma, vectors):
+    """u of Eq. (5) before it is scaled, without a compiled line."""
+    a = np.exp(-(squares - squares[:, :1]) / (2 * sigma**2))
+    return np.einsum("it,itc->ic", a / a.sum(axis=1, keepdims=True), vectors[index])
+
+
 X, y = make_blobs(180, 12, centers=4, cluster_std=2.0, random_state=3)
 SMALL = {"n_landmarks": 40, "k_min": 2, "k_max": 9}
 
@@ -108,7 +115,7 @@ def test_transfer_cut_is_the_normalised_cut_of_the_whole_graph(exact, seed):
     vectors = scipy.linalg.eigh(np.diag(degree) - W, np.diag(degree))[1][:, :3]
     k = 3
     V = _landmarks.cut_landmarks(A.T @ np.diag(1 / A.sum(axis=1)) @ A, k, landmarks.points, seed=0)[0]
-    both = np.vstack([kernels.row_vectors(*neighbours(X, landmarks, 4), 1.0, V), V])
+    both = np.vstack([row_vectors(*neighbours(X, landmarks, 4), 1.0, V), V])
     for column in range(k):  # up to a factor, which differs between the two sides
         for side in (slice(0, n), slice(n, None)):
             a, b = both[side, column], vectors[side, column]
@@ -121,7 +128,7 @@ def test_labels_are_the_nearest_centres_of_the_rows_vectors(seed):
     landmarks = place_landmarks(X, 25, 3, seed=seed)
     V, C = rng.normal(size=(25, 6)), rng.normal(size=(5, 6))
     found = neighbours(X, landmarks, 3)
-    U = kernels.row_vectors(*found, 1.3, V)
+    U = row_vectors(*found, 1.3, V)
     U /= np.linalg.norm(U, axis=1, keepdims=True)
     np.testing.assert_array_equal(kernels.label_rows(*found, 1.3, V, C), all_squares(U, C).argmin(axis=1))
 
@@ -366,3 +373,17 @@ def test_reached_by_name():
         warnings.simplefilter("error")
         model = cs.ConsensusClustering(4, generator="landmarks", random_state=0).fit(X)
     assert cs.metrics.ari(y, model.labels_) > 0.9
+
+
+def test_a_sparse_row_that_names_a_column_more_often_than_there_are_columns():
+    """SciPy allows it, and adds the entries up; so many of them must not run over."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    landmarks = place_landmarks(X, 10, 3, seed=0)
+    parts = [np.tile(X[:, [j]] / 5, 5) for j in range(3)]
+    data, indices = np.hstack(parts).ravel(), np.tile(np.repeat(np.arange(3), 5), 40)
+    doubled = sp.csr_array((data, indices, 15 * np.arange(41)), shape=(40, 3))
+    index, squares = np.empty((40, 3), np.int32), np.empty((40, 3))
+    kernels.nearest_landmarks(Rows(doubled, np.arange(3), 1.0), landmarks, 0, 40, index, squares)
+    assert ((index >= 0) & (index < len(landmarks.points))).all()
+    assert np.isfinite(squares).all()

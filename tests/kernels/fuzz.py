@@ -270,7 +270,6 @@ def rows_by_landmarks(rng):
     landmarks.graph_of_landmarks(index, squares, sigma, p, weight, float(squares[:, 0].min()))
     c, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     landmarks.label_rows(index, squares, sigma, hostile(rng, (p, c)), rng.random((k, c)))
-    landmarks.row_vectors(index, squares, sigma, rng.random((p, c)))
 
 
 def runs_of_kmeans(rng):

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
+from ..naming import AUTO
 from ._session import Session
 
 Command = Callable[..., Any]
-#: Leaves a choice to the library; what it then does is in consilience.defaults, which would be slow to import.
-AUTO = "auto"
 _LEFT = ', and "auto" chooses by the number of objects'
 
 

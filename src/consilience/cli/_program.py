@@ -98,12 +98,11 @@ class Program(click.Group):
         args = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        sys.unraisablehook = _interrupt_again
         session = Session()
         session.arguments = args
         code = 1
         try:
-            with _shown_warnings(session):
+            with _interrupts_arrive(), _shown_warnings(session):
                 result = super().main(
                     args, "consilience", complete_var, standalone_mode=False, obj=session, **extra
                 )
@@ -135,8 +134,7 @@ class Program(click.Group):
             )
             code = 2
         except Exception as error:
-            if isinstance(error, SystemError) and "returned a result with an exception set" in str(error):
-                # Python's words for what arrives as compiled code returns; that raises nothing itself: it was an interrupt.
+            if _was_interrupted(error):
                 _complain("interrupted.")
                 sys.exit(130)
             if (
@@ -154,12 +152,30 @@ class Program(click.Group):
         sys.exit(code)
 
 
-def _interrupt_again(unraisable: Any, before: Any = sys.unraisablehook) -> None:
-    """Deliver a Ctrl-C anew that was raised where nothing can be raised, as when compiled code is being loaded."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        threading.Timer(0.05, _thread.interrupt_main).start()
-    else:
-        before(unraisable)
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether a Ctrl-C is behind an error that came up as compiled code returned.
+
+    Compiled code raises nothing itself; what arrives while it runs, Python calls a SystemError in these words.
+    """
+    return isinstance(error, SystemError) and "returned a result with an exception set" in str(error)
+
+
+@contextlib.contextmanager
+def _interrupts_arrive() -> Iterator[None]:
+    """Within: a Ctrl-C raised where nothing can be raised, as while compiled code is being loaded, comes once more."""
+    before = sys.unraisablehook
+
+    def again(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _drop_output() -> None:

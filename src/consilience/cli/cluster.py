@@ -6,6 +6,7 @@ import time
 
 import click
 
+from ..naming import AUTO
 from ._files import (
     check_model_output,
     check_output,
@@ -16,7 +17,6 @@ from ._files import (
     write_result,
 )
 from ._options import (
-    AUTO,
     common,
     confidence_option,
     generator_option,

@@ -14,6 +14,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -129,6 +130,10 @@ def _estimator_name(model: Any) -> str | None:
     )
 
 
+def _made_of(make: Callable[..., Any], parts: dict) -> Any:
+    return make(**parts)
+
+
 def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
     """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
     from ..compressed import Compressed
@@ -144,7 +149,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys):
         found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
     for name, (cls, make) in {**KINDS, "Agreement": (Agreement, Agreement), "Plan": (Plan, Plan)}.items():
-        found[name] = (cls, _fields_of, lambda parts, make=make: make(**parts))  # type: ignore[misc]
+        found[name] = (cls, _fields_of, partial(_made_of, make))
     return found
 
 

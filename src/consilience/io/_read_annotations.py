@@ -11,7 +11,7 @@ import numpy as np
 from ..labels import encode
 from ..naming import check_unique
 from ._formats import shown
-from ._read_labels import _raw_labels
+from ._read_labels import raw_labels
 from ._source import OnNote, check_rows, drop_counting, say
 
 
@@ -57,9 +57,7 @@ def read_annotations(
     """
     name = shown(path)
     with ExitStack() as stack:
-        raw = _raw_labels(
-            path, name, stack, key=key, header=header, index=index, truth=False, transpose=False
-        )
+        raw = raw_labels(path, name, stack, key=key, header=header, index=index, truth=False, transpose=False)
     check_rows(raw, name)
     drop_counting(raw)
     check_unique(raw.names, "column name", "rename the columns", file=name)

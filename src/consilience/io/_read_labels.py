@@ -113,7 +113,7 @@ def read_labels(
 
     name = shown(path)
     with ExitStack() as stack:
-        raw = _raw_labels(
+        raw = raw_labels(
             path, name, stack, key=key, header=header, index=index, truth=truth, transpose=transpose
         )
     check_rows(raw, name)
@@ -137,7 +137,7 @@ def read_labels(
     return ensemble
 
 
-def _raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, truth, transpose) -> _Raw:
+def raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, truth, transpose) -> _Raw:
     kind, handle, gzipped, size = open_file(path, stack)
     if kind == "text":
         text = TextTable(

@@ -240,7 +240,7 @@ def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
     s = np.empty(8)
     for i in range(X.shape[0]):
         s[:] = 0.0
-        # Unsigned positions for the reason above; indices are those of a square matrix, as many as X has rows.
+        # Unsigned positions for the reason given below; indices are those of a square matrix, as many as X has rows.
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             value, q = data[p], np.uint64(indices[p])
             for j in range(8):

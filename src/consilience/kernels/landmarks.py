@@ -171,14 +171,6 @@ def label_rows(
     return labels
 
 
-def row_vectors(index: np.ndarray, squares: np.ndarray, sigma: float, vectors: np.ndarray) -> np.ndarray:
-    """u (n, c) of Eq. (5) before it is scaled; for small n, :func:`label_rows` needs it not."""
-    share = np.empty(index.shape)
-    for i in range(len(index)):
-        _shares(squares[i], _rate(sigma), share[i])
-    return np.einsum("it,itc->ic", share, vectors[index])
-
-
 def _rate(sigma: float) -> float:
     """1 / (2 sigma^2). Where all distances are zero, so are their exponents."""
     return 0.5 / (sigma * sigma) if sigma > 0 else 0.0
@@ -254,7 +246,10 @@ def _nearest_sparse(
 ):
     """``place`` (all columns) is where a column stands among the chosen, or -1."""
     landmarks = (points, lengths, groups, group_lengths, starts, nearby)
-    x, where = np.empty(place.size, data.dtype), np.empty(place.size, np.int64)
+    longest = 0  # a row may name a column twice: its entries are the bound, not the columns
+    for i in range(indptr.size - 1):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    x, where = np.empty(longest, data.dtype), np.empty(longest, np.int64)
     for i in range(indptr.size - 1):
         count, length = 0, 0.0
         for t in range(indptr[i], indptr[i + 1]):

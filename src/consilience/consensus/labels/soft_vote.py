@@ -75,8 +75,9 @@ def update_B(T: np.ndarray, G: np.ndarray, groups: np.ndarray | None = None) -> 
         found[clusters] = columns
         # A matching no better than the last one leaves it: ties must not keep the loop going.
         rows = np.arange(k)
-        same = groups is not None and T[rows, found].sum() <= T[rows, groups].sum() * (1 + _STILL)
-        return groups if same else found  # type: ignore[return-value]
+        if groups is not None and T[rows, found].sum() <= T[rows, groups].sum() * (1 + _STILL):
+            return groups
+        return found
     if groups is None:
         groups = T.argmax(axis=1)
         clusters, columns = linear_sum_assignment(-T)
