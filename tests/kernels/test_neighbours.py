@@ -151,7 +151,7 @@ def test_single_precision_only_marks(kind):
     D = np.array([((X - x) ** 2).sum(axis=1) for x in X])
     np.fill_diagonal(D, np.inf)
     for rows in (X, sp.csr_array(X)):
-        index, squares = N.nearest(N.Pairs(rows), 7)
+        _, squares = N.nearest(N.Pairs(rows), 7)
         assert np.allclose(squares, np.sort(D, axis=1)[:, :7], rtol=1e-9, atol=0)
         radius = squares.mean(axis=1)
         found, _ = N.most_similar(N.Pairs(rows), 7, radius, 0.5)

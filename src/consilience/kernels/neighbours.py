@@ -269,9 +269,9 @@ def _offer_nearest(products, lengths, unit, rows, a, b, c, e, index, key):
         _mark_nearest(lengths[i], lengths[c:e][here], products[i - a][here], own, worst[here], wanted[here])
         for t in where[: _marked(wanted, low, where)]:
             D = _square(rows, i, c + t)
-            if D < key[i, last]:
+            if key[i, last] > D:
                 insert(index, key, i, c + t, D)
-            if D < key[c + t, last]:
+            if key[c + t, last] > D:
                 insert(index, key, c + t, i, D)
                 worst[t] = _above(key[c + t, last] / unit)
         if c <= i < e:
@@ -298,7 +298,7 @@ def _mark_nearest(length, lengths, products, own, worst, wanted):
     """Which pairs of one row are, by Eq. (1), near enough for one of the two ends."""
     for t in range(lengths.size):
         D = length + lengths[t] - np.float32(2.0) * products[t]
-        wanted[t] = (D < own) | (D < worst[t])
+        wanted[t] = (own > D) | (worst[t] > D)
 
 
 @kernel
