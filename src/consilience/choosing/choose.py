@@ -290,7 +290,7 @@ class _Work:
             k: ensemble_of(labels[:, :, j].T, weights, names) for j, k in enumerate(self.ks.tolist())
         }
         self.mixed = ensemble_of(blend, weights, names)
-        self.own = measure(labels, left, blend, weights, self.plan)
+        self.own = measure(labels, left, blend, self.weights, self.plan)
         self.columns["inertia"] = np.exp(left.mean(axis=0))
 
     # Labels ------------------------------------------------------------------------------------------------

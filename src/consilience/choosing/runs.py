@@ -20,11 +20,13 @@ from ..ensemble import Ensemble
 from ..errors import InputError
 from ..features import as_features
 from ..generate import generators
+from ..kernels.incidence import Labels
 from ..kernels.kmeans import many_kmeans
 from ..kernels.parallel import map_tasks
+from ..kernels.scatter import between_scatter
 from ..labels import Clusterings, encode
 from ..naming import find
-from .statistics import mean_ari, pairs_of, spectrum
+from .statistics import counted_pairs, mean_ari_of, spectrum_of
 
 #: What random numbers are for.
 SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS = range(1, 8)
@@ -81,7 +83,9 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
 
 
 def _kmeans(X: Any, ks: list[int], seeds: list[list[int]], weights: np.ndarray) -> np.ndarray:
-    return many_kmeans(X, ks, seeds=seeds, sample_weight=weights, n_jobs=1, keep_centers=False).labels
+    return many_kmeans(
+        X, ks, seeds=seeds, sample_weight=weights, n_jobs=1, keep_centers=False, check_memory=False
+    ).labels
 
 
 def _by_maker(maker: Any, params: dict[str, Any]) -> Labeller:
@@ -188,21 +192,12 @@ def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(r,) log of the within-cluster scatter of each clustering (n, r), as a share of the scatter around one mean."""
     total = weights.sum()
     mean = np.asarray((weights / total) @ X, dtype=np.float64).reshape(-1)
-    if sp.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)
-    else:  # taken off first: far from the origin the difference of two large numbers would be rounding errors
-        X, mean = X - mean, np.zeros(len(mean))
-        squares = np.einsum("ij,ij->i", X, X)
-    whole = float(weights @ squares - total * (mean @ mean))
+    # Taken off first: far from the origin the difference of two large numbers would be rounding errors.
+    C = np.asarray(X.todense() if sp.issparse(X) else X, np.float64) - mean
+    whole = float(weights @ np.einsum("ij,ij->i", C, C))
     out = np.empty(labels.shape[1])
-    for r, own in enumerate(labels.T):
-        seen = np.flatnonzero(own >= 0)
-        k = int(own.max()) + 1
-        sums = sp.csr_array((weights[seen], (own[seen], seen)), shape=(k, len(own))) @ X
-        sums = np.asarray(sums.toarray() if sp.issparse(sums) else sums, np.float64)
-        mass = np.bincount(own[seen], weights[seen], minlength=k)
-        held = mass > 0
-        between = float(((sums[held] ** 2).sum(axis=1) / mass[held]).sum() - total * (mean @ mean))
+    for r, own in enumerate(np.ascontiguousarray(labels.T)):
+        between = between_scatter(C, own, weights, int(own.max()) + 1)
         out[r] = np.log(max(1.0 - between / whole, _FLOOR)) if whole > 0 else np.log(_FLOOR)
     return out
 
@@ -221,16 +216,17 @@ def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: An
 
 
 def measure(
-    labels: np.ndarray, left: np.ndarray, mixed_labels: np.ndarray, weights: np.ndarray | None, plan: Plan
+    labels: np.ndarray, left: np.ndarray, mixed_labels: np.ndarray, weights: np.ndarray, plan: Plan
 ) -> Measured:
     """What is compared with references, from the first subsamples of a data set."""
     labels, left = labels[:REFERENCE_RUNS], left[:REFERENCE_RUNS]
     ari, pac = [], []
-    for j in range(len(plan.ks)):
-        ensemble = ensemble_of(labels[:, :, j].T, weights)
-        ari.append(mean_ari(ensemble, n_jobs=1))
-        pac.append(pairs_of(ensemble, n_jobs=1).pac())
-    values = spectrum(ensemble_of(mixed_labels, weights), plan.n_values, n_jobs=1)
+    for j, k in enumerate(plan.ks):
+        own = np.ascontiguousarray(labels[:, :, j].T)
+        ari.append(mean_ari_of(own, np.full(len(labels), k), weights, n_jobs=1))
+        pac.append(counted_pairs(own, weights, n_jobs=1).pac())
+    offsets = np.concatenate([[0], np.cumsum(mixed_labels.max(axis=0) + 1)])
+    values = spectrum_of(Labels(mixed_labels, offsets), weights, plan.n_values, n_jobs=1)
     return Measured(np.array(ari), left.mean(axis=0), np.array(pac), values)
 
 
@@ -244,5 +240,4 @@ def measure_reference(
     """The same of the reference of that number, from 1."""
     X = np.ascontiguousarray(draw(plan.rng(REFERENCE, number)), dtype=dtype)
     labels, left = subsampled(X, weights, plan, number, range(min(REFERENCE_RUNS, plan.n_clusterings)))
-    even = weights if (weights != weights[0]).any() else None
-    return measure(labels, left, mixed(X, weights, plan, number), even, plan)
+    return measure(labels, left, mixed(X, weights, plan, number), weights, plan)

@@ -29,6 +29,7 @@ import numpy as np
 from ..ensemble import Ensemble
 from ..evidence import Evidence, drawn_by_weight
 from ..kernels.eigen import leading_eigenvectors
+from ..kernels.incidence import Labels
 from ..kernels.information import pairwise_measure
 from ..kernels.linkage import merge_tree_inplace
 from ..kernels.pair_histogram import pair_histogram, sampled_pair_histogram
@@ -93,19 +94,20 @@ def pairs_of(
 ) -> Pairs:
     """All pairs of up to EXACT_UP_TO distinct objects; of more, ``n_pairs`` drawn ones."""
     rows = ensemble.compress(n_jobs=n_jobs)
-    band = 0.0
     if rows.n_samples <= EXACT_UP_TO:
-        H = pair_histogram(rows.labels, rows.weights, n_jobs=n_jobs)
-    else:
-        H = sampled_pair_histogram(
-            rows.labels,
-            rows.weights,
-            n_pairs,
-            np.random.default_rng(seed),
-            n_jobs=n_jobs,
-        )
-        seen = H[:, 1:].sum()
-        band = float(np.sqrt(np.log(2 / _LEFT) / (2 * max(seen, 1.0))))  # Dvoretzky, Kiefer and Wolfowitz
+        return counted_pairs(rows.labels, rows.weights, n_jobs=n_jobs)
+    rng = np.random.default_rng(seed)
+    H = sampled_pair_histogram(rows.labels, rows.weights, n_pairs, rng, n_jobs=n_jobs)
+    seen = max(float(H[:, 1:].sum()), 1.0)
+    return _shares(H, float(np.sqrt(np.log(2 / _LEFT) / (2 * seen))))  # Dvoretzky, Kiefer and Wolfowitz
+
+
+def counted_pairs(labels: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = None) -> Pairs:
+    """All pairs of objects with labels (u, m), equal ones too."""
+    return _shares(pair_histogram(labels, weights, n_jobs=n_jobs), 0.0)
+
+
+def _shares(H: np.ndarray, band: float) -> Pairs:
     total = H.sum()
     unseen = float(H[0, 0] / total) if total > 0 else 0.0
     H[0, 0] = 0.0
@@ -115,10 +117,17 @@ def pairs_of(
 
 def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
     """Mean ARI of every two clusterings on the objects both saw; NaN of a single one."""
-    if ensemble.n_clusterings < 2:
-        return float("nan")
     rows = ensemble.compress(n_jobs=n_jobs)
-    found = pairwise_measure(rows.labels, rows.n_clusters, "ari", rows.weights, n_jobs=n_jobs)
+    return mean_ari_of(rows.labels, rows.n_clusters, rows.weights, n_jobs=n_jobs)
+
+
+def mean_ari_of(
+    labels: np.ndarray, n_clusters: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = None
+) -> float:
+    """The same of labels (u, m)."""
+    if labels.shape[1] < 2:
+        return float("nan")
+    found = pairwise_measure(labels, n_clusters, "ari", weights, n_jobs=n_jobs)
     return float(np.nanmean(found[np.triu_indices(len(found), 1)]))
 
 
@@ -161,13 +170,17 @@ def concordance(evidence: Evidence) -> float:
 
 
 def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = None) -> np.ndarray:
-    """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes.
-
-    Those of the k x k matrix Y' diag(w / (d s)) Y, which are the same: Y is the indicator of base clusters.
-    """
+    """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes."""
     rows = ensemble.compress(n_jobs=n_jobs)
-    incidence, weights = rows.incidence, rows.weights / rows.weights.sum()
-    seen = incidence.sights(np.ones(rows.n_clusterings))
+    return spectrum_of(rows.incidence, rows.weights, count, n_jobs=n_jobs)
+
+
+def spectrum_of(
+    incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues: Y is the indicator of base clusters."""
+    weights = weights / weights.sum()
+    seen = incidence.sights(np.ones(incidence.offsets.size - 1))
     root = np.where(seen > 0, 1.0 / np.sqrt(np.maximum(seen, 1.0)), 0.0)
     sizes = incidence.scatter((weights * root)[:, None], n_jobs=n_jobs)
     degree = root * incidence.gather(sizes, n_jobs=n_jobs)[:, 0]
