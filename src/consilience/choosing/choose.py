@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..evidence import Evidence
 from ..features import Features, as_features
 from ..fitted import DOUBTFUL
+from ..kernels.kmeans_gram import Gram
 from ..kernels.parallel import map_tasks, one_blas_thread
 from ..naming import Named
 from ..progress import progress, progress_shown
@@ -31,6 +32,7 @@ from .runs import (
     Generator,
     Measured,
     Plan,
+    by_inner_products,
     ensemble_of,
     make_generator,
     measure,
@@ -251,11 +253,18 @@ class _Work:
         weight = features.sample_weight
         self.weighted = weight is not None and bool((weight != weight[0]).any())
         self.weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
-        self.in_scores = self.generator.by_distance and (sparse or features.n_features > features.n_samples)
+        # Where only distances matter, the scores on the principal components, which are as far apart, stand for the rows.
+        self.by_distance = self.generator.by_distance
         self.X, self.cloud = features.X, None
-        if self.in_scores:
+        if self.by_distance:
             self.cloud = cloud_of(features.X, self.weights, axes=False)
-            self.X = np.ascontiguousarray(self.cloud.scores)
+            self.X = self._as_run(self.cloud.scores)
+
+    def _as_run(self, X: np.ndarray) -> Any:
+        """Rows in the form that runs are quickest on."""
+        if self.by_distance and by_inner_products(*X.shape):
+            return Gram.of(X)
+        return np.ascontiguousarray(X)
 
     def _check_distinct(self, features: Features) -> None:
         n, most = features.n_samples, int(self.ks[-1])
@@ -332,27 +341,24 @@ class _Work:
         """Run the references, those that are not in the checkpoint yet."""
         self.null = null if isinstance(null, str) else getattr(null, "__name__", "the function given")
         X = self.features.X
-        if callable(null):
-            in_scores, cloud = False, self.cloud
-            if self.in_scores:  # what a function returns is compared in the space of the features
-                self.X = np.asarray(X.todense()) if sp.issparse(X) else X
-        else:
-            in_scores = self.in_scores
-            if sp.issparse(X) and not in_scores:
-                raise InputError(
-                    f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that it "
-                    "could cluster. Pass X.toarray() if it fits, or null=None."
-                )
-            cloud = self.cloud or cloud_of(X, self.weights, axes=True)
-        draw = make_null(null, cloud, X, in_scores=in_scores)
-        key = fingerprint(self.X, self.weights, self.plan, self.null)
-        store = Checkpoint(checkpoint, key)
+        if sp.issparse(X) and not self.by_distance and not callable(null):
+            raise InputError(
+                f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that "
+                "it could cluster. Pass X.toarray() if it fits, or null=None."
+            )
+        cloud = self.cloud
+        if cloud is None and not callable(null):
+            cloud = cloud_of(X, self.weights, axes=True)
+        draw = make_null(null, cloud, X, in_scores=self.by_distance)
+        store = Checkpoint(checkpoint, fingerprint(X, self.weights, self.plan, self.null))
         left = [r for r in range(1, count + 1) if r not in store.done]
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
         with progress(total=count, initial=count - len(left), what="references", unit="reference") as bar:
 
             def run(number: int) -> None:
-                store.add(number, measure_reference(number, draw, self.weights, self.plan, dtype))
+                store.add(
+                    number,
+                    measure_reference(number, lambda rng: self._as_run(draw(rng)), self.weights, self.plan),
+                )
                 bar.update(1)
 
             map_tasks(run, left, n_jobs=self.n_jobs)
