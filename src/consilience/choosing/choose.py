@@ -155,7 +155,7 @@ def choose_k(
     Notes
     -----
     The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is formed, except by the consensus
-    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 20 on all objects.
+    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 30 on all objects.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from .statistics import counted_pairs, mean_ari_of, spectrum_of
 #: What random numbers are for.
 SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS = range(1, 8)
 #: Members of the mixed ensemble, and the most clusters that one of them has.
-MIXED, MOST_MIXED = 20, 50
+MIXED, MOST_MIXED = 30, 50
 #: Subsamples of each reference, and of the features where they are compared with them.
 REFERENCE_RUNS = 8
 #: Objects, and objects for each feature, up to which runs are made on inner products.
