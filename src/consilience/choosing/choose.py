@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..evidence import Evidence
 from ..features import Features, as_features
 from ..fitted import DOUBTFUL
+from ..generate import PREPARATIONS, prepared
 from ..kernels.kmeans_gram import Gram
 from ..kernels.parallel import map_tasks, one_blas_thread
 from ..naming import Named
@@ -67,6 +68,7 @@ _TINY = 0.01
 _RULES = {
     "n_clusterings": Integer(2),
     "ratio": Real(0, 1, open_low=True),
+    "prepare": Choice(*PREPARATIONS),
     "consensus": Nothing()
     | Named(methods())
     | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
@@ -90,6 +92,7 @@ def choose_k(
     X: Any = None,
     n_clusterings: int = 50,
     ratio: float = 0.8,
+    prepare: str = "none",
     generator: Any = "kmeans",
     generator_params: Any = None,
     consensus: Any = None,
@@ -119,6 +122,9 @@ def choose_k(
         Clusterings of random subsamples for each k.
     ratio : float, default 0.8
         Share of the objects in each subsample.
+    prepare : str, default "none"
+        How the features are seen: "none" (as given), "standardise", "ranks", "log", "tf-idf" or "unit". See
+        :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
         function ``(X, k, random_state) -> labels``.
@@ -169,6 +175,7 @@ def choose_k(
         {
             "n_clusterings": n_clusterings,
             "ratio": ratio,
+            "prepare": prepare,
             "consensus": consensus,
             "null": null,
             "n_references": n_references,
@@ -201,7 +208,7 @@ def choose_k(
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
         features = X if given is not None else data
         if features is not None:
-            work.take_features(features, _weights(given, sample_weight), max_objects, given)
+            work.take_features(features, _weights(given, sample_weight), max_objects, given, prepare)
             work.make_clusterings()
         if given is not None:
             work.take_ensemble(given, sample_weight)
@@ -231,7 +238,9 @@ class _Work:
 
     # Features ----------------------------------------------------------------------------------------------
 
-    def take_features(self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None) -> None:
+    def take_features(
+        self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str
+    ) -> None:
         """Checked, sampled where there are too many objects, and in the space where runs are made."""
         features = as_features(X, sample_weight)
         n, d = features.shape
@@ -249,7 +258,7 @@ class _Work:
             why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
             self.notes.append(f"Studied is a random sample of {most:,} of the {n:,} objects ({why}).")
         self._check_distinct(features)
-        self.features = features
+        self.features = features = prepared(features, prepare, n_jobs=self.n_jobs)
         weight = features.sample_weight
         self.weighted = weight is not None and bool((weight != weight[0]).any())
         self.weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
