@@ -126,12 +126,12 @@ def decide(
 
 
 def also_plausible(ks: np.ndarray, k: int, gain: np.ndarray, error: np.ndarray, pac: np.ndarray) -> set[int]:
-    """Local maxima of the gain within one error of that of k, and coarser numbers with hardly an ambiguous pair."""
+    """Local maxima of the gain within one error of the largest, and coarser numbers with hardly an ambiguous pair."""
     found = set()
     if np.isfinite(gain).all():
         padded = np.concatenate([[-np.inf], gain, [-np.inf]])
-        here = int(np.flatnonzero(ks == k)[0])
+        best = int(np.argmax(gain))
         peaks = (gain >= padded[:-2]) & (gain >= padded[2:])
-        found |= {int(other) for other in ks[peaks & (gain >= gain[here] - error[here])]}
+        found |= {int(other) for other in ks[peaks & (gain >= gain[best] - error[best])]}
     clear = np.nan_to_num(pac, nan=1.0) < CLEAR
     return found | {int(other) for other in ks[clear & (ks < k)]}
