@@ -16,6 +16,8 @@ from ..errors import InputError
 from ..evidence import Evidence
 from ..features import Features, as_features
 from ..fitted import DOUBTFUL
+from ..generate import PREPARATIONS, prepared
+from ..kernels.kmeans_gram import Gram
 from ..kernels.parallel import map_tasks, one_blas_thread
 from ..naming import Named
 from ..progress import progress, progress_shown
@@ -31,6 +33,7 @@ from .runs import (
     Generator,
     Measured,
     Plan,
+    by_inner_products,
     ensemble_of,
     make_generator,
     measure,
@@ -65,6 +68,7 @@ _TINY = 0.01
 _RULES = {
     "n_clusterings": Integer(2),
     "ratio": Real(0, 1, open_low=True),
+    "prepare": Choice(*PREPARATIONS),
     "consensus": Nothing()
     | Named(methods())
     | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
@@ -88,6 +92,7 @@ def choose_k(
     X: Any = None,
     n_clusterings: int = 50,
     ratio: float = 0.8,
+    prepare: str = "none",
     generator: Any = "kmeans",
     generator_params: Any = None,
     consensus: Any = None,
@@ -117,6 +122,9 @@ def choose_k(
         Clusterings of random subsamples for each k.
     ratio : float, default 0.8
         Share of the objects in each subsample.
+    prepare : str, default "none"
+        How the features are seen: "none" (as given), "standardise", "ranks", "log", "tf-idf" or "unit". See
+        :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
         function ``(X, k, random_state) -> labels``.
@@ -153,7 +161,7 @@ def choose_k(
     Notes
     -----
     The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is formed, except by the consensus
-    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 20 on all objects.
+    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 30 on all objects.
 
     Examples
     --------
@@ -167,6 +175,7 @@ def choose_k(
         {
             "n_clusterings": n_clusterings,
             "ratio": ratio,
+            "prepare": prepare,
             "consensus": consensus,
             "null": null,
             "n_references": n_references,
@@ -199,7 +208,7 @@ def choose_k(
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
         features = X if given is not None else data
         if features is not None:
-            work.take_features(features, _weights(given, sample_weight), max_objects, given)
+            work.take_features(features, _weights(given, sample_weight), max_objects, given, prepare)
             work.make_clusterings()
         if given is not None:
             work.take_ensemble(given, sample_weight)
@@ -229,7 +238,9 @@ class _Work:
 
     # Features ----------------------------------------------------------------------------------------------
 
-    def take_features(self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None) -> None:
+    def take_features(
+        self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str
+    ) -> None:
         """Checked, sampled where there are too many objects, and in the space where runs are made."""
         features = as_features(X, sample_weight)
         n, d = features.shape
@@ -247,15 +258,22 @@ class _Work:
             why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
             self.notes.append(f"Studied is a random sample of {most:,} of the {n:,} objects ({why}).")
         self._check_distinct(features)
-        self.features = features
+        self.features = features = prepared(features, prepare, n_jobs=self.n_jobs)
         weight = features.sample_weight
         self.weighted = weight is not None and bool((weight != weight[0]).any())
         self.weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
-        self.in_scores = self.generator.by_distance and (sparse or features.n_features > features.n_samples)
+        # Where only distances matter, the scores on the principal components, which are as far apart, stand for the rows.
+        self.by_distance = self.generator.by_distance
         self.X, self.cloud = features.X, None
-        if self.in_scores:
+        if self.by_distance:
             self.cloud = cloud_of(features.X, self.weights, axes=False)
-            self.X = np.ascontiguousarray(self.cloud.scores)
+            self.X = self._as_run(self.cloud.scores)
+
+    def _as_run(self, X: np.ndarray) -> Any:
+        """Rows in the form that runs are quickest on."""
+        if self.by_distance and by_inner_products(*X.shape):
+            return Gram.of(X)
+        return np.ascontiguousarray(X)
 
     def _check_distinct(self, features: Features) -> None:
         n, most = features.n_samples, int(self.ks[-1])
@@ -332,27 +350,24 @@ class _Work:
         """Run the references, those that are not in the checkpoint yet."""
         self.null = null if isinstance(null, str) else getattr(null, "__name__", "the function given")
         X = self.features.X
-        if callable(null):
-            in_scores, cloud = False, self.cloud
-            if self.in_scores:  # what a function returns is compared in the space of the features
-                self.X = np.asarray(X.todense()) if sp.issparse(X) else X
-        else:
-            in_scores = self.in_scores
-            if sp.issparse(X) and not in_scores:
-                raise InputError(
-                    f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that it "
-                    "could cluster. Pass X.toarray() if it fits, or null=None."
-                )
-            cloud = self.cloud or cloud_of(X, self.weights, axes=True)
-        draw = make_null(null, cloud, X, in_scores=in_scores)
-        key = fingerprint(self.X, self.weights, self.plan, self.null)
-        store = Checkpoint(checkpoint, key)
+        if sp.issparse(X) and not self.by_distance and not callable(null):
+            raise InputError(
+                f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that "
+                "it could cluster. Pass X.toarray() if it fits, or null=None."
+            )
+        cloud = self.cloud
+        if cloud is None and not callable(null):
+            cloud = cloud_of(X, self.weights, axes=True)
+        draw = make_null(null, cloud, X, in_scores=self.by_distance)
+        store = Checkpoint(checkpoint, fingerprint(X, self.weights, self.plan, self.null))
         left = [r for r in range(1, count + 1) if r not in store.done]
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
         with progress(total=count, initial=count - len(left), what="references", unit="reference") as bar:
 
             def run(number: int) -> None:
-                store.add(number, measure_reference(number, draw, self.weights, self.plan, dtype))
+                store.add(
+                    number,
+                    measure_reference(number, lambda rng: self._as_run(draw(rng)), self.weights, self.plan),
+                )
                 bar.update(1)
 
             map_tasks(run, left, n_jobs=self.n_jobs)

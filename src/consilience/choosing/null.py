@@ -9,7 +9,7 @@ data and its references are equally likely in any order, so that a rank among th
 references have the covariance of the data to the last digit. With weights w, W^1/2 U has orthonormal columns; the test is then
 approximate, as a weighted object is not drawn like the others.
 
-Where only distances matter and there are more features than objects, V' is left out: the scores are n x r, and as far apart.
+Where only distances matter, V' is left out: the scores are n x r, and as far apart.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ clustering saw are left out.
                  b = 1 - the largest mean A with another cluster                                                (5)
     concordance = mean over clusterings of the share of labels that agree with the partition, names matched     (6)
     spectrum: eigenvalues of D^-1/2 A D^-1/2,  A_pq = t / sqrt(s_p s_q),  D = diag(A w)                         (7)
+    eigengap of k = log of the k-th over the next of these                                                      (7')
     lifetime of k = difference of the heights at which average linkage of 1 - A leaves k and k - 1 clusters     (8)
     split of k = largest over clusters C of (share of pairs of runs, with one cluster more, that both divide C)
                  x (mean ARI of these two divisions)                                                            (9)
@@ -42,6 +43,8 @@ LOW, HIGH = 0.1, 0.9
 LINKED = 2_000
 #: Chance that the band of a sampled CDF is left anywhere.
 _LEFT = 0.01
+#: Eigenvalues below are as good as none.
+_LEAST_VALUE = 0.01
 #: A run divides a cluster where the smaller part has this share of it.
 _DIVIDES = 0.1
 
@@ -193,8 +196,13 @@ def spectrum_of(
 
 
 def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """lambda_k - lambda_(k+1) of falling eigenvalues, for each k."""
-    return values[..., ks - 1] - values[..., ks]
+    """log lambda_k - log lambda_(k+1) of falling eigenvalues, for each k; those below a hundredth count as that.
+
+    Ratios, because what counts is whether the next direction still holds anything: with few large clusters the difference of the
+    second and the third can outdo a fall from a half to nothing.
+    """
+    logs = np.log(np.maximum(values, _LEAST_VALUE))
+    return logs[..., ks - 1] - logs[..., ks]
 
 
 def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, bool]:

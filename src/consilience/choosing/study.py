@@ -22,7 +22,7 @@ COLUMNS = {
     "ari_null": "the same of the references, their mean",
     "gain": "ari minus ari_null",
     "gain_error": "standard deviation of ari over the references",
-    "eigengap": "gap after the k-th eigenvalue of the normalised co-association of the mixed ensemble",
+    "eigengap": "log of the k-th over the next eigenvalue of the normalised co-association of the mixed ensemble",
     "lifetime": "range of heights over which average linkage of the mixed ensemble has k clusters",
     "inertia": "share of the scatter that is left within clusters, geometric mean over clusterings",
     "gap": "mean log inertia of the references minus that of the features",
