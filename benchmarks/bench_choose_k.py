@@ -96,8 +96,6 @@ def measure_set(item: Any) -> dict[str, Any]:
 
 def evidence(study: Any) -> dict[str, Any]:
     """What the rule decides from, so that another rule can be tried on what is stored."""
-    references = study.references
-    gaps = -np.diff(references.values, axis=1)[:, study.ks - 1]
     return {
         "k": study.k,
         "verdict": study.verdict,
@@ -106,9 +104,11 @@ def evidence(study: Any) -> dict[str, Any]:
         "p": {test.name: round(test.p, DIGITS) for test in study.tests},
         "ks": study.ks.tolist(),
         "columns": {name: rounded(values) for name, values in study.columns.items() if name != "k"},
-        "gap_error": rounded(references.loss.std(axis=0, ddof=1)),
-        "eigengap_null": rounded(gaps.mean(axis=0)),
-        "eigengap_error": rounded(gaps.std(axis=0, ddof=1)),
+        "spectrum": rounded(study.spectrum),
+        "references": {
+            name: [rounded(row) for row in getattr(study.references, name)]
+            for name in ("ari", "loss", "values")
+        },
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import click
 
 from ..errors import InputError
-from ._files import check_output, source
-from ._options import common, reading, running, scale_option
+from ._files import check_output, check_report, source, write_report
+from ._options import common, reading, report_option, running, scale_option
 from ._session import Session
 
 #: Columns that are printed; the file has all.
@@ -80,6 +81,7 @@ def parse_ks(text: str) -> list[int]:
     metavar="FILE",
     help="Keep references that are done; the same call goes on from there.",
 )
+@report_option
 @running
 @reading
 @common
@@ -99,6 +101,7 @@ def command(
     output: str | None,
     labels_output: str | None,
     checkpoint: str | None,
+    report_output: str | None,
     seed: int,
     n_jobs: int | None,
     header: bool | None,
@@ -114,7 +117,7 @@ def command(
 
     \b
     Examples:
-      consilience choose-k features.csv --k 2:10 -o table.csv
+      consilience choose-k features.csv --k 2:10 -o table.csv --report k.html
       consilience choose-k features.csv --scale --labels labels.csv --json
       consilience choose-k ensemble.npz --ensemble --features features.csv
     """
@@ -122,12 +125,14 @@ def command(
     from ..io import read_features, read_labels, write_labels, write_table
     from ..progress import progress_shown
 
+    start = time.perf_counter()
     ks = parse_ks(k)
     inputs = [file, *([] if features is None else [features])]
     for path in (output, labels_output):
         if path is not None:
             others = [one for one in (output,) if one is not None and path is labels_output]
             check_output(path, *inputs, outputs=others, as_json=as_json, json_instead=False)
+    check_report(report_output, *inputs, *(path for path in (output, labels_output) if path is not None))
     if features is not None and not is_ensemble:
         raise InputError("--features goes with --ensemble; FILE itself holds features otherwise.")
     layout: dict[str, Any] = {
@@ -171,6 +176,16 @@ def command(
             session.say(
                 f"wrote {len(labels)} labels in {study.k} cluster{'' if study.k == 1 else 's'} to {labels_output}"
             )
+    pictured = X if is_ensemble else data
+    write_report(
+        session,
+        report_output,
+        study,
+        None if pictured is None else pictured.X,
+        source=file,
+        names=data.sample_names,
+        seconds=time.perf_counter() - start,
+    )
     if as_json:
         session.print_json({"command": "choose-k", **study.to_dict(), "output": output})
     elif output != "-" and labels_output != "-":
