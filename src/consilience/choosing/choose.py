@@ -520,7 +520,7 @@ class _Work:
             return []
         assert self.own is not None
         assert self.null is not None
-        return run_tests(self.own, self.found, self.ks, alpha, self.null)
+        return run_tests(self.own, self.found, alpha, self.null)
 
     def _remark(self, answer: Answer) -> None:
         """What a reader of the answer should know."""
