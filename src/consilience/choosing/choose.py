@@ -242,13 +242,14 @@ class _Work:
         self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str
     ) -> None:
         """Checked, sampled where there are too many objects, and in the space where runs are made."""
-        features = as_features(X, sample_weight)
+        features = as_features(X)
         n, d = features.shape
         self.n_samples = n
         if given is not None and given.n_samples != n:
             raise InputError(
                 f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
             )
+        features = as_features(features, sample_weight)
         sparse = sp.issparse(features.X)
         most = min(max_objects, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_objects
         if n > most:
@@ -372,11 +373,6 @@ class _Work:
 
             map_tasks(run, left, n_jobs=self.n_jobs)
         self.found = [store.done[r] for r in range(1, count + 1)]
-        if null == "gaussian" and is_far(share := far_from_gaussian(X)):
-            self.notes.append(
-                f"{100 * share:.0f}% of the columns are strongly skewed or heavy-tailed. One cloud of that shape also has more structure than a "
-                "Gaussian one: transform the columns (logarithm, ranks) and study again."
-            )
 
     # The answer --------------------------------------------------------------------------------------------
 
@@ -520,7 +516,7 @@ class _Work:
             return []
         assert self.own is not None
         assert self.null is not None
-        return run_tests(self.own, self.found, self.ks, alpha, self.null)
+        return run_tests(self.own, self.found, alpha, self.null)
 
     def _remark(self, answer: Answer) -> None:
         """What a reader of the answer should know."""
@@ -535,6 +531,14 @@ class _Work:
             self.notes.append(
                 f"With {answer.k} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
             )
+
+        if self.null == "gaussian" and self.own is not None and not sp.issparse(self.features.X):
+            far = far_from_gaussian(self.features.X, self.fitted[answer.k].labels_)
+            if is_far(far):
+                self.notes.append(
+                    f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud of that shape also has more "
+                    "structure than a Gaussian one: transform the columns (logarithm, ranks) and study again."
+                )
 
     def _not_tested(self) -> str:
         """What this study leaves open."""

@@ -196,7 +196,12 @@ class Study:
         if not found:
             return f"Nothing shows more structure than {cloud} ({p}; each test at {self.tests[0].level:g})."
         both = "Both tests show" if len(found) == len(self.tests) else f"The {found[0]} test shows"
-        return f"{both} more structure than {cloud} ({p}; each test at {self.tests[0].level:g}). {self._say_votes()}"
+        shape = (
+            " A uniform or skewed cloud without clusters passes that test, too."
+            if found == ["inertia"]
+            else ""
+        )
+        return f"{both} more structure than {cloud} ({p}; each test at {self.tests[0].level:g}).{shape} {self._say_votes()}"
 
     def _say_votes(self) -> str:
         names: dict[int, list[str]] = {}
