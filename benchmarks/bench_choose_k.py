@@ -297,7 +297,7 @@ def null_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 "not 1": sum(row["k"] > 1 for row in own),
                 "strong": sum(row["verdict"] == "strong" for row in own),
                 "inertia p <= .025": sum(row["p"]["inertia"] <= 0.025 for row in own),
-                "eigengap p <= .025": sum(row["p"]["eigengap"] <= 0.025 for row in own),
+                "stability p <= .025": sum(row["p"]["stability"] <= 0.025 for row in own),
                 "warned of the columns": sum(row["warned"] for row in own),
             }
 
