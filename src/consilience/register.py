@@ -76,7 +76,7 @@ ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 #: What else stands at the top of the package.
 CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("SoftEnsemble", "soft"), Entry("Features", "features"))
 FUNCTIONS = (Entry("align", "metrics"), Entry("load", "io"), Entry("report", "reporting"))
-ROOMS = ("anndata", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
+ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 
 def lazily(
