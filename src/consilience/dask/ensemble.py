@@ -299,6 +299,11 @@ def _bring(found: Found, table: Table, ensemble: Ensemble) -> None:
     _check_filled(table.categories, ensemble)
     weights = table.weights(found.exponent)
     _check_seen(table, found.exponent)
+    if weights.min() == 0:
+        raise InputError(
+            f"sample_weight spreads too wide: beside a weight of {weights.max():g} some distinct objects weigh nothing. Leave out the "
+            "lightest, or raise their weights."
+        )
     found.names = ensemble._names or table.names
     found.categories, found.first, found.size = table.categories, table.first, table.size
     found.weight, found.buckets = float(weights.sum()), []
