@@ -19,8 +19,8 @@ from ..kernels.parallel import one_blas_thread, one_thread
 from ..metrics import ari
 from ..prediction import Predictor, codes_of
 from . import tables
-from .blocks import fit_in_blocks, goes_in_blocks
-from .engine import call, collect, share
+from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
+from .engine import call, share
 from .ensemble import Ensemble, Found, stacked
 from .tables import Table
 
@@ -43,14 +43,14 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, rules: dict[str, Any]) ->
     found = lazy.found
     _check_count(model, found, lazy.n_samples)
     if found.whole is not None:
-        local, solution, coverage = _fit_whole(model, found, rules)
+        local, names, coverage = _fit_whole(model, found, rules)
     elif goes_in_blocks(model):
-        local, solution, coverage = fit_in_blocks(model, found, rules)
+        local, names, coverage = fit_in_blocks(model, found, rules)
     else:
-        local, solution, coverage = _fit_heaviest(model, found, rules)
+        local, names, coverage = _fit_heaviest(model, found, rules)
     take_over(model, local)
     model._local, model.coverage_, model.n_samples_ = local, coverage, lazy.n_samples
-    _make_lazy(model, lazy, solution, complete=coverage == 1.0 and found.whole is not None)
+    _make_lazy(model, lazy, names, complete=coverage == 1.0 and found.whole is not None)
     return model
 
 
@@ -62,8 +62,8 @@ def take_over(model: Any, local: Any) -> None:
     vars(model).update((name, value) for name, value in vars(local).items() if name not in parameters)
 
 
-def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[Any, Any]:
-    """(a fitted copy, what its method returned)."""
+def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """(a fitted copy, the names of what its method learned about objects)."""
     local, seen = copy.copy(model), []
 
     def solve(*arguments: Any) -> Any:
@@ -81,7 +81,7 @@ def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[
             f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off into a cluster of its own, which needs "
             "every object in one place. Use mode='standard', or fit NumPy labels."
         )
-    return local, seen[-1]
+    return local, tuple(seen[-1].per_sample)
 
 
 def _check_count(model: Any, found: Found, n: int) -> None:
@@ -93,7 +93,7 @@ def _check_count(model: Any, found: Found, n: int) -> None:
         )
 
 
-def _fit_whole(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, Any, float]:
+def _fit_whole(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
     assert found.whole is not None
     try:
         return *solved(model, found.whole, rules), 1.0
@@ -101,7 +101,9 @@ def _fit_whole(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, An
         return _fit_fewer(model, found, rules, error)
 
 
-def _fit_fewer(model: Any, found: Found, rules: dict[str, Any], error: Exception) -> tuple[Any, Any, float]:
+def _fit_fewer(
+    model: Any, found: Found, rules: dict[str, Any], error: Exception
+) -> tuple[Any, tuple[str, ...], float]:
     """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they fit."""
     assert found.whole is not None
     table = Table(
@@ -116,30 +118,27 @@ def _fit_fewer(model: Any, found: Found, rules: dict[str, Any], error: Exception
     while most >= max(2, int(model.n_clusters)):
         rows = tables.heaviest_rows(table, weights, most)
         try:
-            local, solution = solved(model, found.whole.take(rows), rules)
+            local, names = solved(model, found.whole.take(rows), rules)
         except NotEnoughMemoryError as again:
             error, most = again, most // 2
             continue
         coverage = float(weights[rows].sum() / found.weight)
         _say_coverage(model, most, found, coverage)
-        return local, solution, coverage
+        return local, names, coverage
     raise error
 
 
-def _fit_heaviest(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, Any, float]:
+def _fit_heaviest(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
     """Of more distinct rows than one place holds: the heaviest of every bucket, and of these the heaviest."""
     ensemble, coverage = heaviest_of(found, found.limit)
-    local, solution = solved(model, ensemble, rules)
+    local, names = solved(model, ensemble, rules)
     _say_coverage(model, ensemble.n_samples, found, coverage)
-    return local, solution, coverage
+    return local, names, coverage
 
 
 def heaviest_of(found: Found, most: int) -> tuple[LocalEnsemble, float]:
     """(the heaviest distinct rows as an ensemble, their share of the weight)."""
-    few = tables.gathered(
-        collect([call(tables.heaviest, bucket, most, found.exponent) for bucket in found.buckets])
-    )
-    few = tables.heaviest(few, most, found.exponent)
+    few = heaviest_table(found, most)
     weights = few.weights(found.exponent)
     everything = tables.as_ensemble(few, weights, found.names)
     # take() leaves out the base clusters that none of them is in: methods count on there being somebody.
@@ -178,7 +177,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
 
 
-def _make_lazy(model: Any, lazy: Ensemble, solution: Any, *, complete: bool) -> None:
+def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: bool) -> None:
     """Replace what the model learned about the distinct objects by the same about all, lazily."""
     local = model._local
     held = share(local._predictor)
@@ -187,20 +186,20 @@ def _make_lazy(model: Any, lazy: Ensemble, solution: Any, *, complete: bool) -> 
         model.labels_ = lazy.lazily(tasks, dtype=np.int64)
         sure = [call(_confidence, block, held) for block in lazy.blocks()]
         model.confidence_ = lazy.lazily(sure, dtype=np.float64, name="confidence")
-        for name in solution.per_sample:
+        for name in names:
             vars(model).pop(f"{name}_", None)
         return
     inverse = lazy.lazily(_positions(lazy, held), dtype=np.int64, name="rows")
-    for name in ("labels", "confidence", *solution.per_sample):
+    for name in ("labels", "confidence", *names):
         value = getattr(local, f"{name}_")
         if isinstance(value, np.ndarray):
             setattr(model, f"{name}_", spread(inverse, value))
         else:
             delattr(model, f"{name}_")
     own = local.signatures_
-    names = own.clustering_names if own.has_names else None
+    called = own.clustering_names if own.has_names else None
     model.signatures_ = Signatures._from_codes(
-        own.labels, own.categories, names, None, own.weights, own.recipes
+        own.labels, own.categories, called, None, own.weights, own.recipes
     )
     model.signatures_.rows, model.signatures_.inverse = lazy.found.first, inverse
 
