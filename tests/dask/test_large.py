@@ -44,7 +44,7 @@ def test_buckets_hold_every_distinct_row_once():
 @pytest.mark.parametrize("cls", [cs.LWGP, cs.CoassociationKMeans])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
-    labels, truth, lazy = many(missing=missing)
+    labels, _, lazy = many(missing=missing)
     expected = cls(3, random_state=0).fit(labels)
     model = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_signatures=1000))
     found = model.labels_.compute()
@@ -71,7 +71,7 @@ def confidence(labels, found):
 
 
 def test_pair_methods_take_the_heaviest_and_place_the_rest():
-    labels, truth, lazy = many()
+    labels, _, _ = many()
     labels[1::2] = labels[::2]  # every row twice, and the first of them thrice
     labels[-200:] = labels[0]
     lazy = da.from_array(labels, chunks=(150, 10))
