@@ -8,12 +8,12 @@ import signal
 import threading
 import time
 
-import dask
 import dask.array as da
 import numpy as np
 import pytest
 
 import consilience as cs
+import dask
 from consilience.dask import engine
 from consilience.errors import InputError, NotEnoughMemoryError
 from consilience.kernels.parallel import map_tasks, one_thread, resolve_jobs
@@ -69,7 +69,9 @@ def test_features_are_labelled_where_they_are(client):
     model = cs.ConsensusClustering(3, **params).fit(da.from_array(X, chunks=(250, 5)))
     expected = cs.ConsensusClustering(3, **params).fit(X)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-    np.testing.assert_array_equal(model.predict(da.from_array(X[:90], chunks=(40, 5))).compute(), expected.labels_[:90])
+    np.testing.assert_array_equal(
+        model.predict(da.from_array(X[:90], chunks=(40, 5))).compute(), expected.labels_[:90]
+    )
 
 
 def test_a_killed_worker_changes_nothing_but_the_time(client):
