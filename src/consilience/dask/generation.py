@@ -95,7 +95,7 @@ def generate(
     params = {**plan.generator_params, "keep_members": True}
     maker = look_up(plan.generator)
     if maker.needs_k and n_clusters is None and "k" not in params:
-        raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=...")
+        raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=..., or k.")
     options = {"n_clusterings": plan.n_clusterings, "random_state": seeds[1], "n_jobs": n_jobs}
     fitted = maker(features, params, n_clusters=n_clusters, **options)
     return labelled(rows, fitted, features, max_signatures)
@@ -228,7 +228,7 @@ def learn_lazily(
     # A sample of all rows is what one machine works on, and its seeds are then the same.
     if rows.n_samples <= SAMPLE:
         seeds = draw_seeds(model.random_state, 2) if _repeats(model.random_state) else seeds
-    validate_data(model, features.X, skip_check_array=True)
+    validate_data(model, _named(features), skip_check_array=True)
     features.check_k(n_clusters, "n_clusters")
     plan = fill_in(plan, features, n_clusters)
     consensus = model._ready(plan)
@@ -251,6 +251,15 @@ def learn_lazily(
     local._rows_of_ensemble = np.arange(len(local.labels_))
     model._local = local
     return model
+
+
+def _named(features: Features) -> Any:
+    """What tells scikit-learn how many features there are, and what they are called."""
+    if features.feature_names is None:
+        return features.X[:1]
+    import pandas
+
+    return pandas.DataFrame(features.X[:1], columns=features.feature_names)
 
 
 def _repeats(random_state: Any) -> bool:
