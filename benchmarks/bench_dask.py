@@ -267,7 +267,9 @@ def overhead_case(n: int) -> dict[str, Any]:
         seconds, facts = time.perf_counter() - start, cluster.facts()
     assert np.array_equal(found, expected), "labels differ from those of one process"
     used = facts["cpu_workers"] + facts["cpu_client"]
-    print(f"{n:,} rows: one process {alone:.2f} s ({alone_cpu:.2f} s of CPU), two {seconds:.2f} s ({used:.2f} s of CPU)")
+    print(
+        f"{n:,} rows: one process {alone:.2f} s ({alone_cpu:.2f} s of CPU), two {seconds:.2f} s ({used:.2f} s of CPU)"
+    )
     return _store({"case": "overhead", "n": n, "seconds": seconds, "ratio": seconds / alone, **facts})
 
 
@@ -286,7 +288,9 @@ def stored() -> dict[tuple[str, int], dict[str, float]]:
     }
 
 
-def predicted(measured: dict[str, float], n: float, workers: int, *, network: float = 1e9, block: float = 1e6) -> dict[str, Any]:
+def predicted(
+    measured: dict[str, float], n: float, workers: int, *, network: float = 1e9, block: float = 1e6
+) -> dict[str, Any]:
     """What n x 20 labels take on so many workers, from one measured run of two.
 
     work        CPU seconds a row, in the workers, over the workers                                     (1)
@@ -334,9 +338,7 @@ def model_table() -> list[dict[str, Any]]:
         sys.exit("No run of labels is stored yet: run 'python -m benchmarks.bench_dask labels 1e6' first.")
     largest = max(sizes)
     measured = {**found.get(("labels", largest), {}), **found.get(("written", largest), {})}
-    return [
-        predicted(measured, n, workers) for n in (1e9, 1e10) for workers in (16, 32, 64, 128, 256)
-    ]
+    return [predicted(measured, n, workers) for n in (1e9, 1e10) for workers in (16, 32, 64, 128, 256)]
 
 
 def rows_of(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 import consilience as cs
 import dask
 from consilience.consensus import methods
-from consilience.dask import tables
+from consilience.dask import ensemble, tables
 from consilience.errors import InputError
 
 from ..zoo import planted
@@ -75,6 +75,16 @@ def test_everything_about_objects_is_lazy_and_equal():
     assert expected.to_local() is expected
     assert model.fit(labels).to_local() is model
     np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_places_may_be_remembered_or_found_anew(share, monkeypatch):
+    monkeypatch.setattr(ensemble, "_REMEMBERED", share)
+    labels, _ = planted(1, n=80, missing=0.1)
+    model = cs.LWGP(3, random_state=0).fit(in_blocks(labels, BLOCKS["uneven"]))
+    expected = cs.LWGP(3, random_state=0).fit(labels)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.signatures_.inverse.compute(), expected.signatures_.inverse)
 
 
 @pytest.mark.parametrize("fractions", [False, True])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 
 import consilience as cs
+import dask
 from consilience.dask import generation
 from consilience.errors import InputError
 
@@ -41,7 +41,12 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
         model.fit(da.from_array(X, chunks=(chunks, 3)))
         answers.append(model.labels_.compute())
         ens = cs.dask.generate(
-            da.from_array(X, chunks=(chunks, 5)), "kmeans", n_clusters=4, n_clusterings=3, sample_size=100, random_state=0
+            da.from_array(X, chunks=(chunks, 5)),
+            "kmeans",
+            n_clusters=4,
+            n_clusterings=3,
+            sample_size=100,
+            random_state=0,
         )
         answers.append(ens.labels.compute())
     np.testing.assert_array_equal(answers[0], answers[2])

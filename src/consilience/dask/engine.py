@@ -115,6 +115,15 @@ def memory_of_a_task() -> float | None:
     return _SHARE * min(each) if each else None
 
 
+def memory_in_all() -> float | None:
+    """Bytes that all workers have together; None where nobody knows."""
+    client = active_client()
+    if client is None:
+        return available_memory()
+    limits = [w.get("memory_limit") for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+    return float(sum(limits)) if limits and all(limits) else None
+
+
 def threads_here() -> int:
     """Tasks that run at a time where there is no client."""
     scheduler = dask.config.get("scheduler", None)

@@ -18,10 +18,13 @@ from ..ensemble import Ensemble as LocalEnsemble
 from ..ensemble import question_labels
 from ..errors import InputError, warn
 from ..kernels.memory import available_memory
+from ..kernels.parallel import one_blas_thread, one_thread
+from ..kernels.signatures import RowTable
 from ..naming import check_count
+from ..prediction import codes_of
 from ..validation import Integer, Nothing, check, check_range
 from . import tables
-from .engine import FAN_IN, call, collect, ensure_task_fits, keep, memory_of_a_task
+from .engine import FAN_IN, call, collect, ensure_task_fits, keep, memory_in_all, memory_of_a_task, share
 from .tables import Table
 
 #: Bytes of a value that is no number: itself and the reference to it.
@@ -31,6 +34,8 @@ _BUCKET = 1 << 20
 _MOST_BUCKETS = 512
 #: Share of the memory here that the distinct rows may take where nobody says how many there may be.
 _SHARE = 0.25
+#: Share of all workers' memory in which the place of every object is remembered.
+_REMEMBERED = 0.1
 
 
 class Ensemble:
@@ -244,8 +249,7 @@ class Found:
     size : number of distinct rows.
     exponent : of the limbs of the weights; None where they are counts.
     weight : of all objects together.
-    places : tasks of the row of its block's table that each object has; None unless they were kept.
-    tables : tasks of the blocks' tables, where places were kept.
+    positions : tasks of the distinct row of each object, block by block, kept where they were made; None if they are to be found anew.
     """
 
     lengths: tuple[int, ...]
@@ -258,8 +262,7 @@ class Found:
     categories: list[np.ndarray]
     names: list[str] | None
     buckets: list[Delayed]
-    places: list[Delayed] | None = None
-    tables: list[Delayed]
+    positions: list[Delayed] | None = None
 
 
 def find_signatures(ensemble: Ensemble) -> Found:
@@ -269,13 +272,11 @@ def find_signatures(ensemble: Ensemble) -> Found:
     found.limit = _limit(ensemble)
     weights = ensemble.weights_of_blocks()
     found.exponent = _look_at_weights(ensemble, weights)
-    make = tables.table_and_places if ensemble._keep_places else tables.table_of
+    remember = _remembers(ensemble)
+    make = tables.table_and_places if remember else tables.table_of
     tasks = [call(make, block, own, found.exponent) for block, own in zip(ensemble.blocks(), weights)]
-    if ensemble._keep_places:
-        pairs = keep(tasks)
-        found.places, tasks = [call(_second, pair) for pair in pairs], [call(_first, pair) for pair in pairs]
-        found.tables = tasks
-    parts = keep(tasks)
+    pairs = keep(tasks) if remember else []
+    parts = [call(_first, pair) for pair in pairs] if remember else keep(tasks)
     facts = collect([call(_facts, part) for part in parts])
     found.lengths = tuple(n for n, _, _ in facts)
     _say_lengths(ensemble)
@@ -289,6 +290,9 @@ def find_signatures(ensemble: Ensemble) -> Found:
     if len(parts) == 1 and sizes[0] <= found.limit:
         (table,) = collect(parts)
         _bring(found, table, ensemble)
+        if remember:
+            held = share(found.whole)
+            found.positions = keep(call(_positions, pair, held) for pair in pairs)
     else:
         _deal(found, parts, sizes, ensemble)
     return found
@@ -339,8 +343,15 @@ def _first(pair: tuple) -> Any:
     return pair[0]
 
 
-def _second(pair: tuple) -> Any:
-    return pair[1]
+def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarray:
+    """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects follow."""
+    table, places = pair
+    with one_thread(), one_blas_thread():
+        if table.size == 0:
+            return places
+        own = tables.as_ensemble(table, np.ones(table.size), table.names)
+        codes = codes_of(own, whole, "The ensemble")[0]
+        return RowTable(whole.labels).find(codes).astype(np.int32)[places]
 
 
 def _item(several: list, i: int) -> Any:
@@ -441,6 +452,15 @@ def _limit(ensemble: Ensemble) -> int:
         return ensemble.max_signatures
     free = available_memory()
     return 2**31 if free is None else max(1000, int(_SHARE * free / _bytes_of_row(ensemble.n_clusterings)))
+
+
+def _remembers(ensemble: Ensemble) -> bool:
+    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labelled by
+    members, which takes long, and where that is little beside the memory there is."""
+    if ensemble._keep_places or not ensemble.knows_lengths:
+        return ensemble._keep_places
+    free = memory_in_all()
+    return free is not None and 4.0 * sum(ensemble.lengths) <= _REMEMBERED * free
 
 
 def _bytes_of_row(m: int) -> float:

@@ -189,7 +189,7 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
         for name in names:
             vars(model).pop(f"{name}_", None)
         return
-    inverse = lazy.lazily(_positions(lazy, held), dtype=np.int64, name="rows")
+    inverse = lazy.lazily(_positions(lazy, held), dtype=np.int32, name="rows")
     for name in ("labels", "confidence", *names):
         value = getattr(local, f"{name}_")
         if isinstance(value, np.ndarray):
@@ -206,13 +206,9 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
 
 def _positions(lazy: Ensemble, held: Any) -> list[Any]:
     """Tasks of the distinct row of each object, block by block."""
-    found = lazy.found
-    if found.places is None:
-        return [call(_find, block, held) for block in lazy.blocks()]
-    return [
-        call(_take, call(_find_table, table, held), places)
-        for table, places in zip(found.tables, found.places)
-    ]
+    if lazy.found.positions is not None:
+        return lazy.found.positions
+    return [call(_find, block, held) for block in lazy.blocks()]
 
 
 def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
@@ -273,15 +269,7 @@ def codes_in(block: Any, predictor: Predictor) -> np.ndarray:
 
 def _find(block: Any, predictor: Predictor) -> np.ndarray:
     with one_thread(), one_blas_thread():
-        return predictor.known.find(codes_in(block, predictor))
-
-
-def _find_table(table: Table, predictor: Predictor) -> np.ndarray:
-    with one_thread(), one_blas_thread():
-        if table.size == 0:
-            return np.empty(0, np.int64)
-        own = tables.as_ensemble(table, table.units[:, 0].astype(float), table.names)
-        return predictor.known.find(codes_in(own, predictor))
+        return predictor.known.find(codes_in(block, predictor)).astype(np.int32)
 
 
 def _place(block: Any, predictor: Predictor) -> np.ndarray:
