@@ -36,7 +36,7 @@ class Compressed(Ensemble):
             parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
         )
         inverse.setflags(write=False)
-        self.rows, self.inverse = rows, inverse
+        self.rows, self.inverse, self.stands_for = rows, inverse, parent.stands_for
         return self
 
     def compress(self, *, n_jobs: int | None = None) -> Compressed:

@@ -150,6 +150,9 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
+    stands_for: int | None = (
+        None  #: objects that the weights count, where they are not those of this ensemble
+    )
     members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None

@@ -104,6 +104,17 @@ def test_weights_add_up_to_the_same_bits(fractions):
     )
 
 
+@pytest.mark.filterwarnings("error::consilience.errors.ConsilienceWarning")
+def test_warnings_are_those_of_one_machine():
+    labels, _ = planted(2, n=80, m=4)
+    fractions = np.linspace(0.6, 1.4, 80)  # near 1 in the mean over objects, not over distinct ones
+    lazy = in_blocks(np.repeat(labels[:20], 4, axis=0), (40, 40))
+    cs.SPCE(2).fit(lazy, sample_weight=da.from_array(fractions, chunks=40))
+    with pytest.warns(match="sample_weight has mean 3") as said:
+        cs.SPCE(2).fit(lazy, sample_weight=da.from_array(3 * fractions, chunks=40))
+    assert said[0].filename == __file__
+
+
 COLUMNS = {
     "text": ["b", "a", "NA", "c", "b", "a"],
     "numbers and text": [1, "a", None, "1", 2, "a"],

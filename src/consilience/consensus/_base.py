@@ -332,7 +332,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
-        weights, mean = compressed.weights, float(compressed.weights.sum()) / compressed.inverse.size
+        weights = compressed.weights
+        mean = float(weights.sum()) / (compressed.stands_for or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "

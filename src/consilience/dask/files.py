@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from ..errors import FileError, InputError, need
+from ..errors import FileError, InputError, MissingExtraError, need
 from ..io import check_writable, write_labels
 from ..validation import listed
 from .engine import call, collect
@@ -47,7 +48,10 @@ def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> 
     index : whether column 1 holds row names; None: if it is text.
     """
     if str(path).rstrip("/").endswith(".zarr"):
-        need("zarr", "dask", f"{path} is a zarr array; reading it")
+        if find_spec("zarr") is None:
+            raise MissingExtraError(
+                f"{path} is a zarr array; reading it needs the package 'zarr': pip install zarr"
+            )
         X = da.from_zarr(str(path))
         if X.ndim != 2:
             raise FileError(f"{path} has shape {X.shape}; expected (n_samples, n_features).")

@@ -7,6 +7,7 @@ The table of :mod:`.tables` has those rows in that order with those weights; so 
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import dask.array as da
@@ -72,9 +73,13 @@ def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[
 
     local._fit = solve
     try:
-        local.fit(ensemble, min_size=rules.get("min_size"))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            local.fit(ensemble, min_size=rules.get("min_size"))
     finally:
         del local._fit
+    for one in said:  # again, in the name of the line that called fit
+        warn(str(one.message), one.category, stacklevel=6)
     vars(local).pop("_local", None)
     if seen[-1].alone is not None and seen[-1].alone.any():
         raise InputError(
