@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import pairs
-from ._intake import take_in
+from ._intake import Intake, take_in
 from ._suspicion import question
 from .errors import InputError
 from .kernels.incidence import Labels
@@ -150,6 +150,9 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
+    stands_for: int | None = (
+        None  #: objects that the weights count, where they are not those of this ensemble
+    )
     members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
@@ -550,6 +553,12 @@ def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
     if type(labels) is Ensemble and sample_weight is None:
         return labels
     return Ensemble(labels, sample_weight=sample_weight)
+
+
+def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
+    """Raise or warn where labels that came in unquestioned look like something else."""
+    names = ensemble.clustering_names if ensemble.has_names else None
+    question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
 
 
 # Small rules -----------------------------------------------------------------------------------------------
