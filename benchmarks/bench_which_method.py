@@ -6,8 +6,9 @@
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
 Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
-loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. Cells are kept in results/, and
-those there are not run again. A test holds the pages to what is stored.
+loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not
+tried at a larger one, nor what the growth so far puts at more than twice the LIMIT ("expected"). Cells are kept in results/, and those there are not
+run again. A test holds the pages to what is stored.
 """
 
 from __future__ import annotations
@@ -161,18 +162,30 @@ def measured_names() -> list[str]:
     return [*registered(), *VARIANTS]
 
 
+def untried(rows: list[dict[str, str]], n: int) -> str:
+    """Why a cell need not be run: over the time at a smaller size, or expected to be twice over it by what was measured; else ''."""
+    if any(row["note"] in ("time", "expected") and int(row["objects"]) < n for row in rows):
+        return "time" if any(row["note"] == "time" for row in rows) else "expected"
+    cells = {int(row["objects"]): row for row in rows if int(row["objects"]) < n}
+    power = exponent(cells)
+    if power is None:
+        return ""
+    last = max(size for size, cell in cells.items() if cell["seconds"])
+    return "expected" if float(cells[last]["seconds"]) * (n / last) ** power > 2 * LIMIT else ""
+
+
 def grow(names: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> None:
-    """Measure the cells that are not there yet; a method that was over the time at one size is not tried at a larger one."""
+    """Measure the cells that are not there yet and need to be (:func:`untried`)."""
     for n in sizes or SIZES:
         for name in names or measured_names():
             rows = read(GROWTH)
             mine = [row for row in rows if row["method"] == name]
             if any(int(row["objects"]) == n for row in mine):
                 continue
-            late = any(row["note"] == "time" and int(row["objects"]) < n for row in mine)
+            note = untried(mine, n)
             cell = (
-                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": "time"}
-                if late
+                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": note}
+                if note
                 else measure(name, n)
             )
             order = {method: place for place, method in enumerate(measured_names())}
@@ -204,7 +217,9 @@ def cost(cell: dict[str, str] | None) -> str:
     if cell is None:
         return "–"
     if cell["note"]:
-        return f"over {LIMIT} s" if cell["note"] == "time" else "refused: memory"
+        return {"time": f"over {LIMIT} s", "expected": f"over {LIMIT} s expected"}.get(
+            cell["note"], "refused: memory"
+        )
     held = float(cell["bytes"])
     size = f"{held / 1e9:.1f} GB" if held >= 1e9 else f"{max(held / 1e6, 1):.0f} MB"
     return f"{float(cell['seconds']):.2g} s, {size}"
