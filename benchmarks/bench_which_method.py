@@ -293,6 +293,46 @@ def quality_table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def expected_seconds(cells: dict[int, dict[str, str]], n: int) -> float | None:
+    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to n where there is but one; infinite where a size up to n was over a limit."""
+    if any(cell["note"] and size <= n for size, cell in cells.items()):
+        return math.inf
+    done = [size for size, cell in cells.items() if cell["seconds"]]
+    if not done:
+        return None
+    power = exponent(cells)
+    last = max(done)
+    return float(cells[last]["seconds"]) * (n / last) ** (1.0 if power is None else power)
+
+
+def planned_cases() -> dict[tuple[str, str], int]:
+    """(source, set) -> objects, of the two protocols."""
+    from reproduction.protocol import load_protocol
+
+    pools, made = (load_protocol(name).sets for name in PROTOCOLS)
+    out = {("pool", item.name): item.n for item in pools}
+    return out | {(source, item.name): item.n for item in made for source in ("random_k", "metric_subspace")}
+
+
+def missing_table(quality: list[dict[str, str]], growth: list[dict[str, str]]) -> str:
+    """What was not run, case by case, and whether it is expected to end in time."""
+    grown, done = growth_by_method(growth), tried(quality)
+    lines = [
+        "| base clusterings, set | objects | expected to be over the limits | expected to end, not run |"
+    ]
+    lines.append("|---|---|---|---|")
+    for (source, name), n in planned_cases().items():
+        left = [method for method in registered() if method not in done.get((source, name), ())]
+        if not left:
+            continue
+        seconds = {method: expected_seconds(grown.get(method, {}), n) for method in left}
+        late = [f"`{m}`" for m in left if (s := seconds[m]) is not None and s > LIMIT]
+        rest = [f"`{m}`" for m in left if f"`{m}`" not in late]
+        shown = ", ".join(rest) if len(rest) <= len(registered()) // 2 else "all others" if late else "all"
+        lines.append(f"| {source}, {name} | {n:,} | {', '.join(late)} | {shown} |")
+    return "\n".join(lines)
+
+
 #: Words, and which cases they are of: source, and least and most objects.
 KINDS = {
     "published, as many clusters as classes": ("pool", 0, 203),
@@ -422,6 +462,7 @@ def page(text: str) -> str:
     text = between(text, "short", short_table(quality, growth))
     text = between(text, "kinds", kinds_table(quality))
     text = between(text, "quality", quality_table(quality))
+    text = between(text, "missing", missing_table(quality, growth))
     text = between(text, "growth", growth_table(growth))
     return between(text, "tells", tells_table())
 
