@@ -261,7 +261,7 @@ def trce(labels: np.ndarray, c: int, gamma: float = 1.0) -> np.ndarray:
     return cut(S + 1e-12, c)
 
 
-def ceshl(labels: np.ndarray, c: int, lam: float = 1.0) -> np.ndarray:
+def ceshl(labels: np.ndarray, c: int, rounds: int = 100, lam: float = 1.0) -> np.ndarray:
     """With the graph of all pairs, whose eigenvectors are found in every round; one without exactly c pieces is cut."""
     Y = indicator(labels)
     K = Y.T @ Y
@@ -279,7 +279,7 @@ def ceshl(labels: np.ndarray, c: int, lam: float = 1.0) -> np.ndarray:
 
     H, rho = Y, 100.0
     F = smallest(graph(H))
-    for _ in range(100):
+    for _ in range(rounds):
 
         def cost(x: np.ndarray, F: np.ndarray = F, rho: float = rho) -> tuple[float, np.ndarray]:
             H = x.reshape(Y.shape)
