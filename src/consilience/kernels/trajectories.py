@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from .eigen import every_eigenpair
 from .parallel import blocks, map_blocks, one_blas_thread, row_product
 
+#: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long forgotten their start.
+MOST_STEPS = 10_000
 _ROWS = 256  # of a block of walks; does not depend on the number of threads
 _DECOMPOSED_FROM = 4  # steps; of fewer, products are quicker than a decomposition
 _ROUNDING_SHOWS = 1e-6  # of the largest sum: below, an error of its last digit is more than 1e-10 of the sum
