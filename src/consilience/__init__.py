@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import metrics as metrics
     from . import multitask as multitask
     from . import plot as plot
+    from .choosing import Study as Study
+    from .choosing import choose_k as choose_k
     from .consensus import BCE as BCE
     from .consensus import CESHL as CESHL
     from .consensus import CSPA as CSPA

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -15,16 +15,18 @@ from . import generate
 from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
-from .errors import InputError
+from .errors import InputError, warn
 from .estimator import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    fit_with,
     fit_with_a_guess,
 )
 from .features import Features, as_features
 from .fitted import score
+from .generate import PREPARATIONS, suitable
 from .generate.labelling import KEEP, MOST_KEPT, label_rows
 from .kernels.memory import refusing, size
 from .kernels.parallel import one_blas_thread
@@ -37,12 +39,19 @@ from .progress import progress_shown
 from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
 
+if TYPE_CHECKING:
+    from .choosing import Study
+
 __all__ = ["ConsensusClustering"]
 
 #: The class whose ``fit`` it is; jedi would take Self for the base class.
 Fitted = TypeVar("Fitted", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+
+
+#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share in each subsample.
+MOST_CLUSTERS, STUDIED, STUDIED_RATIO = 10, 2_000, 0.8
 
 
 class Whole(NamedTuple):
@@ -71,9 +80,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned. If it is not given, that of a ``consensus`` estimator, or else 2 with a warning that
-        this is a guess.
+    n_clusters : int or "auto"
+        Number of clusters returned. "auto", the default, is that of a ``consensus`` estimator that was given one, or else chosen by
+        :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
         :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
@@ -118,12 +127,17 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     ensemble_ : Ensemble
         The base clusterings, with their recipes, and what labels new rows.
     consensus_ : the fitted consensus method, with all it learned.
+    study_ : :class:`Study`
+        How the number of clusters was chosen, where it was left to "auto". Not written to files.
     plan_ : :class:`consilience.defaults.Plan`
         The generator and the method with their parameters, as given or as the rule has them.
 
     Notes
     -----
-    The rule behind "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
+    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
+    left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
+
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
     ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
     metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
     max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
@@ -165,13 +179,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     confidence_: np.ndarray
     ensemble_: Ensemble
     consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    study_: Study
     plan_: Plan
     n_features_in_: int
     feature_names_in_: np.ndarray
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = AUTO,
         *,
         generator: Any = AUTO,
         generator_params: Mapping[str, Any] | None = None,
@@ -210,9 +225,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
         n_clusters = self._n_clusters()
+        more = {"must_link": must_link, "min_size": min_size}
         if n_clusters is None:
-            more = {"must_link": must_link, "min_size": min_size}
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
+        if is_auto(n_clusters):
+            study = self._study(X, sample_weight)
+            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, **more))
+            self.study_ = study
+            return self
         check_parameters(self, n_clusters=n_clusters)
         rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
@@ -267,6 +287,47 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
         self._feature_names = everything.feature_names
         return self
+
+    def _study(self, X: Any, sample_weight: Any) -> Study:
+        """How many clusters, with what is said where the answer is one."""
+        from .choosing import choose_k
+
+        check_parameters(self, n_clusters=1)
+        features, _ = _split_weights(as_features(X), sample_weight)
+        n = features.n_samples
+        most = min(MOST_CLUSTERS, round(STUDIED_RATIO * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
+        if most < 2:
+            raise InputError(
+                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them distinct: there are too few. Give the "
+                "number of clusters."
+            )
+        study = choose_k(
+            features,
+            range(2, most + 1),
+            ratio=STUDIED_RATIO,
+            prepare=self._prepared_as(features),
+            max_objects=STUDIED,
+            random_state=draw_seeds(self.random_state, 3)[2],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        if study.k == 1:
+            warn(
+                f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
+                "cluster. study_ says what was tested; give n_clusters to divide the objects all the same.",
+                stacklevel=4,
+            )
+        return study
+
+    def _prepared_as(self, features: Features) -> str:
+        """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
+        own = (self._generator()[1] or {}).get("prepare")
+        if own in PREPARATIONS:
+            return str(own)
+        if own is None and not is_auto(self._generator()[0]):
+            return "none"
+        names = suitable(features)
+        return "standardise" if "standardise" in names else "tf-idf"
 
     # New rows ----------------------------------------------------------------------------------------------
 
@@ -451,9 +512,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         check_is_fitted(self, "consensus_")
         return self.consensus_.to_frame()
 
-    def _n_clusters(self) -> int | None:
-        """The number asked for here, or that of the consensus estimator given."""
-        return getattr(self.consensus, "n_clusters", None) if self.n_clusters is None else self.n_clusters
+    def _n_clusters(self) -> Any:
+        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
+        asked = self.n_clusters
+        if asked is None or is_auto(asked):
+            return getattr(self.consensus, "n_clusters", None) or asked
+        return asked
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         """What makes the base clusterings, and its parameters."""

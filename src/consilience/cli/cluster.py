@@ -35,9 +35,25 @@ from ._params import generator_params, method_params
 from ._session import Session
 
 
+def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> int | str:
+    if value.strip().lower() == AUTO:
+        return AUTO
+    try:
+        return int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a whole number nor {AUTO}.", ctx, option) from None
+
+
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
 @click.argument("features")
-@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
+@click.option(
+    "-k",
+    "--n-clusters",
+    required=True,
+    metavar="INTEGER|auto",
+    callback=_number_or_auto,
+    help='Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
+)
 @method_option(AUTO)
 @generator_option(AUTO)
 @n_clusterings_option
@@ -68,7 +84,7 @@ from ._session import Session
 def command(
     session: Session,
     features: str,
-    n_clusters: int,
+    n_clusters: int | str,
     method: str,
     generator: str,
     n_clusterings: int | None,
@@ -99,6 +115,7 @@ def command(
     \b
     Examples:
       consilience cluster features.csv -k 3 -o labels.csv --report report.html
+      consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
@@ -175,6 +192,9 @@ def command(
             "parameters": fitted.get_params(),
             "n_clusterings": model.ensemble_.n_clusterings,
         }
+        if hasattr(model, "study_"):
+            facts["study"] = model.study_.to_dict()
+            session.note(str(model.study_))
         write_result(
             session, output, fitted, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
         )

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 
 from .parallel import map_blocks, row_product
 
+#: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long forgotten their start.
+MOST_STEPS = 10_000
 _ROWS = 256  # of a block of walks; does not depend on the number of threads
 
 

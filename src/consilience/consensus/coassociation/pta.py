@@ -19,7 +19,7 @@ import numpy as np
 
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
-from ...kernels.trajectories import trajectory_similarity
+from ...kernels.trajectories import MOST_STEPS, trajectory_similarity
 from ...validation import Choice, Flag, Integer, Nothing
 from .._base import BaseConsensus, Solution
 from ._walks import walk
@@ -37,7 +37,7 @@ class PTA(BaseConsensus):
     n_neighbours : int, default None
         Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
     walk_length : int, default None
-        Steps of the walks, T; None by the same rule.
+        Steps of the walks, T, at most 10,000; None by the same rule.
     object_weights : bool, default True
         Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
         walks never stay, and each counts once (walks are weighted either way).
@@ -69,7 +69,7 @@ class PTA(BaseConsensus):
     constraints = {
         "linkage": Choice("average", "complete", "single"),
         "n_neighbours": Nothing() | Integer(1),
-        "walk_length": Nothing() | Integer(1),
+        "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "object_weights": Flag(),
     }
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]

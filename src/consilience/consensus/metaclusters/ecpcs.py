@@ -25,7 +25,7 @@ from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.metaclusters import jaccard, vote
 from ...kernels.overlaps import overlap_matrix
 from ...kernels.partition_graph import partition_graph
-from ...kernels.trajectories import stochastic_rows, trajectory_similarity
+from ...kernels.trajectories import MOST_STEPS, stochastic_rows, trajectory_similarity
 from ...validation import Choice, Integer
 from .._base import BaseConsensus, Solution
 
@@ -52,7 +52,7 @@ class ECPCS(BaseConsensus):
         "hc": average linkage of refined co-association (ECPCS-HC, deterministic). "mc": base clusters are grouped and objects vote
         (ECPCS-MC), linear in the number of objects.
     walk_length : int, default 20
-        Steps of the random walks, T.
+        Steps of the random walks, T, at most 10,000.
     n_init : int, default 10
         Starts of k-means on the base clusters ("mc"); the best is kept.
     random_state : int, Generator or None
@@ -85,7 +85,7 @@ class ECPCS(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1), "n_init": Integer(1)}
+    constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1, MOST_STEPS), "n_init": Integer(1)}
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
 
     heights_: np.ndarray
