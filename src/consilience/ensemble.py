@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from . import pairs
 from ._ensemble_text import as_table, in_a_line
 from ._ensemble_text import say_unseen as say_unseen
-from ._intake import check_parts, check_recipes, take_in
+from ._intake import Intake, check_parts, check_recipes, take_in
 from ._joining import joined_names, same_objects
 from ._suspicion import question
 from .errors import InputError
@@ -152,6 +152,9 @@ class Ensemble:
     _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
+    stands_for: int | None = (
+        None  #: objects that the weights count, where they are not those of this ensemble
+    )
     members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
@@ -494,6 +497,12 @@ def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
     if type(labels) is Ensemble and sample_weight is None:
         return labels
     return Ensemble(labels, sample_weight=sample_weight)
+
+
+def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
+    """Raise or warn where labels that came in unquestioned look like something else."""
+    names = ensemble.clustering_names if ensemble.has_names else None
+    question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
 
 
 def _has_text(values: Any) -> bool:
