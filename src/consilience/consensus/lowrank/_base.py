@@ -97,7 +97,7 @@ class BaseLowRank(BaseConsensus):
         frame, errors, state = self._learn(ensemble, root)
         E = errors.error()
         graph = frame.graph
-        Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
+        Z = frame.original(state.J)
         vectors = state.H if self.labels_from == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
         cut = cut_rows(
             vectors if self.unit_rows else vectors / root[:, None],

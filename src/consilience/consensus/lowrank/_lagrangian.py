@@ -101,10 +101,11 @@ class Frame:
         pad = ((0, missing), (0, 0))
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
-    def original(self, low_rank: LowRank, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Factors (a, b) with rows (a b') in the original basis; ``scale`` multiplies each eigendirection."""
-        right = low_rank.right if scale is None else scale[:, None] * low_rank.right
-        return low_rank.left * low_rank.values, self.product(self.U, right)
+    def original(self, J: LowRank) -> np.ndarray:
+        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision."""
+        low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
+        low += self.product(self.single, self.gap.T)
+        return low
 
     def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
         """Bring Z - J to ``graph``, in the original basis; returns a bound on max |Z - J|.
@@ -214,8 +215,8 @@ class EntryErrors:
         )  # fmt: skip
         frame.product(image[:, span], frame.single[:, span].T, out=self.moved)
         gap = frame.gap_entries(norms, J)
-        left, SJ = frame.original(J, scale=frame.lam)
-        SJ = SJ.T.copy()
+        left = J.left * J.values
+        SJ = frame.product(frame.U, frame.lam[:, None] * J.right).T.copy()
         worst = frame.blocks(
             lambda a, b: passes.step_entries(
                 self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
@@ -309,8 +310,8 @@ def solve(
 
 def build_graph(frame: Frame, J: LowRank, *, absolute: bool) -> None:
     """frame.graph <- (|Z| + |Z|')/2, or (Z + Z')/2, from Z - J that it holds. Eq. (5) without H H'."""
-    left, right = frame.original(J)
-    left, right = left.astype(np.float32), right.astype(np.float32).T.copy()
+    left = (J.left * J.values).astype(np.float32)
+    right = frame.product(frame.single, J.right.astype(np.float32)).T.copy()
     W = frame.graph
 
     def add(a: int, b: int) -> None:
