@@ -165,8 +165,9 @@ def test_symmetrise_in_tiles():
         assert np.allclose(W, expected)
 
 
-def test_directions_of_the_gap_that_do_not_matter_are_left_out():
+def test_directions_of_the_gap_that_do_not_matter_are_left_out(monkeypatch):
     """The graph lacks at most a ten-thousandth of |J|, and the bound on max |Z - J| stays one."""
+    monkeypatch.setattr(lagrangian, "_FEW_DIRECTIONS", 10)
     rng = np.random.default_rng(0)
     root = np.sqrt(rng.integers(1, 4, 40).astype(float))
     frame = lagrangian.Frame(*eigenpairs(np.eye(40), which="largest"), root, n_clusters=2)

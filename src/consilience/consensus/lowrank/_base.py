@@ -95,6 +95,7 @@ class BaseLowRank(BaseConsensus):
         ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)
         root = np.sqrt(ensemble.weights)
         frame, errors, state = self._learn(ensemble, root)
+        frame.release()
         E = errors.error()
         graph = frame.graph
         Z = frame.original(state.J)

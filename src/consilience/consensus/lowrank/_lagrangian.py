@@ -33,6 +33,7 @@ BLOCK = 64
 _ROOM = 64  # directions kept for the term of H beyond the range of S, for each cluster
 _NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, that is rounding
 _SMALL_GAP = 1e-4  # part of |J| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
+_FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
@@ -67,6 +68,10 @@ class Frame:
     Y2 = property(lambda self: self._Y2[:, : self.size])
     rest = property(lambda self: self._rest[:, : self.size], doc="X - J, for X = Z + Y2 / mu of the next J.")
     gap = property(lambda self: self._gap[:, : self.size], doc="Z - J.")
+
+    def release(self) -> None:
+        """Give back what only the loop needs."""
+        self._Y2 = self._rest = np.zeros((self.n_objects, 0), np.float32)
 
     @property
     def n_objects(self) -> int:
@@ -114,22 +119,27 @@ class Frame:
         of the term of H: others are left out as long as they are small beside J together, and in the end all are. What that
         changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu.
         """
-        energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, a, b)), axis=0)
-        order = np.argsort(energies, kind="stable")
-        allowed = (_SMALL_GAP * np.linalg.norm(J.values)) ** 2
-        n_left_out = int((np.cumsum(energies[order]) <= allowed).sum())
-        if n_left_out == self.size:
+        allowed = _SMALL_GAP * float(np.linalg.norm(J.values))
+        if np.linalg.norm(norms) <= allowed:
             self.graph[:] = 0.0
             return float((norms / self.root).max())
+        out = self._left_out(allowed) if self.size > _FEW_DIRECTIONS else np.zeros(0)
         missing = 0.0
         gap, basis = self.gap, self.single
-        if self.size - n_left_out < _NEARLY_ALL * self.size:
-            kept, out = np.sort(order[n_left_out:]), np.zeros(self.size)
-            out[order[:n_left_out]] = 1.0
+        if self.size - out.sum() < _NEARLY_ALL * self.size:
             missing = max(self.blocks(lambda a, b: passes.largest_row(self.gap, out, self.root, a, b)))
+            kept = np.flatnonzero(out == 0)
             gap, basis = gap[:, kept], basis[:, kept]
         self.product(gap, basis.T, out=self.graph)
         return missing + max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+
+    def _left_out(self, allowed: float) -> np.ndarray:
+        """(s,) 1 for the weakest directions of Z - J, as many as have at most this norm together; 0 for the others."""
+        energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, a, b)), axis=0)
+        order = np.argsort(energies, kind="stable")
+        out = np.zeros(self.size)
+        out[order[np.cumsum(energies[order]) <= allowed**2]] = 1.0
+        return out
 
 
 def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
