@@ -163,8 +163,12 @@ def test_all_thetas_share_one_store_and_one_count_of_its_pairs(monkeypatch):
     make, count = spce.SparsePairs, spce_pairs.count_row_pattern
     monkeypatch.setattr(spce, "SparsePairs", lambda *a, **k: made.append(1) or make(*a, **k))
     monkeypatch.setattr(spce_pairs, "count_row_pattern", lambda *a: counted.append(1) or count(*a))
+    begun, embed = [], spce.ByComponents.embed
+    monkeypatch.setattr(
+        spce.ByComponents, "embed", lambda self, a: begun.append(self._first is None) or embed(self, a)
+    )
     chosen = cs.SPCE(3, threshold="auto").fit(labels)
-    assert (len(made), len(counted)) == (1, 1)
+    assert (len(made), len(counted), sum(begun)) == (1, 1, 1)
     assert np.array_equal(chosen.labels_, alone[chosen.threshold_].labels_)
     assert np.array_equal(chosen.confidence_, alone[chosen.threshold_].confidence_)
 

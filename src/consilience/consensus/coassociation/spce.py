@@ -137,7 +137,7 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
 def learn(pairs, m, threshold, rank, *, weighting, tol):
     """The published loop. Returns (alpha, F, history); S is left in ``pairs``.
 
-    rank: :class:`ByComponents` or :class:`ByEigenvalues`. tol: a stage with too many components ends when the
+    rank: :class:`ByComponents` or :class:`ByEigenvalues`, for one threshold after the other. tol: a stage with too many components ends when the
     objective moves by less than this share of itself (None: never), since halving rho joins nothing that the
     cut of Eq. (4) has taken apart.
     """
@@ -316,21 +316,21 @@ class SPCE(BaseConsensus):
         # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
         solver = self.mode == "authors" or 5 * (self.n_clusters + 4) >= ensemble.n_samples
         pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
+        rank = (ByEigenvalues if self.mode == "authors" else ByComponents)(pairs, self.n_clusters)
         if self.threshold != "auto":
-            return self._solve(ensemble, pairs, self.threshold)
-        best = self._solve(ensemble, pairs, THRESHOLDS[0])
+            return self._solve(ensemble, pairs, rank, self.threshold)
+        best = self._solve(ensemble, pairs, rank, THRESHOLDS[0])
         highest = agreement(ensemble, best.labels)
         for threshold in THRESHOLDS[1:]:
             pairs.restart()
-            solution = self._solve(ensemble, pairs, threshold)
+            solution = self._solve(ensemble, pairs, rank, threshold)
             # A hair more is needed, so that rounding does not choose between thresholds that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best
 
-    def _solve(self, ensemble, pairs, threshold):
+    def _solve(self, ensemble, pairs, rank, threshold):
         c, faithful = self.n_clusters, self.mode == "authors"
-        rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         tol = None if faithful else self.tol
         alpha, F, history = learn(
             pairs, ensemble.n_clusterings, threshold, rank, weighting=self.weighting, tol=tol
