@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from consilience.kernels import kmeans as kernel
-from consilience.kernels import kmeans_rows, kmeans_small
+from consilience.kernels import kmeans_assign, kmeans_rows, kmeans_small
 from consilience.kernels.kmeans import many_kmeans, nearest_centers
 from consilience.kernels.parallel import one_blas_thread
 
@@ -131,7 +131,7 @@ def test_small_parts_and_batches_change_nothing(monkeypatch):
     X = low_rank(2100, 100, 5, 3)
     ks = [4, 9, 2, 7, 7]
     whole = many_kmeans(X, ks, seeds=range(5))
-    monkeypatch.setattr(kernel, "PART", 10)
+    monkeypatch.setattr(kmeans_assign, "PART", 10)
     monkeypatch.setattr(kernel, "BATCH", 12 * 100)
     assert len(kernel._batches(np.array(ks), 100)) == 4
     pieces = many_kmeans(X, ks, seeds=range(5))
