@@ -28,10 +28,10 @@ def assign(rows: Rows, stack: Stack) -> np.ndarray:
             doubt = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
             count = screen_block(
                 L,
+                stack.least[part],
                 offsets,
                 *rows.doubt(start, stop),
                 stack.remainder[part],
-                stack.slack[part],
                 stack.margin[part],
                 labels[first:last],
                 start,

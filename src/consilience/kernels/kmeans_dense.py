@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ._jit import fast_kernel, kernel
+from .kmeans_gaps import Changes
 from .kmeans_middle import add_residuals, mean_variance, middle_of, some_rows
 from .kmeans_screen import UNIT, Stack, buffer
-from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
+from .parallel import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .vectors import dot
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
 BLOCK = 1024
+#: The same, of what no number depends on.
+LONG_BLOCK = 2**15
+#: Rows that starts are tried on at a time, by columns: a power of two, since blocks are made of them.
+TILE = 256
 #: Largest number of directions kept, and the share of variance at which fewer will do.
 MOST_DIRECTIONS = 125
 ENOUGH_VARIANCE = 0.95
@@ -24,11 +30,12 @@ SAMPLE = 4096
 
 
 class DenseRows:
-    """Rows of a C-contiguous float32 or float64 array. Keeps one float32 array of n x (q + 3) beside it."""
+    """Rows of a C-contiguous float32 or float64 array. Keeps one float32 array of n x (q + 1) beside it."""
 
     def __init__(self, X: np.ndarray, sample_weight: np.ndarray, n_jobs: int | None):
         self.X = X
         self.weight = sample_weight
+        self.uneven = bool((sample_weight != 1).any())
         self.n_jobs = n_jobs
         self.n_samples, self.n_features = X.shape
         self.middle, self.mean_variance, self.far = self._moments()
@@ -43,10 +50,14 @@ class DenseRows:
         )
         mean = np.sum(sums, axis=0) / n
         middle = middle_of(self.X, mean)
-        squares = map_blocks(
-            lambda a, b: _centred_squares(self.X, middle, a, b).sum(), n, size=BLOCK, n_jobs=self.n_jobs
-        )
+        self._squares = np.empty(n)
+        self._fill(lambda a, b: _centred_squares(self.X, middle, self._squares, a, b))
+        squares = [self._squares[a:b].sum() for a, b in blocks(n, BLOCK)]
         return middle, mean_variance(np.sum(squares) / n, mean - middle), bool((middle != mean).any())
+
+    def _fill(self, work: Callable[[int, int], None]) -> None:
+        """Work on rows that no number depends on how they are shared out."""
+        map_blocks(work, self.n_samples, size=LONG_BLOCK, n_jobs=self.n_jobs)
 
     def _leading_directions(self) -> np.ndarray | None:
         """R (d, q), or None where turning does not pay: any R is right, a good one is fast."""
@@ -74,38 +85,34 @@ class DenseRows:
         return np.linalg.qr(Q.astype(np.float64) @ turn[:, :q])[0]
 
     def _turn(self) -> None:
-        """The left factor of L: [R'x, |r(x)|, |x|, 1], all over the largest |x| so that float32 cannot overflow."""
+        """The rows' side of L: [R'x, |r(x)|], and the blur; all over the largest |x| so that float32 cannot overflow."""
         n, R = self.n_samples, self.directions
         q = self.n_features if R is None else R.shape[1]
-        norms = np.concatenate(
-            map_blocks(
-                lambda a, b: np.sqrt(_centred_squares(self.X, self.middle, a, b)),
-                n,
-                size=BLOCK,
-                n_jobs=self.n_jobs,
-            )
-        )
-        self.norms = norms
-        self.scale = float(norms.max()) or 1.0
+        self.width = q
+        norms = np.sqrt(self._squares)
+        del self._squares
+        self.scale = scale = float(norms.max()) or 1.0
         self.rounding = (q + 11) * UNIT * 1.01
-        screen = np.empty((n, q + 3), dtype=np.float32)
+        # Squares by the rounded length: above the true ones, as they have to be.
+        self.lengths = (norms / scale * (1 + 4 * UNIT)).astype(np.float32)
+        self.blur = (self.rounding * 1.01 / 2 * self.lengths**2 + UNIT**4).astype(np.float32)
+        if R is None:
+            self.screen = np.empty((n, q), dtype=np.float32)
+            self._fill(lambda a, b: _scaled_rows(self.X, self.middle, scale, self.screen, a, b))
+            self.remainders = np.zeros(n, dtype=np.float32)
+            return
+        self.screen = screen = np.empty((n, q + 1), dtype=np.float32)
 
         def turn(a: int, b: int) -> None:
-            x = (self.X[a:b].astype(np.float64) - self.middle) / self.scale
-            if R is None:
-                screen[a:b, :q] = x
-                screen[a:b, q] = 0
-            else:
-                t = x @ R
-                screen[a:b, :q] = t
-                x -= t @ R.T
-                screen[a:b, q] = np.sqrt(np.einsum("ij,ij->i", x, x)) * (1 + 4 * UNIT) + UNIT * UNIT
+            x = (self.X[a:b].astype(np.float64) - self.middle) / scale
+            t = x @ R
+            screen[a:b, :q] = t
+            x -= t @ R.T
+            screen[a:b, q] = np.sqrt(np.einsum("ij,ij->i", x, x)) * (1 + 4 * UNIT) + UNIT * UNIT
 
         with one_blas_thread():
             map_blocks(turn, n, size=BLOCK, n_jobs=self.n_jobs)
-        screen[:, q + 1] = norms / self.scale * (1 + 4 * UNIT)
-        screen[:, q + 2] = 1
-        self.screen = screen
+        self.remainders = np.ascontiguousarray(screen[:, q])
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Centred float64 rows."""
@@ -128,49 +135,60 @@ class DenseRows:
             rest = scaled - turned @ self.directions.T
             remainder = np.sqrt(np.einsum("ij,ij->i", rest, rest)) * (1 + 8 * UNIT) + UNIT * UNIT
         columns = stack.bound(turned, remainder * (1 + self.rounding), norm, self.rounding)
-        stack.screen = np.hstack(columns, dtype=np.float32, casting="same_kind")
+        stack.screen = np.ascontiguousarray(columns[:, : self.screen.shape[1]], dtype=np.float32)
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
-        """L of Eq. (2), transposed: (centres of ``part``, rows start..stop)."""
+        """The product in L of Eq. (2), transposed: (centres of ``part``, rows start..stop)."""
         out = buffer(self._buffers, part.stop - part.start, stop - start)
         return np.dot(stack.screen[part], self.screen[start:stop].T, out=out)
 
     def doubt(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """|r(x)| and |x| of a block, in the units of the screen."""
-        return self.screen[start:stop, -3], self.screen[start:stop, -2]
+        """|r(x)| and w(x) of a block, in the units of the screen."""
+        return self.remainders[start:stop], self.blur[start:stop]
 
     def settle(self, stack: Stack, part: slice, offsets: np.ndarray, *doubt: Any) -> None:
         """Decide the rows in doubt by exact scores."""
-        _settle_dense(self.X, self.middle, stack.centers[part], stack.half_squares[part], offsets, *doubt)
+        exact = stack.centers[part], stack.half_squares[part], stack.least[part]
+        _settle_dense(self.X, self.middle, *exact, offsets, *doubt)
 
-    def move(self, stack_offsets: np.ndarray, old: np.ndarray, new: np.ndarray, sums: np.ndarray) -> None:
-        """Bring cluster sums from labels ``old`` to labels ``new``, both (runs, n); old = -1: not in yet.
+    def add(
+        self, stack_offsets: np.ndarray, labels: np.ndarray, active: np.ndarray, sums: np.ndarray
+    ) -> None:
+        """Add every row to the sum of its cluster in the active runs, and its weight to the last column."""
+        self._share_sums(
+            len(active),
+            lambda runs, columns: _add_dense(
+                self.X, self.middle, self.weight, labels, active, stack_offsets, sums, runs, columns
+            ),
+        )
 
-        Work is shared out by columns, then by runs: each number is added up in the order of the rows.
-        """
+    def move(
+        self,
+        stack_offsets: np.ndarray,
+        labels: np.ndarray,
+        active: np.ndarray,
+        changes: Changes,
+        sums: np.ndarray,
+    ) -> None:
+        """Take rows that changed their cluster out of the sum of the old one, and add them to that of the new."""
+
+        data = self.X, self.middle, self.weight, *changes, labels, active, stack_offsets, sums
+        self._share_sums(len(active), lambda runs, columns: _move_dense(*data, runs, columns))
+
+    def _share_sums(self, n_runs: int, work: Callable[[tuple[int, int], tuple[int, int]], None]) -> None:
+        """Work shared out by columns, then by runs: each number is added up in the order of the rows."""
         jobs = resolve_jobs(self.n_jobs)
         pieces = min(jobs, max(1, self.n_features // 16))
-        groups = min(len(old), -(-jobs // pieces))
+        groups = min(n_runs, -(-jobs // pieces))
         columns = np.linspace(0, self.n_features, pieces + 1).astype(np.int64)
-        runs = np.linspace(0, len(old), groups + 1).astype(np.int64)
+        runs = np.linspace(0, n_runs, groups + 1).astype(np.int64)
         tasks = [(r, c) for r in range(groups) for c in range(pieces)]
-
-        def add(task: tuple[int, int]) -> None:
-            r, c = task
-            _move_dense(
-                self.X,
-                self.middle,
-                self.weight,
-                old,
-                new,
-                stack_offsets,
-                sums,
-                (runs[r], runs[r + 1]),
-                (columns[c], columns[c + 1]),
-            )
-
-        map_tasks(add, tasks, n_jobs=self.n_jobs)
+        map_tasks(
+            lambda task: work((runs[task[0]], runs[task[0] + 1]), (columns[task[1]], columns[task[1] + 1])),
+            tasks,
+            n_jobs=self.n_jobs,
+        )
 
     def own_squares(self, centers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """|x - c(x)|^2 for every row, in float64."""
@@ -189,32 +207,63 @@ class DenseRows:
 
     def seeds(self, index: np.ndarray) -> Any:
         """Rows in the form :meth:`seed_squares` takes them."""
-        return np.ascontiguousarray(self.screen[index, :-3])
+        return np.ascontiguousarray(self.screen[index, : self.width])
 
-    def seed_squares(self, seeds: Any, start: int, stop: int) -> np.ndarray:
-        """Squared distances (rows of a block, seeds) along the kept directions, without cancellation."""
-        out = np.empty((stop - start, len(seeds)), dtype=np.float32)
-        _squared_differences(self.screen, seeds, start, out)
-        return out
+    def left_over(
+        self,
+        seeds: np.ndarray,
+        active: np.ndarray,
+        firsts: np.ndarray,
+        closest: np.ndarray,
+        nearer: np.ndarray,
+    ) -> np.ndarray:
+        """Sums of squares over blocks of rows, with each candidate added to the seeds of its run: (blocks, candidates).
+
+        Run active[a] has the candidates firsts[a]..firsts[a + 1]. Notes in ``nearer`` which of them a row is nearer to.
+        """
+        parts = np.zeros((-(-self.n_samples // BLOCK), len(seeds)))
+        data = self.screen, self.weight, seeds, active, firsts, closest, nearer, parts
+        self._fill(lambda a, b: _left_over_dense(*data, a, b))
+        return parts
+
+    def approach(
+        self,
+        seeds: np.ndarray,
+        active: np.ndarray,
+        best: np.ndarray,
+        bits: np.ndarray,
+        closest: np.ndarray,
+        nearer: np.ndarray,
+    ) -> None:
+        """Squared distances of all rows to their nearest seeds, with best[a], noted in bit bits[a], added for run active[a]."""
+        data = self.screen, seeds, active, best, bits, closest, nearer
+        self._fill(lambda a, b: _approach_dense(*data, a, b))
 
 
 @fast_kernel
-def _centred_squares(X, mean, start, stop):
-    out = np.empty(stop - start)
+def _centred_squares(X, mean, out, start, stop):
     for i in range(start, stop):
         total = 0.0
         for c in range(X.shape[1]):
             x = np.float64(X[i, c]) - mean[c]
             total += x * x
-        out[i - start] = total
-    return out
+        out[i] = total
+
+
+@kernel
+def _scaled_rows(X, mean, scale, out, start, stop):
+    for i in range(start, stop):
+        for c in range(X.shape[1]):
+            out[i, c] = (np.float64(X[i, c]) - mean[c]) / scale
 
 
 # The innermost loops are functions of whole vectors, as in :mod:`.vectors` and for its reason.
 
 
 @fast_kernel
-def _settle_dense(X, mean, centers, half_squares, offsets, L, runs, rows, limits, count, start, labels):
+def _settle_dense(
+    X, mean, centers, half_squares, least, offsets, L, runs, rows, limits, count, start, labels
+):
     """Exact scores of the centres that a row in doubt has left; the first of equal ones wins."""
     d = X.shape[1]
     x = np.empty(d)
@@ -225,7 +274,7 @@ def _settle_dense(X, mean, centers, half_squares, offsets, L, runs, rows, limits
             x[c] = np.float64(X[start + i, c]) - mean[c]
         best = 1.7e308
         for j in range(offsets[r], offsets[r + 1]):
-            if L[j, i] <= limits[t]:
+            if L[j, i] + least[j] <= limits[t]:
                 score = half_squares[j] - dot(x, centers[j])
                 if score < best:
                     best = score
@@ -247,21 +296,30 @@ def _move_row(row, mean, w, into, out_of):
 
 
 @kernel
-def _move_dense(X, mean, weight, old, new, offsets, sums, runs, columns):
+def _add_dense(X, mean, weight, labels, active, offsets, sums, runs, columns):
     n = X.shape[0]
     p, q = columns
     for start in range(0, n, 256):  # rows that stay in cache while one run after the other uses them
-        for r in range(runs[0], runs[1]):
+        for a in range(runs[0], runs[1]):
             for i in range(start, min(start + 256, n)):
-                a = old[r, i]
-                b = new[r, i]
-                if a == b:
-                    continue
-                into = sums[offsets[r] + b, p:q]
-                if a < 0:
-                    _add_row(X[i, p:q], mean[p:q], weight[i], into)
-                else:
-                    _move_row(X[i, p:q], mean[p:q], weight[i], into, sums[offsets[r] + a, p:q])
+                j = offsets[a] + labels[active[a], i]
+                _add_row(X[i, p:q], mean[p:q], weight[i], sums[j, p:q])
+                if p == 0:
+                    sums[j, -1] += weight[i]
+
+
+@kernel
+def _move_dense(X, mean, weight, run, row, old, labels, active, offsets, sums, runs, columns):
+    p, q = columns
+    for t in range(run.size):
+        a = run[t]
+        if runs[0] <= a < runs[1]:
+            i = row[t]
+            into, out_of = offsets[a] + labels[active[a], i], offsets[a] + old[t]
+            _move_row(X[i, p:q], mean[p:q], weight[i], sums[into, p:q], sums[out_of, p:q])
+            if p == 0:
+                sums[into, -1] += weight[i]
+                sums[out_of, -1] -= weight[i]
 
 
 @fast_kernel
@@ -288,8 +346,66 @@ def _square_single(x, y):
     return total
 
 
+@kernel
+def _left_over_dense(screen, weight, seeds, active, firsts, closest, nearer, parts, start, stop):
+    q = seeds.shape[1]
+    tile, squares = np.empty(q * TILE, np.float32), np.empty(TILE, np.float32)
+    for begin in range(start, stop, TILE):
+        end = min(begin + TILE, stop)
+        for i in range(begin, end):
+            for c in range(q):
+                tile[c * TILE + i - begin] = screen[i, c]
+        for a in range(active.size):
+            r = active[a]
+            nearer[r, begin:end] = 0
+            for t in range(firsts[a], firsts[a + 1]):
+                _squares_in_tile(tile, seeds[t], squares)
+                bit = np.uint16(1 << (t - firsts[a]))
+                parts[begin // BLOCK, t] += _sum_of_smaller(
+                    squares, weight[begin:end], closest[r, begin:end], nearer[r, begin:end], bit
+                )
+
+
 @fast_kernel
-def _squared_differences(screen, seeds, start, out):
-    for i in range(out.shape[0]):
-        for t in range(seeds.shape[0]):
-            out[i, t] = _square_single(screen[start + i], seeds[t])
+def _squares_in_tile(tile, seed, out):
+    """Squared distances of the rows of a tile, which is kept by columns, along the kept directions."""
+    out[:] = np.float32(0)
+    whole = seed.size - seed.size % 4
+    for c in range(0, whole, 4):  # four at a time: the sums are read and written less often
+        y0, y1, y2, y3 = seed[c], seed[c + 1], seed[c + 2], seed[c + 3]
+        first = c * TILE
+        for i in range(TILE):
+            z0 = tile[first + i] - y0
+            z1 = tile[first + TILE + i] - y1
+            z2 = tile[first + 2 * TILE + i] - y2
+            z3 = tile[first + 3 * TILE + i] - y3
+            out[i] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+    for c in range(whole, seed.size):
+        y, first = seed[c], c * TILE
+        for i in range(TILE):
+            z = tile[first + i] - y
+            out[i] += z * z
+
+
+@fast_kernel
+def _sum_of_smaller(squares, weight, closest, nearer, bit):
+    total = 0.0
+    for i in range(weight.size):
+        closer = squares[i] < closest[i]
+        total += weight[i] * np.float64(squares[i] if closer else closest[i])
+        nearer[i] |= bit if closer else np.uint16(0)
+    return total
+
+
+@kernel
+def _approach_dense(screen, seeds, active, best, bits, closest, nearer, start, stop):
+    q = seeds.shape[1]
+    noted = np.empty(stop - start, np.int64)
+    for a in range(active.size):
+        r, seed, bit = active[a], seeds[best[a]], np.uint16(1 << bits[a])
+        count = 0
+        for i in range(start, stop):
+            noted[count] = i
+            count += (nearer[r, i] & bit) != 0
+        for i in noted[:count]:
+            closest[r, i] = _square_single(screen[i, :q], seed)

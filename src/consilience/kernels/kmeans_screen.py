@@ -11,11 +11,12 @@ directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
 
 and centres, being averages, have small remainders. So the product runs over q instead of d columns, and
 
-    L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - e(x, c)  <=  s(x, c)  <=  L(x, c) + 2 e(x, c),            (2)
-    e(x, c) = |r(x)| |r(c)| + g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ),
+    L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
 
-with g = (q + 11) 2^-24 covering the float32 rounding of the operands and of a product of q + 3 terms in any
-order of summation. e is bilinear in quantities of x and of c, so three more columns make the product return L.
+with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of summation is at
+most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their squares. So what rounding blurs
+is a share of the row and one of the centre; the remainders take one more column, and rows that are not turned none.
 """
 
 from __future__ import annotations
@@ -41,15 +42,13 @@ class Stack:
         self.sizes = sizes
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.half_squares = np.einsum("ij,ij->i", centers, centers) / 2  # (K,)
-        self.screen: np.ndarray  # (K, q + 3) or (d + 2, K) float32
+        self.screen: np.ndarray  # (K, q) or (K, q + 1), or by columns (d, K); float32
+        self.least: np.ndarray  # (K,) float32 |c|^2 / 2 - m(c): what the product lacks of L
         self.remainder: np.ndarray  # (K,) |r(c)| in the units of the screen
-        self.slack: np.ndarray  # (K,) g |c|
-        self.margin: np.ndarray  # (K,) g |c|^2 / 2
+        self.margin: np.ndarray  # (K,) m(c)
 
-    def bound(
-        self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float
-    ) -> list[np.ndarray]:
-        """The centres' side of L in Eq. (2), by columns: [-R'c, -|r(c)|, -g |c|, (1 - g) |c|^2 / 2].
+    def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
+        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns.
 
         The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
         centre, and so loose that, wherever it is the smallest, float64 decides.
@@ -58,13 +57,12 @@ class Stack:
         if beyond.any():
             turned = np.where(beyond[:, None], 0.0, turned)
             remainder, norm = np.where(beyond, 0.0, remainder), np.where(beyond, 0.0, norm)
-        self.remainder, self.slack, self.margin = remainder, g * norm, g * norm**2 / 2
+        self.remainder, self.margin = remainder, g * norm**2
         least = norm**2 / 2 - self.margin
-        self.margin[beyond], least[beyond] = (
-            LOOSE,
-            BEYOND**2 / 4,
-        )  # |c|^2 / 2 - x'c with |x| <= 1 is above that
-        return [-turned, -remainder[:, None], -self.slack[:, None], least[:, None]]
+        # |c|^2 / 2 - x'c with |x| <= 1 is above that.
+        self.margin[beyond], least[beyond] = LOOSE, BEYOND**2 / 4
+        self.least = least.astype(np.float32)
+        return np.hstack([-turned, -remainder[:, None]])
 
 
 def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
@@ -76,8 +74,28 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 
 
 @fast_kernel
-def screen_block(L, offsets, far, norm, remainder, slack, margin, labels, start, runs, rows, limits):
-    """Nearest centre of every row by the bounds L (centres, rows); returns how many are in doubt.
+def two_smallest(L, least, first, last, smallest, second, where):
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first."""
+    b = L.shape[1]
+    for i in range(b):
+        smallest[i] = L[first, i] + least[first]
+        second[i] = np.float32(3.0e38)
+        where[i] = np.int32(first)
+    for j in range(first + 1, last):
+        here, more = np.int32(j), least[j]
+        for i in range(b):  # written as choices, not branches, so that it becomes vector code
+            value = L[j, i] + more
+            low = smallest[i]
+            closer = value < low
+            other = low if closer else value
+            second[i] = other if other < second[i] else second[i]
+            smallest[i] = value if closer else low
+            where[i] = here if closer else where[i]
+
+
+@fast_kernel
+def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start, runs, rows, limits):
+    """Nearest centre of every row by the bounds L (centres, rows) + least; returns how many are in doubt.
 
     Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
     not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
@@ -85,30 +103,16 @@ def screen_block(L, offsets, far, norm, remainder, slack, margin, labels, start,
     bound that is no number leaves the first of them: labels are always centres of the run.
     """
     b = L.shape[1]
-    smallest = np.empty(b, np.float32)
-    second = np.empty(b, np.float32)
+    smallest, second = np.empty(b, np.float32), np.empty(b, np.float32)
     where = np.empty(b, np.int32)
     count = 0
     for r in range(offsets.shape[0] - 1):
         first = offsets[r]
-        for i in range(b):
-            smallest[i] = L[first, i]
-            second[i] = np.float32(3.0e38)
-            where[i] = np.int32(first)
-        for j in range(first + 1, offsets[r + 1]):
-            here = np.int32(j)
-            for i in range(b):  # written as choices, not branches, so that it becomes vector code
-                value = L[j, i]
-                low = smallest[i]
-                closer = value < low
-                other = low if closer else value
-                second[i] = other if other < second[i] else second[i]
-                smallest[i] = value if closer else low
-                where[i] = here if closer else where[i]
+        two_smallest(L, least, first, offsets[r + 1], smallest, second, where)
         for i in range(b):
             j = where[i]
             labels[r, start + i] = j - first
-            limit = smallest[i] + 2.0 * (far[i] * remainder[j] + norm[i] * slack[j] + margin[j])
+            limit = smallest[i] + 2.0 * (far[i] * remainder[j] + margin[j] + blur[i])
             if second[i] <= limit:
                 runs[count] = r
                 rows[count] = i

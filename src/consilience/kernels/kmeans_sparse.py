@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ._jit import fast_kernel, kernel
 from .kmeans_dense import BLOCK
+from .kmeans_gaps import Changes
 from .kmeans_middle import FAR, typical_size
 from .kmeans_screen import UNIT, Stack, buffer
 from .parallel import map_blocks, map_tasks, resolve_jobs
@@ -20,6 +22,7 @@ class SparseRows:
     def __init__(self, X: Any, sample_weight: np.ndarray, n_jobs: int | None):
         self.X = X
         self.weight = sample_weight
+        self.uneven = bool((sample_weight != 1).any())
         self.n_jobs = n_jobs
         self.n_samples, self.n_features = X.shape
         self.data = X.data.astype(np.float64)
@@ -42,7 +45,8 @@ class SparseRows:
         longest = int(np.diff(self.indptr).max(initial=0))
         self.rounding = (longest + 13) * UNIT * 1.01
         self.single = (self.data / self.scale).astype(np.float32)
-        self._norm_column = (self.norms / self.scale * (1 + 4 * UNIT)).astype(np.float32)
+        lengths = self.norms / self.scale * (1 + 4 * UNIT)
+        self.blur = (self.rounding * 1.01 / 2 * lengths**2 + UNIT**4).astype(np.float32)
         self._none = np.zeros(BLOCK, dtype=np.float32)
         self._buffers = threading.local()
 
@@ -59,22 +63,19 @@ class SparseRows:
         stack = Stack(centers, sizes)
         scaled = centers / self.scale
         norm = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        turned, _, *others = stack.bound(scaled, np.zeros(len(norm)), norm, self.rounding)
-        columns = np.vstack([turned.T, *(column.T for column in others)])
-        stack.screen = np.ascontiguousarray(columns, dtype=np.float32)  # (d + 2, K)
+        columns = stack.bound(scaled, np.zeros(len(norm)), norm, self.rounding)
+        stack.screen = np.ascontiguousarray(columns[:, :-1].T, dtype=np.float32)  # (d, K)
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
         by_row = np.empty((stop - start, part.stop - part.start), dtype=np.float32)
-        _sparse_bounds(
-            self.single, self.indices, self.indptr, self._norm_column, stack.screen, part.start, start, by_row
-        )
+        _sparse_bounds(self.single, self.indices, self.indptr, stack.screen, part.start, start, by_row)
         out = buffer(self._buffers, part.stop - part.start, stop - start)
         out[...] = by_row.T
         return out
 
     def doubt(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        return self._none[: stop - start], self._norm_column[start:stop]
+        return self._none[: stop - start], self.blur[start:stop]
 
     def settle(self, stack: Stack, part: slice, offsets: np.ndarray, *doubt: Any) -> None:
         _settle_sparse(
@@ -83,28 +84,36 @@ class SparseRows:
             self.indptr,
             stack.centers[part],
             stack.half_squares[part],
+            stack.least[part],
             offsets,
             *doubt,
         )
 
-    def move(self, stack_offsets: np.ndarray, old: np.ndarray, new: np.ndarray, sums: np.ndarray) -> None:
-        groups = min(len(old), resolve_jobs(self.n_jobs))
-        runs = np.linspace(0, len(old), groups + 1).astype(np.int64)
-        map_tasks(
-            lambda r: _move_sparse(
-                self.data,
-                self.indices,
-                self.indptr,
-                self.weight,
-                old,
-                new,
-                stack_offsets,
-                sums,
-                (runs[r], runs[r + 1]),
-            ),
-            list(range(groups)),
-            n_jobs=self.n_jobs,
+    def add(
+        self, stack_offsets: np.ndarray, labels: np.ndarray, active: np.ndarray, sums: np.ndarray
+    ) -> None:
+        data = self.data, self.indices, self.indptr, self.weight
+        self._share_sums(
+            len(active), lambda runs: _add_sparse(*data, labels, active, stack_offsets, sums, runs)
         )
+
+    def move(
+        self,
+        stack_offsets: np.ndarray,
+        labels: np.ndarray,
+        active: np.ndarray,
+        changes: Changes,
+        sums: np.ndarray,
+    ) -> None:
+        data = self.data, self.indices, self.indptr, self.weight, *changes
+        self._share_sums(
+            len(active), lambda runs: _move_sparse(*data, labels, active, stack_offsets, sums, runs)
+        )
+
+    def _share_sums(self, n_runs: int, work: Callable[[tuple[int, int]], None]) -> None:
+        groups = min(n_runs, resolve_jobs(self.n_jobs))
+        runs = np.linspace(0, n_runs, groups + 1).astype(np.int64)
+        map_tasks(lambda r: work((int(runs[r]), int(runs[r + 1]))), list(range(groups)), n_jobs=self.n_jobs)
 
     def own_squares(self, centers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         squares, stored = np.einsum("ij,ij->i", centers, centers), np.count_nonzero(centers, axis=1)
@@ -125,7 +134,37 @@ class SparseRows:
     def seeds(self, index: np.ndarray) -> Any:
         return np.ascontiguousarray(self.X[index].toarray().T, dtype=np.float64), self.squares[index]
 
-    def seed_squares(self, seeds: Any, start: int, stop: int) -> np.ndarray:
+    def left_over(
+        self, seeds: Any, active: np.ndarray, firsts: np.ndarray, closest: np.ndarray, nearer: np.ndarray
+    ) -> np.ndarray:
+        data = self.weight, active, firsts, closest
+        parts = map_blocks(
+            lambda a, b: _left_over_sparse(self._seed_squares(seeds, a, b), *data, a),
+            self.n_samples,
+            size=BLOCK,
+            n_jobs=self.n_jobs,
+        )
+        return np.array(parts)
+
+    def approach(
+        self,
+        seeds: Any,
+        active: np.ndarray,
+        best: np.ndarray,
+        bits: np.ndarray,
+        closest: np.ndarray,
+        nearer: np.ndarray,
+    ) -> None:
+        chosen = np.ascontiguousarray(seeds[0][:, best]), seeds[1][best]
+        map_blocks(
+            lambda a, b: _approach_sparse(self._seed_squares(chosen, a, b), active, closest, a),
+            self.n_samples,
+            size=BLOCK,
+            n_jobs=self.n_jobs,
+        )
+
+    def _seed_squares(self, seeds: Any, start: int, stop: int) -> np.ndarray:
+        """Squared distances (rows of a block, seeds)."""
         out = np.empty((stop - start, len(seeds[1])), dtype=np.float32)
         _sparse_seed(self.data, self.indices, self.indptr, self.squares, *seeds, self.scale, start, out)
         return out
@@ -155,13 +194,11 @@ def _sparse_variance(data, indices, mean, n):
 
 
 @fast_kernel
-def _sparse_bounds(data, indices, indptr, norm, screen, first, start, out):
-    d = screen.shape[0] - 2
+def _sparse_bounds(data, indices, indptr, screen, first, start, out):
     K = out.shape[1]
     for i in range(out.shape[0]):
-        x = norm[start + i]
         for j in range(K):
-            out[i, j] = screen[d + 1, first + j] + x * screen[d, first + j]
+            out[i, j] = 0.0
         for p in range(indptr[start + i], indptr[start + i + 1]):
             x = data[p]
             c = indices[p]
@@ -171,14 +208,14 @@ def _sparse_bounds(data, indices, indptr, norm, screen, first, start, out):
 
 @fast_kernel
 def _settle_sparse(
-    data, indices, indptr, centers, half_squares, offsets, L, runs, rows, limits, count, start, labels
+    data, indices, indptr, centers, half_squares, least, offsets, L, runs, rows, limits, count, start, labels
 ):
     for t in range(count):
         r = runs[t]
         i = rows[t]
         best = 1.7e308
         for j in range(offsets[r], offsets[r + 1]):
-            if L[j, i] <= limits[t]:
+            if L[j, i] + least[j] <= limits[t]:
                 dot = 0.0
                 for p in range(indptr[start + i], indptr[start + i + 1]):
                     dot += data[p] * centers[j, indices[p]]
@@ -189,18 +226,28 @@ def _settle_sparse(
 
 
 @kernel
-def _move_sparse(data, indices, indptr, weight, old, new, offsets, sums, runs):
+def _add_sparse(data, indices, indptr, weight, labels, active, offsets, sums, runs):
     for i in range(indptr.shape[0] - 1):
-        for r in range(runs[0], runs[1]):
-            a = old[r, i]
-            b = new[r, i]
-            if a != b:
-                w = weight[i]
-                for p in range(indptr[i], indptr[i + 1]):
-                    x = w * data[p]
-                    sums[offsets[r] + b, indices[p]] += x
-                    if a >= 0:
-                        sums[offsets[r] + a, indices[p]] -= x
+        for a in range(runs[0], runs[1]):
+            j = offsets[a] + labels[active[a], i]
+            for p in range(indptr[i], indptr[i + 1]):
+                sums[j, indices[p]] += weight[i] * data[p]
+            sums[j, -1] += weight[i]
+
+
+@kernel
+def _move_sparse(data, indices, indptr, weight, run, row, old, labels, active, offsets, sums, runs):
+    for t in range(run.size):
+        a = run[t]
+        if runs[0] <= a < runs[1]:
+            i = row[t]
+            into, out_of = offsets[a] + labels[active[a], i], offsets[a] + old[t]
+            for p in range(indptr[i], indptr[i + 1]):
+                x = weight[i] * data[p]
+                sums[into, indices[p]] += x
+                sums[out_of, indices[p]] -= x
+            sums[into, -1] += weight[i]
+            sums[out_of, -1] -= weight[i]
 
 
 @kernel
@@ -255,3 +302,20 @@ def _sparse_seed(data, indices, indptr, squares, across, candidate_squares, scal
             square = whole - 2.0 * dots[t]
             # What is left of equal rows is rounding; as a distance it would be drawn in the end.
             out[i, t] = 0.0 if square <= 1e-13 * whole else square / scale / scale
+
+
+@kernel
+def _approach_sparse(squares, active, closest, start):
+    for a in range(active.size):
+        for i in range(squares.shape[0]):
+            closest[active[a], start + i] = min(closest[active[a], start + i], squares[i, a])
+
+
+@kernel
+def _left_over_sparse(squares, weight, active, firsts, closest, start):
+    out = np.zeros(squares.shape[1])
+    for i in range(squares.shape[0]):
+        for a in range(active.size):
+            for t in range(firsts[a], firsts[a + 1]):
+                out[t] += weight[start + i] * min(closest[active[a], start + i], squares[i, t])
+    return out
