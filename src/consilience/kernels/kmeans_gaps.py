@@ -25,11 +25,12 @@ import scipy.linalg  # noqa: F401  the BLAS that compiled products call: loaded 
 from ._jit import fast_kernel, kernel
 from .kmeans_screen import Stack, two_smallest
 from .parallel import map_blocks
+from .vectors import dot
 
-#: Rows that one product screens: its output stays in the first two caches.
-CHUNK = 256
-#: Rows that stay in cache while one run after the other looks at them.
-CLOSE = 4096
+#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache.
+CHUNK, NUMBERS = 256, 2**13
+#: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256 rows.
+CLOSE, CACHED = 4096, 2**19
 #: Rows of one task, between these. No result depends on it.
 FEWEST, MOST, TASKS = 1024, 2**15, 32
 
@@ -109,18 +110,20 @@ def _look(
     for a in range(active.size):
         most = max(most, offsets[a + 1] - offsets[a])
     unsure = np.empty(CLOSE, np.int64)
-    gathered, product = np.empty((CHUNK, p), np.float32), np.empty(most * CHUNK, np.float32)
-    smallest, second = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
-    where = np.empty(CHUNK, np.int32)
-    limits, gap = np.empty(CHUNK), np.empty(CHUNK)
+    chunk = max(16, min(CHUNK, NUMBERS // p))
+    gathered, product = np.empty((chunk, p), np.float32), np.empty(most * chunk, np.float32)
+    smallest, second = np.empty(chunk, np.float32), np.empty(chunk, np.float32)
+    where = np.empty(chunk, np.int32)
+    limits, gap, x = np.empty(chunk), np.empty(chunk), np.empty(X.shape[1])
+    close = max(256, min(CLOSE, CACHED // (X.shape[1] * X.itemsize)))
     count = 0
-    for near in range(start, stop, CLOSE):
-        end = min(near + CLOSE, stop)
+    for near in range(start, stop, close):
+        end = min(near + close, stop)
         for a in range(active.size):
             r, first, last = active[a], offsets[a], offsets[a + 1]
             found = _unsure(gaps[r], labels[r], used[first:last], near, end, unsure)
-            for begin in range(0, found, CHUNK):
-                chosen = unsure[begin : min(begin + CHUNK, found)]
+            for begin in range(0, found, chunk):
+                chosen = unsure[begin : min(begin + chunk, found)]
                 b = chosen.size
                 if chosen[b - 1] - chosen[0] == b - 1:
                     block = screen[chosen[0] : chosen[0] + b]
@@ -139,7 +142,7 @@ def _look(
                     if second[t] <= limits[t]:
                         best, other, j = _settle(
                             X[i], middle, scale, centers[first:last], half_squares[first:last],
-                            L[:, t], least[first:last], limits[t], j,
+                            L[:, t], least[first:last], limits[t], j, x,
                         )  # fmt: skip
                         error = 1e-6 * (margin[first + j] + blur[i])
                         left = _gap(lengths[i], best + error, min(other, limits[t] - blur[i]) - error)
@@ -190,12 +193,13 @@ def _gaps_of(chosen, lengths, far, blur, smallest, second, where, remainder, mar
 
 
 @fast_kernel
-def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, screened):
+def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, screened, x):
     """(smallest and second smallest exact score of the centres not above the limit, over scale^2, and which is the first)."""
+    _centre(row, middle, x)
     best, other, where = 1.7e308, 1.7e308, screened
     for j in range(bounds.size):
         if bounds[j] + least[j] <= limit:
-            score = half_squares[j] - _centred_dot(row, middle, centers[j])
+            score = half_squares[j] - dot(x, centers[j])
             if score < best:
                 best, other, where = score, best, j
             elif score < other:
@@ -203,9 +207,7 @@ def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, scr
     return best / scale / scale, other / scale / scale, where
 
 
-@fast_kernel
-def _centred_dot(row, middle, center):
-    total = 0.0
+@kernel
+def _centre(row, middle, out):
     for c in range(row.size):
-        total += (np.float64(row[c]) - middle[c]) * center[c]
-    return total
+        out[c] = np.float64(row[c]) - middle[c]
