@@ -215,3 +215,10 @@ def test_a_large_number_beside_a_narrow_scalar_is_sorted_without_a_warning():
         warnings.simplefilter("error")
         codes = cs.Ensemble([column, [0, 0, 1, 1]]).labels[:, 0]
     assert np.unique(codes).size == 3
+
+
+def test_a_numpy_number_beside_an_empty_tuple_is_sorted():
+    """NumPy takes the tuple for an empty array, which is neither more nor less than a number."""
+    column = np.empty(4, object)
+    column[:] = [np.float64(1.0), (), np.float64(1.0), ()]
+    assert cs.Ensemble([column, [0, 0, 1, 1]]).labels[:, 0].tolist() in ([0, 1, 0, 1], [1, 0, 1, 0])

@@ -19,12 +19,15 @@ _NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from . import anndata as anndata
     from . import consensus as consensus
+    from . import dask as dask
     from . import errors as errors
     from . import generate as generate
     from . import io as io
     from . import metrics as metrics
     from . import multitask as multitask
     from . import plot as plot
+    from .choosing import Study as Study
+    from .choosing import choose_k as choose_k
     from .consensus import BCE as BCE
     from .consensus import CESHL as CESHL
     from .consensus import CSPA as CSPA

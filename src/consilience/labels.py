@@ -168,10 +168,8 @@ def _encode_objects(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndar
     try:
         with np.errstate(over="ignore"):  # a large number beside a NumPy scalar of a narrow type
             seen.sort()
-    except (
-        TypeError,
-        ArithmeticError,
-    ):  # numbers and text together, or numbers beyond all floats beside them
+    except (TypeError, ArithmeticError, ValueError):
+        # Numbers and text together, numbers beyond all floats beside them, or arrays, which have no one order.
         seen.sort(key=lambda value: (type(value).__name__, str(value)))
     codes.update((value, code) for code, value in enumerate(seen))
     return np.fromiter(map(codes.__getitem__, values), np.int32, len(values)), _as_array(seen)

@@ -34,17 +34,23 @@ def progress_shown(shown: bool | None) -> Iterator[None]:
 
 
 def progress(
-    items: Iterable[Any] | None = None, *, total: int | None = None, what: str = "", unit: str = "it"
+    items: Iterable[Any] | None = None,
+    *,
+    total: int | None = None,
+    initial: int = 0,
+    what: str = "",
+    unit: str = "it",
 ):
     """A bar on stderr that appears after two seconds and leaves no trace when done.
 
-    Use as an iterator over ``items``, or with ``total`` as a context whose ``update(k)`` advances it.
+    Use as an iterator over ``items``, or with ``total`` as a context whose ``update(k)`` advances it; ``initial`` of them were done before.
     """
     from tqdm.auto import tqdm
 
     return tqdm(
         items,
         total=total,
+        initial=initial,
         desc=what,
         unit=unit,
         delay=_DELAY,

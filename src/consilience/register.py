@@ -74,9 +74,19 @@ MULTITASK = (
 ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 
 #: What else stands at the top of the package.
-CONTAINERS = (Entry("Ensemble", "ensemble"), Entry("SoftEnsemble", "soft"), Entry("Features", "features"))
-FUNCTIONS = (Entry("align", "metrics"), Entry("load", "io"), Entry("report", "reporting"))
-ROOMS = ("anndata", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
+CONTAINERS = (
+    Entry("Ensemble", "ensemble"),
+    Entry("SoftEnsemble", "soft"),
+    Entry("Features", "features"),
+    Entry("Study", "choosing"),
+)
+FUNCTIONS = (
+    Entry("align", "metrics"),
+    Entry("choose_k", "choosing"),
+    Entry("load", "io"),
+    Entry("report", "reporting"),
+)
+ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 
 def lazily(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 
 from consilience.kernels import krylov
@@ -156,3 +157,16 @@ def test_polynomials_of_a_graph_without_eigenvalues_near_one(seed):
     assert found.converged
     assert np.allclose(found.values, expected, atol=1e-8)
     assert np.linalg.norm(N @ found.vectors - found.vectors * found.values, axis=0).max() < 1e-4
+
+
+def test_of_equal_eigenvalues_the_same_vectors_whatever_the_last_digit():
+    """Six pieces, three vectors: LAPACK returns any three of six, and labels would change with rounding."""
+    blocks = [np.full((size, size), 1.0 / size) for size in (3, 4, 5, 6, 7, 8)]
+    A = scipy.linalg.block_diag(*blocks)
+    found = krylov.leading_eigenvectors(lambda X: A @ X, len(A), 3, dense=lambda: A).vectors
+    assert np.allclose(found.T @ found, np.eye(3))
+    assert np.allclose(A @ found, found)
+    noise = 1e-16 * np.random.default_rng(0).normal(size=A.shape)
+    B = A + noise + noise.T
+    again = krylov.leading_eigenvectors(lambda X: B @ X, len(B), 3, dense=lambda: B).vectors
+    assert np.allclose(again, found, atol=1e-9)

@@ -134,3 +134,32 @@ def test_cells_hold_enough_rows_for_full_lists(seed, nearby, monkeypatch):
     index, squares = N.nearest(N.Pairs(X, N.nearby_cells(X, 30, seed)), 30)
     assert index.min() >= 0
     assert np.isfinite(squares).all()
+
+
+@pytest.mark.parametrize("kind", ["tiny", "huge", "far", "one far away", "wide", "nearly equal"])
+def test_single_precision_only_marks(kind):
+    """Whatever the scale, lists are those of all pairs in double precision."""
+    rng = np.random.default_rng(1)
+    X = {
+        "tiny": 1e-150 * rng.normal(size=(300, 5)),
+        "huge": 1e70 * rng.normal(size=(300, 5)),
+        "far": 1e6 + rng.normal(size=(300, 5)),
+        "one far away": np.vstack([rng.normal(size=(299, 5)), np.full(5, 1e12)]),
+        "wide": rng.normal(size=(300, 5_000)),
+        "nearly equal": 1.0 + 1e-9 * rng.normal(size=(300, 40)),
+    }[kind]
+    D = np.array([((X - x) ** 2).sum(axis=1) for x in X])
+    np.fill_diagonal(D, np.inf)
+    for rows in (X, sp.csr_array(X)):
+        _, squares = N.nearest(N.Pairs(rows), 7)
+        assert np.allclose(squares, np.sort(D, axis=1)[:, :7], rtol=1e-9, atol=0)
+        radius = squares.mean(axis=1)
+        found, _ = N.most_similar(N.Pairs(rows), 7, radius, 0.5)
+        np.fill_diagonal(D, 0)
+        s = 0.5 * ((radius[:, None] + radius + D) / 3 + np.finfo(float).eps)
+        cost = np.log(s) + 0.5 * (D / s) ** 2
+        np.fill_diagonal(cost, np.inf)
+        np.fill_diagonal(D, np.inf)
+        best = np.sort(cost, axis=1)[:, :7]
+        mine = np.sort(np.take_along_axis(cost, found.astype(int), axis=1), axis=1)
+        assert np.allclose(mine, best, rtol=1e-9, atol=1e-9)

@@ -63,6 +63,7 @@ def many_kmeans(
     n_jobs: int | None = None,
     on_done: Callable[[int], Any] | None = None,
     keep_centers: bool = True,
+    check_memory: bool = True,
 ) -> ManyKMeans:
     """Run k-means ``len(ks)`` times on the rows of X.
 
@@ -84,6 +85,7 @@ def many_kmeans(
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
     keep_centers : False leaves ``centers`` empty: they can outweigh X, if runs are many or X is sparse
+    check_memory : False where the caller knows that it fits: to ask takes longer than a run on small data
 
     Notes
     -----
@@ -95,7 +97,8 @@ def many_kmeans(
     ks = np.asarray(ks, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     _check_runs(X, ks, weight, inits)
-    _ensure_runs(X, ks, keep_centers, n_jobs)
+    if check_memory:
+        _ensure_runs(X, ks, keep_centers, n_jobs)
     unit = unit_of_lightest(weight)
     weight = weight / unit
     if is_small(X):

@@ -32,6 +32,8 @@ FACTORS_UP_TO = (1000, 4000, 8000, 20_000)
 #: last wanted eigenvalue they are cut. Eight vectors read the basis half as often as four; higher degrees save restarts.
 _WIDTH, _STEEP, _DEGREES, _BELOW = 8, 6.0, (8, 160), 1.15
 
+_TIED = 1e-11  # share of the largest eigenvalue below which two are one; rounding is a hundredth of it
+
 
 class Leading(NamedTuple):
     """Eigenpairs by falling eigenvalue."""
@@ -142,11 +144,27 @@ def _inverted(N: sp.csr_array, count: int, known: np.ndarray, tol: float, max_pr
 
 
 def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
-    own = False  # A belongs to the caller
     if known is not None and known.shape[1]:
         shift = 2 * np.abs(A).sum(axis=1).max() + 1  # beyond the spectrum: known ones come last
-        A, own = A - shift * (known @ known.T), True
-    return Leading(*eigenpairs(A, count, which="largest", overwrite=own), 0, True)
+        A = A - shift * (known @ known.T)
+    n = A.shape[0]
+    values, vectors = eigenpairs(A, min(count + 1, n), which="largest")
+    near = _TIED * max(np.abs(values[[0, -1]]).max(), np.finfo(float).tiny)
+    if values.size > count and values[count - 1] - values[count] <= near:
+        values, vectors = eigenpairs(A, which="largest")
+        tied = np.flatnonzero(np.abs(values - values[count - 1]) <= near)
+        vectors = vectors.copy()
+        vectors[:, tied[0] : count] = _some_of(vectors[:, tied], count - tied[0])
+    return Leading(values[:count], vectors[:, :count], 0, True)
+
+
+def _some_of(V: np.ndarray, count: int) -> np.ndarray:
+    """(n, count) orthonormal vectors in the span of V (n, more), which depend on that span alone.
+
+    Of eigenvectors whose eigenvalues are one, LAPACK returns any, by the last digit of the matrix: fixed directions decide.
+    """
+    start = np.random.default_rng(0).standard_normal((V.shape[0], count))
+    return np.linalg.qr(V @ (V.T @ start))[0]
 
 
 def _restarted(product, n, count, known, tol, block, room, max_products) -> Leading:

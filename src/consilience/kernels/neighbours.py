@@ -4,8 +4,10 @@
 
 Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends: a sweep without
 branches marks the few pairs that either end may want, and those go into lists of k by a small sorted insertion.
-Squared distances of the pairs that stay are then taken again from the differences, so that equal rows have distance
-zero and close ones do not lose their digits in (1).
+
+Products are of single precision: half the time and half the memory. They only mark. With lengths made smaller by what
+rounding can add to (1), no pair that is wanted goes unmarked; the squares of the marked are taken from the differences
+in double precision, so that equal rows have distance zero and close ones do not lose their digits.
 
 All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centres and only pairs of
 rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some neighbours.
@@ -26,7 +28,10 @@ from .vectors import square
 
 _ROWS, _COLUMNS = 256, 2048  # of a block: its inner products stay in the second-level cache
 _EPSILON = float(np.finfo(np.float64).eps)
-_KEEP = 2**23  # inner products (64 MB) that are kept from one pass over the pairs to the next
+_SINGLE = 2.0**-24  # unit of rounding
+_TINIEST = 2.0**-120  # more than underflow takes from a product
+_ABOVE = 1.0 + 2.0**-20  # a number times this is still above it when rounded to single precision
+_KEEP = 2**24  # inner products (64 MB) that are kept from one pass over the pairs to the next
 _NEARBY = 24  # groups that a group is compared with, itself included (recall: benchmarks/bench_mdec.py)
 _ENOUGH = 4  # times k: rows that these groups hold at least
 _LEARN_FROM, _STEPS = 32, 5  # rows of each group that centres are learned from, and how long
@@ -71,22 +76,37 @@ class Pairs:
     """Inner products of the rows of X (n, d), a float64 array or CSR matrix, block by block.
 
     Iterating gives (a, b, c, e, products of rows a..b with rows c..e), each pair of rows once; the diagonal is in it, too.
-    With ``cells``, rows are counted in ``cells.order`` and only those of paired groups meet. A block lasts until the
-    next one comes, unless they are few: then the first pass keeps them for later ones.
+    Products are of rows about their mean, divided by their largest entry, whose square is ``unit``. With ``cells``, rows
+    are counted in ``cells.order`` and only those of paired groups meet. A block lasts until the next one comes, unless they
+    are few: then the first pass keeps them for later ones.
     """
 
     def __init__(self, X: Any, cells: Cells | None = None):
         self.X, self.cells = X, cells
         self.n_samples = X.shape[0]
         rows = X if cells is None else X[cells.order]
+        none = np.empty((0, 0)), np.empty(0), np.empty(0, np.int32), np.empty(0, np.int32)
         if sp.issparse(X):
-            self.lengths = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            self.rows = (none[0], rows.data, rows.indices, rows.indptr)
+            terms, largest = np.diff(rows.indptr).max(initial=0), np.abs(rows.data).max(initial=0.0)
+            self.unit = float(largest or 1.0) ** 2
+            rows = rows / (largest or 1.0)
+            lengths = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            rows = rows.astype(np.float32)
             self._columns = rows.T.tocsc()
         else:
+            self.rows = (np.ascontiguousarray(rows), *none[1:])
             # Distances do not see the mean, but inner products lose digits to it.
             rows = rows - rows.mean(axis=0)
-            self.lengths = np.einsum("ij,ij->i", rows, rows)
-        self._rows = rows
+            terms, largest = X.shape[1], np.abs(rows).max(initial=0.0)
+            self.unit = float(largest or 1.0) ** 2
+            rows /= largest or 1.0
+            lengths = np.einsum("ij,ij->i", rows, rows)
+            rows = rows.astype(np.float32)
+        # Entries, products, sums and lengths are rounded: Eq. (1) is wrong by at most this share of |x_i|^2 + |x_l|^2.
+        share = min((terms + 10) * _SINGLE, 1.0)
+        self.lengths = (lengths * (1.0 - share) - terms * _TINIEST).astype(np.float32)
+        self._products_of = rows
         self._ranges = list(_ranges(self.n_samples) if cells is None else _cell_ranges(cells))
         self._kept: list[np.ndarray] | None = None
 
@@ -96,14 +116,15 @@ class Pairs:
             return
         total = sum((b - a) * (e - c) for a, b, c, e in self._ranges)
         few = total <= _KEEP
-        free = np.empty(total if few else _ROWS * _COLUMNS)
+        free = np.empty(total if few else _ROWS * _COLUMNS, np.float32)
+        rows = self._products_of
         kept = []
         for a, b, c, e in self._ranges:
             products = free[: (b - a) * (e - c)].reshape(b - a, e - c)
-            if sp.issparse(self._rows):
-                (self._rows[a:b] @ self._columns[:, c:e]).toarray(out=products)
+            if sp.issparse(rows):
+                (rows[a:b] @ self._columns[:, c:e]).toarray(out=products)
             else:
-                np.matmul(self._rows[a:b], self._rows[c:e].T, out=products)
+                np.matmul(rows[a:b], rows[c:e].T, out=products)
             if few:
                 kept.append(products)
                 free = free[products.size :]
@@ -120,7 +141,7 @@ def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
     """
     index, key = _empty_lists(np.full(pairs.n_samples, np.inf), k)
     for a, b, c, e, products in pairs:
-        _offer_nearest(products, pairs.lengths, a, b, c, e, index, key)
+        _offer_nearest(products, pairs.lengths, pairs.unit, pairs.rows, a, b, c, e, index, key)
     index, squares = _exact(pairs, index)
     order = np.lexsort((index, squares), axis=1)
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
@@ -143,7 +164,9 @@ def most_similar(
     def lists(bound: np.ndarray) -> np.ndarray:
         index, key = _empty_lists(bound, k)
         for a, b, c, e, products in pairs:
-            _offer_similar(products, pairs.lengths, radius, mu, a, b, c, e, index, key)
+            _offer_similar(
+                products, pairs.lengths, pairs.unit, pairs.rows, radius, mu, a, b, c, e, index, key
+            )
         return index
 
     index = lists(unbounded if bound is None else bound[order])
@@ -233,48 +256,62 @@ def insert(index, key, row, new_index, new_key):
 
 
 @kernel
-def _offer_nearest(products, lengths, a, b, c, e, index, key):
+def _offer_nearest(products, lengths, unit, rows, a, b, c, e, index, key):
     last = key.shape[1] - 1
-    worst = key[c:e, last].copy()
-    square, (wanted, where) = np.empty(e - c), _marks(e - c)
+    worst = np.empty(e - c, np.float32)
+    for l in range(c, e):
+        worst[l - c] = _above(key[l, last] / unit)
+    wanted, where = _marks(e - c)
     for i in range(a, b):
         low = max(c, i + 1) - c
         here = slice(low, e - c)
-        _mark_nearest(
-            lengths[i],
-            lengths[c:e][here],
-            products[i - a][here],
-            key[i, last],
-            worst[here],
-            square[here],
-            wanted[here],
-        )
+        own = _above(key[i, last] / unit)
+        _mark_nearest(lengths[i], lengths[c:e][here], products[i - a][here], own, worst[here], wanted[here])
         for t in where[: _marked(wanted, low, where)]:
-            if square[t] < key[i, last]:
-                insert(index, key, i, c + t, square[t])
-            if square[t] < worst[t]:
-                insert(index, key, c + t, i, square[t])
-                worst[t] = key[c + t, last]
+            D = _square(rows, i, c + t)
+            if key[i, last] > D:
+                insert(index, key, i, c + t, D)
+            if key[c + t, last] > D:
+                insert(index, key, c + t, i, D)
+                worst[t] = _above(key[c + t, last] / unit)
         if c <= i < e:
-            worst[i - c] = key[i, last]
+            worst[i - c] = _above(key[i, last] / unit)
 
 
 @kernel
-def _mark_nearest(length, lengths, products, own, worst, square, wanted):
-    """Squares of one row, by Eq. (1), and which of them one of the two ends wants."""
+def _above(value):
+    """A single-precision number that is not below this one."""
+    return np.float32(value * _ABOVE)
+
+
+@kernel
+def _square(rows, i, l):
+    """|x_i - x_l|^2 from the differences: of dense rows, or, where there are none, of sparse ones."""
+    dense, data, indices, indptr = rows
+    if dense.shape[0] > 0:
+        return square(dense[i], dense[l])
+    return _sparse_square(data, indices, indptr, i, l)
+
+
+@kernel
+def _mark_nearest(length, lengths, products, own, worst, wanted):
+    """Which pairs of one row are, by Eq. (1), near enough for one of the two ends."""
     for t in range(lengths.size):
-        square[t] = length + lengths[t] - 2.0 * products[t]
-        wanted[t] = (square[t] < own) | (square[t] < worst[t])
+        D = length + lengths[t] - np.float32(2.0) * products[t]
+        wanted[t] = (own > D) | (worst[t] > D)
 
 
 @kernel
-def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
+def _offer_similar(products, lengths, unit, rows, radius, mu, a, b, c, e, index, key):
     """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
     last = key.shape[1] - 1
     smallest = radius.min()
-    widest, (wanted, where) = np.empty(e - c), _marks(e - c)
+    widest, other = np.empty(e - c, np.float32), np.empty(e - c, np.float32)
+    wanted, where = _marks(e - c)
+    third = mu / 3.0  # s is this times (radius + other + D), in units of the products
     for l in range(c, e):
         widest[l - c] = _widest(key[l, last], _s(mu, radius[l], smallest, 0.0))
+        other[l - c] = _above(radius[l] / unit)
     for i in range(a, b):
         low = max(c, i + 1) - c
         here = slice(low, e - c)
@@ -283,18 +320,19 @@ def _offer_similar(products, lengths, radius, mu, a, b, c, e, index, key):
             lengths[i],
             lengths[c:e][here],
             products[i - a][here],
-            radius[i],
-            radius[c:e][here],
-            mu,
+            _above((radius[i] + 3.0 * _EPSILON) / unit),
+            other[here],
+            _above(third),
             own,
             widest[here],
             wanted[here],
         )
         for t in where[: _marked(wanted, low, where)]:
             l = c + t
-            D = max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
-            s = _s(mu, radius[i], radius[l], D)
-            cost = np.log(s) + 0.5 * (D / s) ** 2
+            least = (1.0 - 1e-6) * unit * max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
+            if _cost(mu, radius[i], radius[l], least) >= max(key[i, last], key[l, last]):
+                continue  # it rises with D: most of the marked are told without their differences
+            cost = _cost(mu, radius[i], radius[l], _square(rows, i, l))
             if cost < key[i, last]:
                 insert(index, key, i, l, cost)
             if cost < key[l, last]:
@@ -311,21 +349,28 @@ def _s(mu, radius, other, D):
 
 
 @kernel
+def _cost(mu, radius, other, D):
+    """-log f of Eq. (2), without constants."""
+    s = _s(mu, radius, other, D)
+    return np.log(s) + 0.5 * (D / s) ** 2
+
+
+@kernel
 def _widest(cost, least_s):
     """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on; a little more, for rounding.
 
     Needs no logarithm for each pair: s is least where the other radius is and D = 0.
     """
-    return np.sqrt(max(2.0 * (cost - np.log(least_s)), 0.0)) * (1.0 + 1e-9) + 1e-9
+    return _above(np.sqrt(max(2.0 * (cost - np.log(least_s)), 0.0)) + 1e-6)
 
 
 @kernel
-def _mark_similar(length, lengths, products, own_radius, radius, mu, own, widest, wanted):
-    """Which pairs of one row are close enough for one of the two ends."""
+def _mark_similar(length, lengths, products, own_radius, radius, third, own, widest, wanted):
+    """Which pairs of one row are close enough for one of the two ends. D / s rises with D, of which no more than the least is taken."""
     for t in range(lengths.size):
-        D = max(length + lengths[t] - 2.0 * products[t], 0.0)
-        s = _s(mu, own_radius, radius[t], D)
-        wanted[t] = (own * s > D) | (widest[t] * s > D)  # no quotient: it would take half the time
+        D = max(length + lengths[t] - np.float32(2.0) * products[t], np.float32(0.0))
+        s = third * (own_radius + radius[t] + D)
+        wanted[t] = (own * s >= D) | (widest[t] * s >= D)  # no quotient: it would take half the time
 
 
 @kernel
@@ -364,20 +409,25 @@ def _squares_sparse(data, indices, indptr, rows, columns):
     """rows and columns must not be negative: the end of row -1 would come before its beginning."""
     out = np.empty(rows.size)
     for t in range(rows.size):
-        p, p_end = indptr[rows[t]], indptr[rows[t] + 1]
-        q, q_end = indptr[columns[t]], indptr[columns[t] + 1]
-        total = 0.0
-        while p < p_end or q < q_end:
-            if q == q_end or (p < p_end and indices[p] < indices[q]):
-                difference = data[p]
-                p += 1
-            elif p == p_end or indices[q] < indices[p]:
-                difference = data[q]
-                q += 1
-            else:
-                difference = data[p] - data[q]
-                p += 1
-                q += 1
-            total += difference * difference
-        out[t] = total
+        out[t] = _sparse_square(data, indices, indptr, rows[t], columns[t])
     return out
+
+
+@kernel
+def _sparse_square(data, indices, indptr, i, l):
+    p, p_end = indptr[i], indptr[i + 1]
+    q, q_end = indptr[l], indptr[l + 1]
+    total = 0.0
+    while p < p_end or q < q_end:
+        if q == q_end or (p < p_end and indices[p] < indices[q]):
+            difference = data[p]
+            p += 1
+        elif p == p_end or indices[q] < indices[p]:
+            difference = data[q]
+            q += 1
+        else:
+            difference = data[p] - data[q]
+            p += 1
+            q += 1
+        total += difference * difference
+    return total

@@ -66,7 +66,7 @@ class CESHL(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"cohesion_weight": Real(0, open_low=True)}
+    constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, nothing holds the weights of clusters
     _test_params = [{"max_iter": 20}]
     _any_unit = False
     _steps = "rounds"

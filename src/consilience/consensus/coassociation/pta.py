@@ -19,7 +19,7 @@ import numpy as np
 
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
-from ...kernels.trajectories import trajectory_similarity
+from ...kernels.trajectories import MOST_STEPS, trajectory_similarity
 from ...validation import Choice, Flag, Integer, Nothing
 from .._base import BaseConsensus, Solution
 from ._walks import walk
@@ -37,7 +37,7 @@ class PTA(BaseConsensus):
     n_neighbours : int, default None
         Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
     walk_length : int, default None
-        Steps of the walks, T; None by the same rule.
+        Steps of the walks, T, at most 10,000; None by the same rule.
     object_weights : bool, default True
         Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
         walks never stay, and each counts once (walks are weighted either way).
@@ -53,7 +53,7 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + u^3 log T) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
+    O(u^2 m + u^3) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
     Objects without any company are at distance 1 from all.
 
     Examples
@@ -69,7 +69,7 @@ class PTA(BaseConsensus):
     constraints = {
         "linkage": Choice("average", "complete", "single"),
         "n_neighbours": Nothing() | Integer(1),
-        "walk_length": Nothing() | Integer(1),
+        "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "object_weights": Flag(),
     }
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]
@@ -96,8 +96,8 @@ class PTA(BaseConsensus):
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
         ensure_fits(40.0 * u * u, what=f"PTA on {u} distinct objects", remedy=WITHOUT_PAIRS)
-        P, steps = walk(self, ensemble)
-        Z = trajectory_similarity(P, steps, n_jobs=self.n_jobs)
+        P, steps, measure = walk(self, ensemble)
+        Z = trajectory_similarity(P, steps, measure=measure, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, Z, out=Z)
         np.fill_diagonal(distance, 0.0)
         weights = ensemble.weights if self.object_weights else np.ones(u)

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ...kernels.cut import cut_rows
 from ...kernels.memory import ensure_fits
-from ...kernels.trajectories import trajectory_norms, trajectory_product
+from ...kernels.trajectories import MOST_STEPS, trajectory_norms, trajectory_product
 from ...kernels.transfer_cut import transfer_cut_dense
 from ...validation import Flag, Integer, Nothing
 from .._base import BaseConsensus, Solution
@@ -72,7 +72,7 @@ class PTGP(BaseConsensus):
 
     constraints = {
         "n_neighbours": Nothing() | Integer(1),
-        "walk_length": Nothing() | Integer(1),
+        "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "object_weights": Flag(),
         "n_init": Integer(1),
     }
@@ -101,7 +101,7 @@ class PTGP(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
-        P, steps = walk(self, ensemble)
+        P, steps, _ = walk(self, ensemble)
         ensure_fits(
             8.0 * (steps + 3) * u * k,
             what=f"PTGP on {u} distinct objects and {k} base clusters, with {steps} steps,",

@@ -25,7 +25,7 @@ from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.metaclusters import jaccard, vote
 from ...kernels.overlaps import overlap_matrix
 from ...kernels.partition_graph import partition_graph
-from ...kernels.trajectories import stochastic_rows, trajectory_similarity
+from ...kernels.trajectories import MOST_STEPS, stochastic_rows, trajectory_similarity
 from ...validation import Choice, Integer
 from .._base import BaseConsensus, Solution
 
@@ -34,7 +34,7 @@ def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int 
     """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even where no other meets it."""
     J = jaccard(K, offsets)
     np.fill_diagonal(J, 0.0)
-    Z = trajectory_similarity(stochastic_rows(J), steps, n_jobs=n_jobs)
+    Z = trajectory_similarity(stochastic_rows(J), steps, measure=J.sum(axis=1), n_jobs=n_jobs)
     np.fill_diagonal(Z, 1.0)
     return Z
 
@@ -52,7 +52,7 @@ class ECPCS(BaseConsensus):
         "hc": average linkage of refined co-association (ECPCS-HC, deterministic). "mc": base clusters are grouped and objects vote
         (ECPCS-MC), linear in the number of objects.
     walk_length : int, default 20
-        Steps of the random walks, T.
+        Steps of the random walks, T, at most 10,000.
     n_init : int, default 10
         Starts of k-means on the base clusters ("mc"); the best is kept.
     random_state : int, Generator or None
@@ -71,7 +71,7 @@ class ECPCS(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + k^3 log T) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
+    O(u m^2 + k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
     they will not fit. Missing labels: overlaps among the objects that both clusterings saw, means and votes among the clusterings that saw them.
 
     Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of rotations; ties in the vote go to the
@@ -85,7 +85,7 @@ class ECPCS(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1), "n_init": Integer(1)}
+    constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1, MOST_STEPS), "n_init": Integer(1)}
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
 
     heights_: np.ndarray

@@ -1,0 +1,7 @@
+"""How many clusters: an answer with evidence, and "none" among the answers."""
+
+from .choose import choose_k as choose_k
+from .study import COLUMNS as COLUMNS
+from .study import Study as Study
+
+__all__ = ["COLUMNS", "Study", "choose_k"]

@@ -1,0 +1,31 @@
+"""Parameters at which rounding alone would decide are refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import consilience as cs
+from consilience.errors import ConsilienceError
+
+BASE = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0]]
+
+
+@pytest.mark.parametrize("method", [cs.PTA, cs.PTGP, cs.ECPCS])
+def test_walks_have_an_end(method):
+    method(2, walk_length=10_000).fit(BASE)
+    with pytest.raises(ConsilienceError, match="walk_length=1000000000000"):
+        method(2, walk_length=10**12).fit(BASE)
+
+
+def test_weights_of_clusters_are_held_by_their_cohesion():
+    cs.CESHL(2, cohesion_weight=1e-9).fit(BASE)
+    with pytest.raises(ConsilienceError, match="cohesion_weight=5e-324"):
+        cs.CESHL(2, cohesion_weight=5e-324).fit(BASE)
+
+
+def test_unanimous_clusterings_leave_nothing_to_doubt():
+    """Divergences of 0 at first and of one rounding later: an object must not lose all its company."""
+    labels = [[0, 0, 0, 1, 1, 1]] * 3
+    weights = [0.77194518, 1.41226741, 0.35584899, 0.71376904, 1.36379776, 0.48844313]
+    found = cs.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
+    assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first
