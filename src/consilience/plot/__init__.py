@@ -8,6 +8,7 @@
 >>> figure = display.plot().figure_  # doctest: +SKIP
 
 ``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels.
+:func:`colours` gives pictures of your own the colours of the displays.
 """
 
 from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay
@@ -18,6 +19,7 @@ from ._embedding import EmbeddingDisplay
 from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
 from ._reliability import ReliabilityDisplay
+from .style import colours
 
 __all__ = [
     "AgreementDisplay",
@@ -31,4 +33,5 @@ __all__ = [
     "PacingDisplay",
     "ReliabilityDisplay",
     "WeightsDisplay",
+    "colours",
 ]
