@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 # Its parts can be had one by one as displays. How often two wines are together; how sure the clusterings are, by cluster; and what
 # distinguishes the clusters, in units of the spread inside.
 
-fig, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained", width_ratios=[1.2, 1, 1])
+fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", width_ratios=[1.2, 1, 1])
 cs.plot.CoassociationDisplay.from_estimator(model).plot(axes[0])
 cs.plot.ConfidenceDisplay.from_estimator(model).plot(axes[1])
 cs.plot.FeaturesDisplay.from_estimator(model, features).plot(axes[2])
