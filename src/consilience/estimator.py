@@ -53,15 +53,22 @@ def fit_with_a_guess(model: Any, fit: Callable[[Any], Any]) -> Any:
     """Fit a model whose ``n_clusters`` is None with a guess, and say so.
 
     An error would be clearer still, but scikit-learn's tools expect that every estimator can be fitted as it is made.
-    The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
     """
     warn(
         f"n_clusters was not given, so {type(model).__name__} makes {GUESS} clusters, which is a guess. Give the number wanted: "
         "n_clusters=...",
         stacklevel=4,
     )
+    return fit_with(model, GUESS, fit)
+
+
+def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
+    """Fit a model with a number of clusters that it was not given.
+
+    The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
+    """
     twin = copy.copy(model)
-    twin.n_clusters = GUESS
+    twin.n_clusters = n_clusters
     fit(twin)
     parameters = model.get_params(deep=False)
     for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:

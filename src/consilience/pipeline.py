@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -15,26 +15,32 @@ from . import generate
 from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
-from .errors import InputError
+from .errors import InputError, warn
 from .estimator import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    fit_with,
     fit_with_a_guess,
 )
 from .features import Features, as_features
 from .fitted import score
+from .generate import PREPARATIONS, suitable
 from .generate.labelling import KEEP, MOST_KEPT, label_rows
 from .kernels.memory import refusing, size
 from .kernels.parallel import one_blas_thread
 from .kernels.signatures import RowKeys
 from .labels import Clusterings
+from .lazy import is_lazy, refuse_lazy
 from .naming import Named, check_names, find
-from .prediction import check_top, say_unknown
+from .prediction import check_top, codes_of, say_unknown
 from .progress import progress_shown
 from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
+
+if TYPE_CHECKING:
+    from .choosing import Study
 
 __all__ = ["ConsensusClustering"]
 
@@ -42,6 +48,10 @@ __all__ = ["ConsensusClustering"]
 Fitted = TypeVar("Fitted", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+
+
+#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share in each subsample.
+MOST_CLUSTERS, STUDIED, STUDIED_RATIO = 10, 2_000, 0.8
 
 
 class Whole(NamedTuple):
@@ -70,9 +80,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned. If it is not given, that of a ``consensus`` estimator, or else 2 with a warning that
-        this is a guess.
+    n_clusters : int or "auto"
+        Number of clusters returned. "auto", the default, is that of a ``consensus`` estimator that was given one, or else chosen by
+        :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
         :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
@@ -117,12 +127,17 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     ensemble_ : Ensemble
         The base clusterings, with their recipes, and what labels new rows.
     consensus_ : the fitted consensus method, with all it learned.
+    study_ : :class:`Study`
+        How the number of clusters was chosen, where it was left to "auto". Not written to files.
     plan_ : :class:`consilience.defaults.Plan`
         The generator and the method with their parameters, as given or as the rule has them.
 
     Notes
     -----
-    The rule behind "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
+    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
+    left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
+
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
     ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
     metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
     max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
@@ -164,13 +179,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     confidence_: np.ndarray
     ensemble_: Ensemble
     consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    study_: Study
     plan_: Plan
     n_features_in_: int
     feature_names_in_: np.ndarray
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = AUTO,
         *,
         generator: Any = AUTO,
         generator_params: Mapping[str, Any] | None = None,
@@ -202,16 +218,24 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         must_link: Any = None,
         min_size: Any = None,
     ) -> Fitted:
-        """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
+        """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
-        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
+        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
+        vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()
+        more = {"must_link": must_link, "min_size": min_size}
         if n_clusters is None:
-            more = {"must_link": must_link, "min_size": min_size}
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
+        if is_auto(n_clusters):
+            study = self._study(X, sample_weight)
+            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, **more))
+            self.study_ = study
+            return self
         check_parameters(self, n_clusters=n_clusters)
+        vars(self).pop("study_", None)  # of an earlier fit
         rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
@@ -226,6 +250,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
+            if is_lazy(X):
+                from .dask.generation import learn_lazily
+
+                return learn_lazily(self, X, sample_weight, plan, n_clusters, rules)
             return self._learn(X, sample_weight, plan, n_clusters, rules)
 
     def _learn(
@@ -261,14 +289,62 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self._feature_names = everything.feature_names
         return self
 
+    def _study(self, X: Any, sample_weight: Any) -> Study:
+        """How many clusters, with what is said where the answer is one."""
+        from .choosing import choose_k
+
+        check_parameters(self, n_clusters=1)
+        if is_lazy(X):
+            from .dask.generation import sampled
+
+            features = sampled(X, sample_weight, self.random_state)
+        else:
+            features, _ = _split_weights(as_features(X), sample_weight)
+        n = features.n_samples
+        most = min(MOST_CLUSTERS, round(STUDIED_RATIO * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
+        if most < 2:
+            raise InputError(
+                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them distinct: there are too few. Give the "
+                "number of clusters."
+            )
+        study = choose_k(
+            features,
+            range(2, most + 1),
+            ratio=STUDIED_RATIO,
+            prepare=self._prepared_as(features),
+            max_objects=STUDIED,
+            random_state=draw_seeds(self.random_state, 3)[2],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        if study.k == 1:
+            warn(
+                f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
+                "cluster. study_ says what was tested; give n_clusters to divide the objects all the same.",
+                stacklevel=4,
+            )
+        return study
+
+    def _prepared_as(self, features: Features) -> str:
+        """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
+        own = (self._generator()[1] or {}).get("prepare")
+        if own in PREPARATIONS:
+            return str(own)
+        if own is None and not is_auto(self._generator()[0]):
+            return "none"
+        names = suitable(features)
+        return "standardise" if "standardise" in names else "tf-idf"
+
     # New rows ----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of rows with the features of fit: (n_rows,).
 
         Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
-        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``.
+        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
         """
+        if is_lazy(X):
+            return self._lazily(X, "predict")
         features, known, codes, _ = self._label(X)
         labels = self.consensus_._predictor.predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
@@ -281,12 +357,16 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
         """
         check_top(top)
+        if is_lazy(X):
+            return self._lazily(X, "predict_proba", top)
         codes = self._label(X)[2]
         clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
         return shares if clusters is None else (clusters, shares)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
+        if is_lazy(X):
+            return self._lazily(X, "predict_confidence")
         codes = self._label(X)[2]
         predictor = self.consensus_._predictor
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
@@ -298,6 +378,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         extrapolation. Distances are those to the nearest centre or row of fit, or to the last of a row's landmarks, as a member sees
         rows, against the largest that a row of fit has (of rows, to the nearest other one).
         """
+        if is_lazy(X):
+            return self._lazily(X, "reach")
         within = self._label(X, reach=True)[3]
         assert within is not None
         return within
@@ -306,8 +388,21 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """The share of each cluster in rows, :meth:`predict_proba`, where a transformer is expected."""
         return self.predict_proba(X)
 
+    def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
+        from .dask.generation import predict_rows_lazily
+
+        check_is_fitted(self, "consensus_")
+        return predict_rows_lazily(self, X, what, top)
+
+    def to_local(self: Fitted) -> Fitted:
+        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
+        check_is_fitted(self, "consensus_")
+        return getattr(self, "_local", self)
+
     @property
     def membership_(self) -> np.ndarray:
+        if self._rows_of_ensemble is None:  # lazy
+            return self.consensus_.membership_
         return self.consensus_.membership_[self._rows_of_ensemble]
 
     @property
@@ -323,6 +418,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         validate_data(self, X, reset=False, skip_check_array=True)
         self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
+        if self._keys is None:  # fitted to Dask features, which members labelled
+            fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
+            codes = codes_of(fresh, self.consensus_.signatures_, type(self).__name__)[0]
+            return features, np.full(len(codes), -1), codes, within
         known = self._keys.find(Z, n_jobs=self.n_jobs)
         codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
         rest = np.flatnonzero(known < 0)
@@ -355,9 +454,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     def _members(self) -> list[Any]:
         """What labels new rows, or the reason why there is nothing."""
-        members, n_bytes = self.ensemble_.members, self.ensemble_.members_bytes
-        if members is not None:
+        if (members := self.ensemble_.members) is not None:
             return members
+        n_bytes = self.ensemble_.members_bytes
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
@@ -401,6 +500,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         mean agreement (NMI) with the base clusterings; see :func:`consilience.fitted.score`.
         """
         check_is_fitted(self, "consensus_")
+        if is_lazy(X):
+            return self.consensus_.score(self.ensemble_, y)
         n_samples = as_features(X).n_samples
         validate_data(self, X, reset=False, skip_check_array=True)
         return score(self, n_samples, y)
@@ -409,6 +510,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
         from .io import save
 
+        refuse_lazy(getattr(self, "labels_", None), "save")
         save(self, path)
 
     def to_frame(self):
@@ -416,9 +518,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         check_is_fitted(self, "consensus_")
         return self.consensus_.to_frame()
 
-    def _n_clusters(self) -> int | None:
-        """The number asked for here, or that of the consensus estimator given."""
-        return getattr(self.consensus, "n_clusters", None) if self.n_clusters is None else self.n_clusters
+    def _n_clusters(self) -> Any:
+        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
+        asked = self.n_clusters
+        if asked is None or is_auto(asked):
+            return getattr(self.consensus, "n_clusters", None) or asked
+        return asked
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         """What makes the base clusterings, and its parameters."""

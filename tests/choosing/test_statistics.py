@@ -156,7 +156,8 @@ def test_spectrum(missing, weighted):
     expected = np.linalg.eigvalsh(root[:, None] * A * root)[::-1][:8]
     np.testing.assert_allclose(st.spectrum(ensemble, 8), expected, atol=1e-12)
     gaps = st.eigengaps(expected, np.array([2, 3]))
-    np.testing.assert_allclose(gaps, [expected[1] - expected[2], expected[2] - expected[3]])
+    np.testing.assert_allclose(gaps, np.log([expected[1] / expected[2], expected[2] / expected[3]]))
+    np.testing.assert_allclose(st.eigengaps(np.array([1.0, 0.5, 0.0]), np.array([2])), np.log(50))
 
 
 def test_spectrum_beyond_the_base_clusters_is_zero():

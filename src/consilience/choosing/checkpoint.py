@@ -33,12 +33,13 @@ class Checkpoint:
         self.path, self.key = path, key
         self.done: dict[int, Measured] = {}
         self._lock = threading.Lock()
+        self._whole: int | None = None  # bytes of the file that are whole lines, where there are others
         if path is not None and os.path.exists(path):
             self._read()
 
     def _read(self) -> None:
         try:
-            with open(self.path, encoding="utf-8") as file:
+            with open(self.path, encoding="utf-8", newline="") as file:
                 lines = file.read().split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(
@@ -53,6 +54,7 @@ class Checkpoint:
                 measured = Measured(*(np.array(entry[name], float) for name in Measured._fields))
             except (ValueError, KeyError, TypeError):
                 if number == len(lines):  # the study was stopped while it wrote this
+                    self._whole = len("\n".join([*lines[:-1], ""]).encode())
                     continue
                 raise FileError(
                     f"{self.path}, line {number}: this is no checkpoint of choose_k. Give another file, or remove this one."
@@ -69,15 +71,10 @@ class Checkpoint:
             entry = {"study": self.key, "reference": number}
             entry |= {name: value.tolist() for name, value in measured._asdict().items()}
             try:
-                with open(self.path, "a", encoding="utf-8") as file:
-                    if file.tell() and not _ends_line(self.path):
-                        file.write("\n")
+                with open(self.path, "a", encoding="utf-8", newline="") as file:
+                    if self._whole is not None:  # what was being written when the study was stopped
+                        file.truncate(self._whole)
+                        self._whole = None
                     file.write(json.dumps(entry) + "\n")
             except OSError as error:
                 raise FileError(f"{self.path} cannot be written: {error}. Give another checkpoint.") from None
-
-
-def _ends_line(path: Any) -> bool:
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"

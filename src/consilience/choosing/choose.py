@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..errors import InputError
 from ..evidence import Evidence
 from ..features import Features, as_features
 from ..fitted import DOUBTFUL
+from ..generate import PREPARATIONS, prepared
+from ..kernels.kmeans_gram import Gram
 from ..kernels.parallel import map_tasks, one_blas_thread
 from ..naming import Named
 from ..progress import progress, progress_shown
@@ -31,6 +34,7 @@ from .runs import (
     Generator,
     Measured,
     Plan,
+    by_inner_products,
     ensemble_of,
     make_generator,
     measure,
@@ -41,10 +45,12 @@ from .runs import (
 )
 from .statistics import (
     LINKED,
+    Linked,
     Pairs,
     concordance,
     eigengaps,
     lifetimes,
+    link_some,
     mean_ari,
     pairs_of,
     silhouette,
@@ -65,6 +71,7 @@ _TINY = 0.01
 _RULES = {
     "n_clusterings": Integer(2),
     "ratio": Real(0, 1, open_low=True),
+    "prepare": Choice(*PREPARATIONS),
     "consensus": Nothing()
     | Named(methods())
     | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
@@ -88,6 +95,7 @@ def choose_k(
     X: Any = None,
     n_clusterings: int = 50,
     ratio: float = 0.8,
+    prepare: str = "none",
     generator: Any = "kmeans",
     generator_params: Any = None,
     consensus: Any = None,
@@ -117,6 +125,9 @@ def choose_k(
         Clusterings of random subsamples for each k.
     ratio : float, default 0.8
         Share of the objects in each subsample.
+    prepare : str, default "none"
+        How the features are seen: "none" (as given), "standardise", "ranks", "log", "tf-idf" or "unit". See
+        :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
         function ``(X, k, random_state) -> labels``.
@@ -153,20 +164,21 @@ def choose_k(
     Notes
     -----
     The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is formed, except by the consensus
-    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 20 on all objects.
+    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 30 on all objects.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> from sklearn.datasets import load_iris
-    >>> study = cs.choose_k(load_iris().data, k=range(2, 7), random_state=0)
+    >>> from sklearn.datasets import load_wine
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardise", random_state=0)
     >>> study.k, study.verdict, study.alternatives
-    (2, 'strong', [3])
+    (3, 'strong', [])
     """
     check_all(
         {
             "n_clusterings": n_clusterings,
             "ratio": ratio,
+            "prepare": prepare,
             "consensus": consensus,
             "null": null,
             "n_references": n_references,
@@ -199,7 +211,7 @@ def choose_k(
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
         features = X if given is not None else data
         if features is not None:
-            work.take_features(features, _weights(given, sample_weight), max_objects, given)
+            work.take_features(features, _weights(given, sample_weight), max_objects, given, prepare)
             work.make_clusterings()
         if given is not None:
             work.take_ensemble(given, sample_weight)
@@ -225,19 +237,24 @@ class _Work:
         self.mixed: Ensemble | None = None
         self.from_labels = False
         self.fitted: dict[int, Any] = {}
+        self.labels: dict[int, np.ndarray] = {}
+        self.linked: Linked | None = None
         self.pairs: dict[int, Pairs] = {}
 
     # Features ----------------------------------------------------------------------------------------------
 
-    def take_features(self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None) -> None:
+    def take_features(
+        self, X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str
+    ) -> None:
         """Checked, sampled where there are too many objects, and in the space where runs are made."""
-        features = as_features(X, sample_weight)
+        features = as_features(X)
         n, d = features.shape
         self.n_samples = n
         if given is not None and given.n_samples != n:
             raise InputError(
                 f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
             )
+        features = as_features(features, sample_weight)
         sparse = sp.issparse(features.X)
         most = min(max_objects, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_objects
         if n > most:
@@ -247,15 +264,22 @@ class _Work:
             why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
             self.notes.append(f"Studied is a random sample of {most:,} of the {n:,} objects ({why}).")
         self._check_distinct(features)
-        self.features = features
+        self.features = features = prepared(features, prepare, n_jobs=self.n_jobs)
         weight = features.sample_weight
         self.weighted = weight is not None and bool((weight != weight[0]).any())
         self.weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
-        self.in_scores = self.generator.by_distance and (sparse or features.n_features > features.n_samples)
+        # Where only distances matter, the scores on the principal components, which are as far apart, stand for the rows.
+        self.by_distance = self.generator.by_distance
         self.X, self.cloud = features.X, None
-        if self.in_scores:
+        if self.by_distance:
             self.cloud = cloud_of(features.X, self.weights, axes=False)
-            self.X = np.ascontiguousarray(self.cloud.scores)
+            self.X = self._as_run(self.cloud.scores)
+
+    def _as_run(self, X: np.ndarray) -> Any:
+        """Rows in the form that runs are quickest on."""
+        if self.by_distance and by_inner_products(*X.shape):
+            return Gram.of(X)
+        return np.ascontiguousarray(X)
 
     def _check_distinct(self, features: Features) -> None:
         n, most = features.n_samples, int(self.ks[-1])
@@ -332,36 +356,28 @@ class _Work:
         """Run the references, those that are not in the checkpoint yet."""
         self.null = null if isinstance(null, str) else getattr(null, "__name__", "the function given")
         X = self.features.X
-        if callable(null):
-            in_scores, cloud = False, self.cloud
-            if self.in_scores:  # what a function returns is compared in the space of the features
-                self.X = np.asarray(X.todense()) if sp.issparse(X) else X
-        else:
-            in_scores = self.in_scores
-            if sp.issparse(X) and not in_scores:
-                raise InputError(
-                    f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that it "
-                    "could cluster. Pass X.toarray() if it fits, or null=None."
-                )
-            cloud = self.cloud or cloud_of(X, self.weights, axes=True)
-        draw = make_null(null, cloud, X, in_scores=in_scores)
-        key = fingerprint(self.X, self.weights, self.plan, self.null)
-        store = Checkpoint(checkpoint, key)
+        if sp.issparse(X) and not self.by_distance and not callable(null):
+            raise InputError(
+                f"X is sparse, and generator={self.generator.name!r} depends on more than distances, so that no reference can be drawn that "
+                "it could cluster. Pass X.toarray() if it fits, or null=None."
+            )
+        cloud = self.cloud
+        if cloud is None and not callable(null):
+            cloud = cloud_of(X, self.weights, axes=True)
+        draw = make_null(null, cloud, X, in_scores=self.by_distance)
+        store = Checkpoint(checkpoint, fingerprint(X, self.weights, self.plan, self.null))
         left = [r for r in range(1, count + 1) if r not in store.done]
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
         with progress(total=count, initial=count - len(left), what="references", unit="reference") as bar:
 
             def run(number: int) -> None:
-                store.add(number, measure_reference(number, draw, self.weights, self.plan, dtype))
+                store.add(
+                    number,
+                    measure_reference(number, lambda rng: self._as_run(draw(rng)), self.weights, self.plan),
+                )
                 bar.update(1)
 
             map_tasks(run, left, n_jobs=self.n_jobs)
         self.found = [store.done[r] for r in range(1, count + 1)]
-        if null == "gaussian" and is_far(share := far_from_gaussian(X)):
-            self.notes.append(
-                f"{100 * share:.0f}% of the columns are strongly skewed or heavy-tailed. One cloud of that shape also has more structure than a "
-                "Gaussian one: transform the columns (logarithm, ranks) and study again."
-            )
 
     # The answer --------------------------------------------------------------------------------------------
 
@@ -408,6 +424,7 @@ class _Work:
             _ensembles=self.ensembles,
             _mixed=self.mixed,
             _fitted=self.fitted,
+            _labels=self.labels,
             _pairs=self.pairs,
             _backend=_library_of(native),
         )
@@ -472,26 +489,40 @@ class _Work:
             out["ari"] = mean_ari(base, n_jobs=self.n_jobs)
         ensemble = self.mixed if self.from_labels or base is None else base
         assert ensemble is not None
-        fitted = self._consensus(k, ensemble)
-        self.fitted[k] = fitted
         rows = ensemble.compress(n_jobs=self.n_jobs)
-        evidence = Evidence(rows, fitted.labels_[rows.rows], int(fitted.labels_.max()) + 1)
-        out["silhouette"], out["concordance"] = silhouette(evidence), concordance(evidence)
-        weights = ensemble.weights / ensemble.weights.sum()
-        out["smallest"] = float(np.bincount(fitted.labels_, weights).min())
-        out["doubtful"] = float(weights @ (fitted.confidence_ < DOUBTFUL))
+        if self._is_large(rows):
+            self.linked = self.linked or link_some(rows, n_jobs=self.n_jobs)
+            groups = self.linked.partition(k, n_jobs=self.n_jobs)
+            self.fitted[k] = partial(self._consensus, k, ensemble)
+        else:
+            self.fitted[k] = self._consensus(k, ensemble)
+            groups = self.fitted[k].labels_[rows.rows]
+        self.labels[k] = groups[rows.inverse]
+        evidence = Evidence(rows, groups, int(groups.max()) + 1)
+        out["silhouette"], out["concordance"] = (
+            silhouette(evidence, n_jobs=self.n_jobs),
+            concordance(evidence),
+        )
+        weights = rows.weights / rows.weights.sum()
+        out["smallest"] = float(np.bincount(groups, weights).min())
+        out["doubtful"] = float(weights @ (evidence.confidence < DOUBTFUL))
         finer = self.ensembles.get(k + 1)
         if finer is not None:
-            out["split"] = split(fitted.labels_, finer)
+            out["split"] = split(self.labels[k], finer)
         return out
+
+    def _is_large(self, rows: Ensemble) -> bool:
+        """Whether a sample of the distinct objects is linked."""
+        return self.consensus is None and rows.n_samples > LINK_ALL
 
     def _consensus(self, k: int, ensemble: Ensemble) -> Any:
         chosen = self.consensus
-        if chosen is None:
-            u = ensemble.compress(n_jobs=self.n_jobs).n_samples
-            model = method("evidence-accumulation")() if u <= LINK_ALL else LWEA(theta=_ALIKE, sample=LINKED)
-        else:
+        if chosen is not None:
             model = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+        elif self._is_large(ensemble.compress(n_jobs=self.n_jobs)):
+            model = LWEA(theta=_ALIKE, sample=LINKED)
+        else:
+            model = method("evidence-accumulation")()
         own = model.get_params(deep=False)
         settings = {"n_clusters": k}
         if "n_jobs" in own and self.n_jobs is not None:
@@ -505,7 +536,7 @@ class _Work:
             return []
         assert self.own is not None
         assert self.null is not None
-        return run_tests(self.own, self.found, self.ks, alpha, self.null)
+        return run_tests(self.own, self.found, alpha, self.null)
 
     def _remark(self, answer: Answer) -> None:
         """What a reader of the answer should know."""
@@ -520,6 +551,14 @@ class _Work:
             self.notes.append(
                 f"With {answer.k} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
             )
+
+        if self.null == "gaussian" and self.own is not None and not sp.issparse(self.features.X):
+            far = far_from_gaussian(self.features.X, self.labels[answer.k])
+            if is_far(far):
+                self.notes.append(
+                    f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud of that shape also has more "
+                    "structure than a Gaussian one: transform the columns (logarithm, ranks) and study again."
+                )
 
     def _not_tested(self) -> str:
         """What this study leaves open."""

@@ -9,7 +9,7 @@ data and its references are equally likely in any order, so that a rank among th
 references have the covariance of the data to the last digit. With weights w, W^1/2 U has orthonormal columns; the test is then
 approximate, as a weighted object is not drawn like the others.
 
-Where only distances matter and there are more features than objects, V' is left out: the scores are n x r, and as far apart.
+Where only distances matter, V' is left out: the scores are n x r, and as far apart.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from ..kernels.dense_eigen import eigenpairs
 #: Directions with less than this share of the largest variance are rounding errors.
 _NOTHING = 1e-12
 #: Columns beyond these are far from Gaussian in a way that one cloud can be, too.
-_SKEWED, _HEAVY = 1.0, 3.0
+_SKEWED, _HEAVY = 0.5, 1.5
+#: Of fewer objects, moments say nothing.
+_FEW = 20
 #: Share of the columns from which that is said.
-_MANY = 0.25
+_MANY = 0.5
 
 Null = Callable[[np.random.Generator], np.ndarray]
 
@@ -121,16 +123,21 @@ def make_null(null: Any, cloud: Cloud | None, X: Any, *, in_scores: bool) -> Nul
     return draw if in_scores else lambda rng: cloud.place(draw(rng))
 
 
-def far_from_gaussian(X: Any) -> float:
-    """Share of the columns that are strongly skewed or heavy-tailed; 0 for sparse X, where zeros are the rule."""
-    if sp.issparse(X) or len(X) < 20:
+def far_from_gaussian(X: np.ndarray, groups: np.ndarray) -> float:
+    """Share of the columns that are skewed or heavy-tailed within groups (n,), each in its own scale: groups apart, or of unequal
+    spread, make a column so without being so."""
+    if len(X) < _FEW:
         return 0.0
-    C = X - X.mean(axis=0, dtype=np.float64)
-    spread = np.sqrt((C**2).mean(axis=0))
-    varying = spread > 0
+    member = sp.csr_array((np.ones(len(X)), (groups, np.arange(len(X)))))
+    sizes = np.bincount(groups)[:, None]
+    C = X - (member @ X / sizes)[groups]
+    spread = np.sqrt(member @ (C**2) / sizes)[groups]
+    C = np.divide(C, spread, out=np.zeros(C.shape), where=spread > 0)
+    whole = (C**2).mean(axis=0)
+    varying = whole > 0
     if not varying.any():
         return 0.0
-    C = C[:, varying] / spread[varying]
+    C = C[:, varying] / np.sqrt(whole[varying])
     skew, tails = np.abs((C**3).mean(axis=0)), (C**4).mean(axis=0) - 3
     return float(((skew > _SKEWED) | (tails > _HEAVY)).mean())
 

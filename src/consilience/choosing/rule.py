@@ -3,14 +3,17 @@
     loss_j(k)   mean log of the inertia share of data set j: 0 the features, 1..R the references               (1)
     z_j(k)      (mean over all j of loss(k) - loss_j(k)) / their standard deviation                            (2)
     inertia     S_j = max over k of z_j(k)                                                                     (3)
-    eigengap    S_j = max over k of lambda_k - lambda_(k+1) of the mixed ensemble                              (4)
+    stability   S_j = max over k of ari_j(k) - mean over all j of ari(k)                                       (4)
     p = (1 + number of references with S_j >= S_0) / (R + 1)                                                   (5)
     gain(k)     ARI of the runs minus its mean over the references                                             (6)
 
 Where features and references come from the same distribution, all orders of S_0..S_R are equally likely, so that p holds its level
-for any statistic; the largest over k is one statistic, and nothing is to be corrected for. Each test has half the level.
+for any statistic; the largest over k is one statistic, and nothing is to be corrected for. Each test has half the level. The two see
+different things: two clusters on the main axis divide no more stably than one long cloud does, but leave less inertia; a cloud
+that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
+the ARI over references falls with k, and a ratio to it would favour large k.
 
-k is what at least two of gain, eigengap and lifetime name. Where all differ it is the eigengap's, and the verdict is "weak" at most.
+k is what at least two of gain, eigengap and lifetime name. Where all differ it is the lifetime's, and the verdict is "weak" at most.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .runs import Measured
-from .statistics import eigengaps
 
 #: Coarser numbers of clusters are plausible, too, where fewer pairs than this are ambiguous.
 CLEAR = 0.1
@@ -66,19 +68,17 @@ def inertia_statistics(losses: np.ndarray) -> np.ndarray:
     return z.max(axis=1)
 
 
-def eigengap_statistics(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """(R + 1,) Eq. (4) of eigenvalues (R + 1, L)."""
-    return eigengaps(values, ks).max(axis=1)
+def stability_statistics(aris: np.ndarray) -> np.ndarray:
+    """(R + 1,) Eq. (4) of mean ARIs (R + 1, K)."""
+    return (aris - aris.mean(axis=0)).max(axis=1)
 
 
-def run_tests(
-    own: Measured, references: list[Measured], ks: np.ndarray, level: float, null: str
-) -> list[Test]:
+def run_tests(own: Measured, references: list[Measured], level: float, null: str) -> list[Test]:
     """Both tests."""
     everything = [own, *references]
     found = {
         "inertia": inertia_statistics(np.stack([one.loss for one in everything])),
-        "eigengap": eigengap_statistics(np.stack([one.values for one in everything]), ks),
+        "stability": stability_statistics(np.stack([one.ari for one in everything])),
     }
     return [
         Test(name, float(S[0]), rank_p(S), level / len(found), null, len(references))
@@ -111,7 +111,7 @@ def decide(
     votes = {name: k for name, k in named.items() if k is not None}
     counts = {k: list(votes.values()).count(k) for k in votes.values()}
     agreed = max(counts.values()) >= 2
-    k = max(counts, key=lambda one: (counts[one], one == votes.get("eigengap")))
+    k = max(counts, key=lambda one: (counts[one], one == votes.get("lifetime")))
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
         return Answer(1, "none", [], votes)
@@ -126,12 +126,12 @@ def decide(
 
 
 def also_plausible(ks: np.ndarray, k: int, gain: np.ndarray, error: np.ndarray, pac: np.ndarray) -> set[int]:
-    """Local maxima of the gain within one error of that of k, and coarser numbers with hardly an ambiguous pair."""
+    """Local maxima of the gain within one error of the largest, and coarser numbers with hardly an ambiguous pair."""
     found = set()
     if np.isfinite(gain).all():
         padded = np.concatenate([[-np.inf], gain, [-np.inf]])
-        here = int(np.flatnonzero(ks == k)[0])
+        best = int(np.argmax(gain))
         peaks = (gain >= padded[:-2]) & (gain >= padded[2:])
-        found |= {int(other) for other in ks[peaks & (gain >= gain[here] - error[here])]}
+        found |= {int(other) for other in ks[peaks & (gain >= gain[best] - error[best])]}
     clear = np.nan_to_num(pac, nan=1.0) < CLEAR
     return found | {int(other) for other in ks[clear & (ks < k)]}

@@ -22,6 +22,7 @@ from ..features import as_features
 from ..generate import generators
 from ..kernels.incidence import Labels
 from ..kernels.kmeans import many_kmeans
+from ..kernels.kmeans_gram import Gram
 from ..kernels.parallel import map_tasks
 from ..kernels.scatter import between_scatter
 from ..labels import Clusterings, encode
@@ -31,9 +32,11 @@ from .statistics import counted_pairs, mean_ari_of, spectrum_of
 #: What random numbers are for.
 SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS = range(1, 8)
 #: Members of the mixed ensemble, and the most clusters that one of them has.
-MIXED, MOST_MIXED = 20, 50
+MIXED, MOST_MIXED = 30, 50
 #: Subsamples of each reference, and of the features where they are compared with them.
 REFERENCE_RUNS = 8
+#: Objects, and objects for each feature, up to which runs are made on inner products.
+GRAM_UP_TO, GRAM_FEATURES = 2_000, 4
 #: Inertia below this share of the whole is as good as none: its logarithm would say nothing.
 _FLOOR = 1e-12
 
@@ -83,9 +86,18 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
 
 
 def _kmeans(X: Any, ks: list[int], seeds: list[list[int]], weights: np.ndarray) -> np.ndarray:
-    return many_kmeans(
+    if isinstance(X, Gram):
+        runs = [X.kmeans(k, weights, np.random.default_rng(seed)) for k, seed in zip(ks, seeds)]
+        return np.column_stack(runs)
+    found = many_kmeans(
         X, ks, seeds=seeds, sample_weight=weights, n_jobs=1, keep_centers=False, check_memory=False
-    ).labels
+    )
+    return found.labels
+
+
+def by_inner_products(n: int, d: int) -> bool:
+    """Whether runs on the inner products of n objects are quicker than on their d features."""
+    return n <= GRAM_UP_TO and n <= GRAM_FEATURES * d
 
 
 def _by_maker(maker: Any, params: dict[str, Any]) -> Labeller:
@@ -190,6 +202,10 @@ def subsampled(
 
 def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(r,) log of the within-cluster scatter of each clustering (n, r), as a share of the scatter around one mean."""
+    if isinstance(X, Gram):
+        whole, weights = X.scatter(weights), np.ascontiguousarray(weights)
+        left = np.array([X.within(np.ascontiguousarray(own), weights) for own in labels.T])
+        return np.log(np.maximum(left / whole, _FLOOR)) if whole > 0 else np.full(len(left), np.log(_FLOOR))
     total = weights.sum()
     mean = np.asarray((weights / total) @ X, dtype=np.float64).reshape(-1)
     # Taken off first: far from the origin the difference of two large numbers would be rounding errors.
@@ -231,13 +247,9 @@ def measure(
 
 
 def measure_reference(
-    number: int,
-    draw: Callable[[np.random.Generator], np.ndarray],
-    weights: np.ndarray,
-    plan: Plan,
-    dtype: Any,
+    number: int, draw: Callable[[np.random.Generator], Any], weights: np.ndarray, plan: Plan
 ) -> Measured:
     """The same of the reference of that number, from 1."""
-    X = np.ascontiguousarray(draw(plan.rng(REFERENCE, number)), dtype=dtype)
+    X = draw(plan.rng(REFERENCE, number))
     labels, left = subsampled(X, weights, plan, number, range(min(REFERENCE_RUNS, plan.n_clusterings)))
     return measure(labels, left, mixed(X, weights, plan, number), weights, plan)

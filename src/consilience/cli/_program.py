@@ -30,6 +30,7 @@ COMMANDS = {
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "predict": ("predict", "Label new objects with a saved model."),
+    "choose-k": ("choose_k", "Say how many clusters there are, with the evidence."),
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with the truth."),
     "report": ("report", "Make a page about a result from files."),

@@ -7,6 +7,7 @@ import time
 import click
 
 from ..naming import AUTO
+from ._dask import check_lazy, cluster_lazily
 from ._files import (
     check_model_output,
     check_output,
@@ -34,9 +35,25 @@ from ._params import generator_params, method_params
 from ._session import Session
 
 
+def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> int | str:
+    if value.strip().lower() == AUTO:
+        return AUTO
+    try:
+        return int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a whole number nor {AUTO}.", ctx, option) from None
+
+
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
 @click.argument("features")
-@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
+@click.option(
+    "-k",
+    "--n-clusters",
+    required=True,
+    metavar="INTEGER|auto",
+    callback=_number_or_auto,
+    help='Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
+)
 @method_option(AUTO)
 @generator_option(AUTO)
 @n_clusterings_option
@@ -48,6 +65,16 @@ from ._session import Session
 @click.option(
     "--ensemble", "ensemble_output", metavar="FILE", default=None, help="Also write the base clusterings."
 )
+@click.option(
+    "--dask",
+    "scheduler",
+    is_flag=False,
+    flag_value="threads",
+    default=None,
+    metavar="[ADDRESS]",
+    help="Read Parquet (a file or a folder) or zarr block by block, larger than memory, and write labels to a folder: on threads here, or "
+    "on the Dask scheduler at ADDRESS. Give FEATURES before it.",
+)
 @param_option("--param", "method")
 @param_option("--generator-param", "generator")
 @running
@@ -57,7 +84,7 @@ from ._session import Session
 def command(
     session: Session,
     features: str,
-    n_clusters: int,
+    n_clusters: int | str,
     method: str,
     generator: str,
     n_clusterings: int | None,
@@ -67,6 +94,7 @@ def command(
     report_output: str | None,
     model_output: str | None,
     ensemble_output: str | None,
+    scheduler: str | None,
     param: tuple[str, ...],
     generator_param: tuple[str, ...],
     seed: int,
@@ -87,12 +115,15 @@ def command(
     \b
     Examples:
       consilience cluster features.csv -k 3 -o labels.csv --report report.html
+      consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
       consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
       consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
+      consilience cluster big.parquet -k 12 --dask -o labels/
+      consilience cluster big.parquet -k 12 --dask tcp://host:8786 -o labels/
     """
     from .. import consensus, generate
     from ..defaults import is_auto
@@ -102,7 +133,16 @@ def command(
     from ..progress import progress_shown
 
     start = time.perf_counter()
-    check_output(output, features, as_json=as_json)
+    if scheduler is not None:
+        refused = {
+            "--report": report_output,
+            "--ensemble": ensemble_output,
+            "--transpose": transpose,
+            "--key": key,
+        }
+        check_lazy(output, refused)
+    else:
+        check_output(output, features, as_json=as_json)
     check_model_output(model_output, features, output, ensemble_output or output, report_output or output)
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
@@ -123,6 +163,19 @@ def command(
         random_state=seed,
         n_jobs=n_jobs,
     )
+    if scheduler is not None:
+        cluster_lazily(
+            session,
+            model,
+            features,
+            scheduler,
+            index=index,
+            output=output,
+            confidence=confidence,
+            model_output=model_output,
+            as_json=as_json,
+        )
+        return
     with progress_shown(False if session.quiet else None):
         table = read_features(
             source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
@@ -139,6 +192,9 @@ def command(
             "parameters": fitted.get_params(),
             "n_clusterings": model.ensemble_.n_clusterings,
         }
+        if hasattr(model, "study_"):
+            facts["study"] = model.study_.to_dict()
+            session.note(str(model.study_))
         write_result(
             session, output, fitted, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
         )

@@ -27,6 +27,9 @@ from ._estimators import estimators
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
+from ._prepare import PREPARATIONS as PREPARATIONS
+from ._prepare import prepared as prepared
+from ._prepare import suitable as suitable
 from ._register import Maker, generator, generators
 from ._spectral import spectral
 from ._stratified import stratified

@@ -231,6 +231,11 @@ class Views:
         return View(preparation, members, self.features.seen_as(X, preparation.columns))
 
 
+def prepared(features: Features, prepare: str, *, n_jobs: int | None = None) -> Features:
+    """The features as a member sees them that is prepared in this one way."""
+    return next(iter(Views(prepare, features, [0], n_jobs=n_jobs))).features
+
+
 def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     """Names of the preparations that "diverse" draws from.
 

@@ -32,6 +32,8 @@ FORMAT, VERSION = "consilience model", 1
 _JSON = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal models are equal files
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+#: What a model learned that its file leaves out: a study holds the clusterings of many models.
+_LEFT_OUT = ("study_",)
 _SPARSE = {"csr": (sp.csr_array, sp.csr_matrix), "csc": (sp.csc_array, sp.csc_matrix)}
 
 
@@ -227,7 +229,9 @@ class _Writer:
         if name is not None:
             params = value.get_params(deep=False)
             state = {
-                key: item for key, item in vars(value).items() if key not in params and not _is_setting(key)
+                key: item
+                for key, item in vars(value).items()
+                if key not in params and key not in _LEFT_OUT and not _is_setting(key)
             }
             return {
                 "!": "estimator",

@@ -7,11 +7,13 @@
 [0.67, 1.0, 0.33, 0.33]
 >>> figure = display.plot().figure_  # doctest: +SKIP
 
-``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels.
+``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels, ``from_study`` what
+:func:`consilience.choose_k` returns.
 :func:`colours` gives pictures of your own the colours of the displays.
 """
 
 from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay
+from ._choose import CDFDisplay, ChooseKDisplay, DeltaAreaDisplay, SpectrumDisplay, TrackingDisplay
 from ._coassociation import CoassociationDisplay
 from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
@@ -24,14 +26,19 @@ from .style import colours
 __all__ = [
     "AgreementDisplay",
     "AlluvialDisplay",
+    "CDFDisplay",
+    "ChooseKDisplay",
     "CoassociationDisplay",
     "ComparisonDisplay",
     "ConfidenceDisplay",
+    "DeltaAreaDisplay",
     "EmbeddingDisplay",
     "FeaturesDisplay",
     "HistoryDisplay",
     "PacingDisplay",
     "ReliabilityDisplay",
+    "SpectrumDisplay",
+    "TrackingDisplay",
     "WeightsDisplay",
     "colours",
 ]

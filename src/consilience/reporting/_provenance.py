@@ -80,6 +80,27 @@ def facts(
     return rows
 
 
+def study_facts(study: Any, source: Any, seconds: float | None) -> list[tuple[str, str]]:
+    """The same of a study of k that found no clusters."""
+    data = count(study.n_samples, "object")
+    rows = [("Data", f"{printable(source)}: {data}" if source is not None else data)]
+    if study.sample is not None:
+        rows.append(("Studied", f"a random sample of {number(len(study.sample))}"))
+    rows.append(("Numbers of clusters", ", ".join(map(str, study.ks.tolist()))))
+    rows.append(
+        (
+            "Base clusterings",
+            f"{count(study.ensemble(int(study.ks[0])).n_clusterings, 'subsample')} for each number",
+        )
+    )
+    if study.tests:
+        rows.append(("References", f"{number(study.tests[0].references)}, {printable(study.null)}"))
+    if seconds is not None:
+        rows.append(("Time", duration(seconds)))
+    rows.append(("Versions", versions()))
+    return rows
+
+
 def generator(fitted: Fitted) -> str:
     """How the base clusterings were made, as far as is known."""
     pipeline = fitted.pipeline

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import __version__
 from ..annotations import read_annotations
+from ..choosing import Study
 from ..errors import InputError, need
 from ..fitted import Fitted
 from ..io import atomic_write, check_writable
@@ -27,7 +28,7 @@ from ..plot import (
     PacingDisplay,
 )
 from ..plot.style import CLUSTER_COLOURS, as_mapping, colour, needs_log
-from . import _annotations, _content, _provenance, _svg
+from . import _annotations, _content, _how_many, _provenance, _svg
 from ._embed import printable, to_json
 from ._methods import words_of
 from ._words import count, number, percent
@@ -93,9 +94,10 @@ def report(
 
     Parameters
     ----------
-    model : fitted consensus method or pipeline, or a dict of them by name, or a list
+    model : fitted consensus method or pipeline, or a dict of them by name, or a list; or a Study of :func:`choose_k`
         With several, the first is reported and the others are compared with it. For labels from elsewhere,
-        ``consilience.fitted.Fitted.from_ensemble(ensemble, labels)``.
+        ``consilience.fitted.Fitted.from_ensemble(ensemble, labels)``. Of a study, its consensus for the answer is reported; where that
+        is one cluster, the study alone.
     X : array, sparse matrix or data frame (n_samples, n_features), optional
         The features, for a picture of the objects and for what distinguishes the clusters; without them the picture is
         made from the clusterings.
@@ -139,6 +141,15 @@ def report(
     jinja2 = need("jinja2", "report", "A report")
     if path is not None:
         check_writable(path, formats=False)
+    remarks = list(warnings)
+    study = _study_of(model)
+    if isinstance(model, Study):
+        X, truth, annotations, sample_names = (
+            _rows(each, model) for each in (X, truth, annotations, sample_names)
+        )
+        if model.k == 1:
+            return _of_study(jinja2, model, path, title, source, command, seconds, remarks)
+        model = {type(model.fitted()).__name__: model.fitted()}
     fitted = {
         name: each if isinstance(each, Fitted) else Fitted.from_estimator(each)
         for name, each in as_mapping(model).items()
@@ -150,7 +161,6 @@ def report(
                 f"sample_names has {len(sample_names)} entries for {count(main.n_samples, 'object')}."
             )
         main.names = list(sample_names)
-    remarks = list(warnings)
     if X is not None and _left_out(main, X):
         X = None
         remarks.append(
@@ -158,6 +168,8 @@ def report(
         )
     notes = [] if annotations is None else read_annotations(annotations, main.n_samples, main.names)
     values = _content_of(main, name, fitted, X, truth, notes, source, seconds, command)
+    values["how_many"] = None if study is None else _how_many.how_many(study)
+    values["sections"] = _sections(values)
     values["warnings"] = [*(printable(text, 1000) for text in remarks), *values["warnings"]]
     values["title"] = printable(title or _title(main, source), 200)
     page = _render(jinja2, values)
@@ -216,7 +228,6 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     data["clusterings"] = [printable(each, 60) for each in main.signatures.clustering_names] if held else None
     given = {"X": shape, "truth": truth, "annotations": notes or None}
     values["reproduce"] = _provenance.reproduce(main, given, command, held=held)
-    values["sections"] = _sections(values)
     values["data"] = data
     return values
 
@@ -291,6 +302,7 @@ def _history(fitted) -> dict[str, Any]:
 def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
     there = [
         ("answer", "Answer", True),
+        ("how-many", "How many", values["how_many"]),
         ("doubt", "Certainty", True),
         ("evidence", "Evidence", True),
         ("features", "Features", values["features"]),
@@ -303,25 +315,74 @@ def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, name) for anchor, name, exists in there if exists]
 
 
-def _render(jinja2: Any, values: dict[str, Any]) -> str:
-    """The template filled in; text is escaped unless it is our own markup."""
+def _study_of(model: Any) -> Study | None:
+    """The study itself, or that by which a pipeline chose its number of clusters; of several models, the first one's."""
+    if isinstance(model, Study):
+        return model
+    first = model if not isinstance(model, (dict, list, tuple)) else next(iter(as_mapping(model).values()))
+    return getattr(first, "study_", None)
+
+
+def _rows(values: Any, study: Study) -> Any:
+    """Those of the objects that were studied; what is given for them alone stays as it is."""
+    if values is None or study.sample is None:
+        return values
+    if isinstance(values, dict):
+        return {name: _rows(column, study) for name, column in values.items()}
+    rows = values.shape[0] if hasattr(values, "shape") else len(values)
+    if rows != study.n_samples:
+        return values
+    if isinstance(values, (list, tuple)):
+        return [values[i] for i in study.sample]
+    return values.iloc[study.sample] if hasattr(values, "iloc") else values[study.sample]
+
+
+def _of_study(jinja2, study, path, title, source, command, seconds, remarks) -> Report:
+    """A page about a study that found no clusters: there is no consensus to report."""
+    values = {
+        "title": printable(title or ("How many clusters" + ("" if source is None else f": {source}")), 200),
+        "lead": ["Nothing tells these data from one cloud: no clusters are reported."],
+        "warnings": [printable(text, 1000) for text in remarks],
+        "how_many": _how_many.how_many(study),
+        "facts": _provenance.study_facts(study, source, seconds),
+        "reproduce": [] if command is None else [{"text": "In a shell:", "code": printable(command, 5000)}],
+    }
+    result = Report(_render(jinja2, values, "study.html.j2"))
+    if path is not None:
+        result.save(path)
+    return result
+
+
+def _render(jinja2: Any, values: dict[str, Any], name: str = "report.html.j2") -> str:
+    """A template filled in; text is escaped unless it is our own markup."""
     markup = need("markupsafe", "report", "A report").Markup
     folder = resources.files(__package__) / "templates"
-    css = (folder / "report.css").read_text(encoding="utf-8")
-    script = (folder / "report.js").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    own = {
-        "css": markup(css),
-        "script": markup(script),
-        "data": markup(to_json(values["data"])),
-        "ridges": None if values["ridges"] is None else markup(values["ridges"]),
-        "pacing": None if values["pacing"] is None else markup(values["pacing"]),
-        "history": [{**panel, "svg": markup(panel["svg"])} for panel in values["history"]],
-    }
+    script = (folder / "report.js").read_text(encoding="utf-8") if "data" in values else ""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        loader=jinja2.FunctionLoader(lambda each: (folder / each).read_text(encoding="utf-8")),
+    )
+    own: dict[str, Any] = {"css": markup((folder / "report.css").read_text(encoding="utf-8"))}
+    if "data" in values:
+        own |= {
+            "script": markup(script),
+            "data": markup(to_json(values["data"])),
+            "ridges": None if values["ridges"] is None else markup(values["ridges"]),
+            "pacing": None if values["pacing"] is None else markup(values["pacing"]),
+            "history": [{**panel, "svg": markup(panel["svg"])} for panel in values["history"]],
+        }
+    if values["how_many"] is not None:
+        section = values["how_many"]
+        own["how_many"] = section | {
+            "figures": [{**figure, "svg": markup(figure["svg"])} for figure in section["figures"]],
+            "tracking": markup(section["tracking"]),
+            "delta": None if section["delta"] is None else markup(section["delta"]),
+        }
     # The page runs this script and no other: whatever slipped through escaping would still not run.
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     created = datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z")
-    template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
-    return template.render(
+    return environment.get_template(name).render(
         {**values, **own}, colour=colour, script_hash=digest, version=__version__, created=created
     )

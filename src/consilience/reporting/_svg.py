@@ -24,8 +24,8 @@ def ridges(display: ConfidenceDisplay) -> str:
 
     parts = []
     for tick in (0, 0.25, 0.5, 0.75, 1):
-        parts.append(_line(x(tick), 8, x(tick), bottom))
-        parts.append(_text(x(tick), bottom + 16, f"{tick:g}", "middle", "soft"))
+        parts.append(line(x(tick), 8, x(tick), bottom))
+        parts.append(text_at(x(tick), bottom + 16, f"{tick:g}", "middle", "soft"))
     peaks = np.maximum(display.counts.max(axis=1), 1)
     for j in range(c):
         base = 8 + step * (j + 1)
@@ -45,12 +45,12 @@ def ridges(display: ConfidenceDisplay) -> str:
             f'<g><title>{escape(title)}</title><path d="{"".join(bars)}" fill="{colour(j)}"/>'
             f'<path class="median" d="M{x(middle):.1f},{base}V{base - step + 6}"/></g>'
         )
-        parts.append(_text(left - 10, base - 6, str(j), "end"))
-    parts.append(_text(8, 18, "cluster", kind="soft"))
+        parts.append(text_at(left - 10, base - 6, str(j), "end"))
+    parts.append(text_at(8, 18, "cluster", kind="soft"))
     label = "Confidence by cluster. " + " ".join(
         f"Cluster {j}: median {display.quartiles[j, 1]:.2f}." for j in range(c)
     )
-    return _svg(width, bottom + 24, label, parts)
+    return picture(width, bottom + 24, label, parts)
 
 
 def curve(name: str, values: np.ndarray) -> str:
@@ -78,8 +78,8 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
             low, high = 0.0, 1.0
     ticks = [low + share * (high - low) for share in (0, 0.5, 1)]
     ticks = [10**tick for tick in ticks] if log else ticks
-    shown = _percents(ticks) if percent else [_short(tick) for tick in ticks]
-    left = 12 + max(map(_room, shown))
+    shown = _percents(ticks) if percent else [short(tick) for tick in ticks]
+    left = 12 + max(map(room, shown))
 
     def x(i: int) -> float:
         return left + (width - left - right) * (i / max(len(values) - 1, 1))
@@ -90,25 +90,25 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
 
     parts = []
     for value, text in zip(ticks, shown):
-        parts.append(_line(left, y(value), width - right, y(value)))
-        parts.append(_text(left - 6, y(value) + 4, text, "end", "soft"))
+        parts.append(line(left, y(value), width - right, y(value)))
+        parts.append(text_at(left - 6, y(value) + 4, text, "end", "soft"))
     for i in np.flatnonzero(np.diff(stage)).tolist():
         middle = (x(i) + x(i + 1)) / 2
-        parts.append(_line(middle, top, middle, height - bottom))
+        parts.append(line(middle, top, middle, height - bottom))
         label = f"stage {stage[i + 1]}"
-        if middle + 4 + _room(label) < width:
-            parts.append(_text(middle + 4, height - bottom - 5, label, kind="soft"))
+        if middle + 4 + room(label) < width:
+            parts.append(text_at(middle + 4, height - bottom - 5, label, kind="soft"))
     points = [(x(i), y(v)) for i, v in enumerate(values) if np.isfinite(v)]
     parts.append(f'<polyline class="curve" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>')
     if len(points) <= 60:
         parts += [f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="2.5"/>' for a, b in points]
-    parts.append(_text(left, height - 6, "1", kind="soft"))
-    parts.append(_text(width - right, height - 6, f"iteration {len(values)}", "end", "soft"))
+    parts.append(text_at(left, height - 6, "1", kind="soft"))
+    parts.append(text_at(width - right, height - 6, f"iteration {len(values)}", "end", "soft"))
     first, last = (f"{finite[0]:.4g}", f"{finite[-1]:.4g}") if finite.size else ("-", "-")
-    return _svg(width, height, f"{name}: from {first} to {last} in {len(values)} iterations", parts)
+    return picture(width, height, f"{name}: from {first} to {last} in {len(values)} iterations", parts)
 
 
-def _room(text: str) -> float:
+def room(text: str) -> float:
     """What a label may take; a percent sign is half as wide again as a digit."""
     return _TEXT_WIDTH * (len(text) + 0.5 * text.count("%"))
 
@@ -122,23 +122,23 @@ def _percents(ticks: list[float]) -> list[str]:
     return shown
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Four significant digits at most: 1234567 as 1.23e6."""
     text = f"{value:.3g}"
     mantissa, e, power = text.partition("e")
     return f"{mantissa}e{int(power)}" if e else text
 
 
-def _svg(width: float, height: float, label: str, parts: list[str]) -> str:
+def picture(width: float, height: float, label: str, parts: list[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img" '
         f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
+def text_at(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
 
 
-def _line(x1: float, y1: float, x2: float, y2: float) -> str:
+def line(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<path class="axis" d="M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}"/>'

@@ -1,0 +1,370 @@
+"""How many clusters: what a study of k found, in five pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..metrics import align
+from .style import axes, colour, plain
+
+#: Columns of a tracking plot: of more objects as many are drawn, evenly along their order.
+_MOST_TRACKED = 2_000
+#: Share of the references that lies within a band.
+WITHIN = 0.9
+
+
+def null_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) between which WITHIN of the rows lie, column by column."""
+    low, high = np.quantile(values, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
+    return low, high
+
+
+class ChooseKDisplay:
+    """How much more stable clusterings are than those of data without clusters, for every k.
+
+    Attributes
+    ----------
+    ks : array (K,)
+    values : array (K,)
+        What is drawn: the gain, or the eigengap where a study has no references.
+    statistic : str
+        "gain" or "eigengap".
+    low, high : arrays (K,) or None
+        Between them lie 90% of the references; None without references.
+    k : int
+        The answer.
+    alternatives : list of int
+    verdict : str
+
+    Examples
+    --------
+    >>> import numpy as np, consilience as cs
+    >>> X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
+    >>> study = cs.choose_k(X, k=range(2, 6), random_state=0)
+    >>> display = cs.plot.ChooseKDisplay.from_study(study)
+    >>> display.k, int(display.ks[display.values.argmax()])
+    (3, 3)
+    """
+
+    def __init__(self, ks, values, statistic, low, high, k, alternatives, verdict):
+        self.ks = ks
+        self.values = values
+        self.statistic = statistic
+        self.low = low
+        self.high = high
+        self.k = k
+        self.alternatives = alternatives
+        self.verdict = verdict
+
+    @classmethod
+    def from_study(cls, study: Any) -> ChooseKDisplay:
+        """From what :func:`consilience.choose_k` returns."""
+        low = high = None
+        if study.references is not None:
+            low, high = null_band(study.references.ari - study.references.ari.mean(axis=0))
+        statistic = "gain" if low is not None else "eigengap"
+        return cls(
+            study.ks,
+            study.columns[statistic],
+            statistic,
+            low,
+            high,
+            study.k,
+            study.alternatives,
+            study.verdict,
+        )
+
+    def plot(self, ax: Any = None) -> ChooseKDisplay:
+        """Draw the curve over the band of the references, the answer filled, alternatives ringed."""
+        ax = axes(ax, "ChooseKDisplay.plot()", figsize=(6.2, 4))
+        if self.low is not None:
+            ax.fill_between(
+                self.ks, self.low, self.high, color="0.85", label=f"{WITHIN:.0%} of the references"
+            )
+            ax.axhline(0, color="0.6", lw=0.8)
+        ax.plot(self.ks, self.values, marker="o", ms=4, color=colour(0), label="features")
+        at = dict(zip(self.ks.tolist(), self.values))
+        if self.k in at:
+            ax.plot([self.k], [at[self.k]], "o", ms=10, color=colour(5), label=f"answer: {self.k}")
+        others = [k for k in self.alternatives if k in at]
+        if others:
+            ax.plot(
+                others,
+                [at[k] for k in others],
+                "o",
+                ms=10,
+                mfc="none",
+                color=colour(5),
+                label="also plausible",
+            )
+        name = "ARI above that of the references" if self.statistic == "gain" else "eigengap"
+        ax.set(xlabel="number of clusters", ylabel=name, title=_title(self.k, self.verdict))
+        ax.set_xticks(self.ks)
+        ax.legend(frameon=False, fontsize="small")
+        return _finished(self, ax)
+
+
+class CDFDisplay:
+    """The distribution of co-association over pairs, for every k: flat in the middle where hardly a pair is ambiguous.
+
+    Attributes
+    ----------
+    ks : list of int
+        Those with clusterings of their own.
+    values, shares : lists of arrays
+        Of each k the values of co-association, rising, and the share of pairs with at most that.
+    bands : list of float
+        Half width of the band that holds the curve with 99% probability where pairs were sampled, else 0.
+    pac : array (K,)
+        Share of pairs between .1 and .9.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), k=[2, 3])
+    >>> display = cs.plot.CDFDisplay.from_study(study)
+    >>> display.ks, display.values[0].round(2).tolist(), display.shares[0].round(2).tolist()
+    ([2], [0.0, 0.33, 0.67, 1.0], [0.33, 0.67, 0.83, 1.0])
+    """
+
+    def __init__(self, ks, values, shares, bands, pac):
+        self.ks = ks
+        self.values = values
+        self.shares = shares
+        self.bands = bands
+        self.pac = pac
+
+    @classmethod
+    def from_study(cls, study: Any) -> CDFDisplay:
+        """From what :func:`consilience.choose_k` returns."""
+        ks = _with_clusterings(study)
+        curves = [study.cdf(k) for k in ks]
+        here = np.isin(study.ks, ks)
+        return cls(
+            ks,
+            [values for values, _, _ in curves],
+            [shares for _, shares, _ in curves],
+            [band for _, _, band in curves],
+            study.columns["pac"][here],
+        )
+
+    def plot(self, ax: Any = None) -> CDFDisplay:
+        """Draw one curve for each k, from few clusters (dark) to many (light)."""
+        ax = axes(ax, "CDFDisplay.plot()", figsize=(6.2, 4))
+        for j, k in enumerate(self.ks):
+            x = np.concatenate([[0.0], self.values[j], [1.0]])
+            y = np.concatenate([[0.0], self.shares[j], [1.0]])
+            line = ax.step(x, y, where="post", color=shade(j, len(self.ks)), label=str(k))[0]
+            if self.bands[j]:
+                ax.fill_between(
+                    x, y - self.bands[j], y + self.bands[j], step="post", alpha=0.2, color=line.get_color()
+                )
+        ax.set(
+            xlim=(0, 1),
+            ylim=(0, 1.01),
+            xlabel="co-association",
+            ylabel="share of pairs with at most that",
+            title="How ambiguous pairs are",
+        )
+        ax.legend(title="clusters", frameon=False, fontsize="small")
+        return _finished(self, ax)
+
+
+class DeltaAreaDisplay:
+    """Relative change of the area under the CDF, as ConsensusClusterPlus draws it, beside what sizes alone give.
+
+    The area is 1 - mean co-association: it depends on the sizes of base clusters, hardly on whether they are stable. Equal clusters
+    give 1 - 1/k whatever the data, so that the curve falls as ``balanced`` does, with clusters and without.
+
+    Attributes
+    ----------
+    ks : array (K,)
+    area, delta : arrays (K,)
+        The area; its change as a share of the area before, of the first k the area itself.
+    balanced : array (K,)
+        ``delta`` of clusters of equal size.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> display = cs.plot.DeltaAreaDisplay.from_study(study)
+    >>> display.delta.round(2).tolist(), display.balanced.round(2).tolist()
+    ([0.67, 0.25], [0.5, 0.33])
+    """
+
+    def __init__(self, ks, area, delta, balanced):
+        self.ks = ks
+        self.area = area
+        self.delta = delta
+        self.balanced = balanced
+
+    @classmethod
+    def from_study(cls, study: Any) -> DeltaAreaDisplay:
+        """From what :func:`consilience.choose_k` returns."""
+        here = np.isin(study.ks, _with_clusterings(study))
+        ks, area = study.ks[here], study.columns["area"][here]
+        return cls(ks, area, changes(area), changes(1 - 1 / ks))
+
+    def plot(self, ax: Any = None) -> DeltaAreaDisplay:
+        """Draw both curves."""
+        ax = axes(ax, "DeltaAreaDisplay.plot()", figsize=(6.2, 4))
+        ax.plot(self.ks, self.balanced, "--", color="0.5", label="clusters of equal size, any data")
+        ax.plot(self.ks, self.delta, marker="o", ms=4, color=colour(0), label="this study")
+        ax.set(xlabel="number of clusters", ylabel="relative change of the area", title="Delta area")
+        ax.set_xticks(self.ks)
+        ax.legend(frameon=False, fontsize="small")
+        return _finished(self, ax)
+
+
+class TrackingDisplay:
+    """The cluster of every object as k rises, with colours kept: a cluster is named after the one before that it has most of.
+
+    Attributes
+    ----------
+    ks : array (K,)
+    labels : array (K, n)
+        Clusters of each k, aligned with those of the k before, objects in ``order``.
+    order : array (n,)
+        The objects, those of one cluster side by side, from few clusters to many.
+    k : int
+        The answer.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> display = cs.plot.TrackingDisplay.from_study(study)
+    >>> display.labels.tolist(), display.order.tolist()
+    ([[0, 0, 1, 1], [0, 2, 1, 1]], [0, 1, 2, 3])
+    """
+
+    def __init__(self, ks, labels, order, k):
+        self.ks = ks
+        self.labels = labels
+        self.order = order
+        self.k = k
+
+    @classmethod
+    def from_study(cls, study: Any) -> TrackingDisplay:
+        """From what :func:`consilience.choose_k` returns."""
+        rows: list[np.ndarray] = []
+        for k in study.ks.tolist():
+            own = study.labels(k)
+            rows.append(align(own, rows[-1]) if rows else own)
+        labels = np.stack(rows)
+        order = np.lexsort(labels[::-1])
+        return cls(study.ks, labels[:, order], order, study.k)
+
+    def strip(self, most: int = _MOST_TRACKED) -> np.ndarray:
+        """(K, at most ``most``) labels of objects taken evenly along the order."""
+        n = self.labels.shape[1]
+        return self.labels if n <= most else self.labels[:, np.linspace(0, n - 1, most).round().astype(int)]
+
+    def plot(self, ax: Any = None) -> TrackingDisplay:
+        """Draw a row for each k and a column for each object."""
+        from matplotlib.colors import to_rgb
+
+        ax = axes(ax, "TrackingDisplay.plot()", figsize=(7, 0.8 + 0.3 * len(self.ks)))
+        strip = self.strip()
+        paint = np.array([to_rgb(colour(j)) for j in range(int(strip.max()) + 1)])
+        ax.imshow(paint[strip], aspect="auto", interpolation="nearest")
+        ax.set_yticks(
+            range(len(self.ks)), [f"{k} (answer)" if k == self.k else str(k) for k in self.ks.tolist()]
+        )
+        ax.set_xticks([])
+        ax.set(
+            xlabel="objects",
+            ylabel="number of clusters",
+            title="Clusters as their number rises, colours kept",
+        )
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class SpectrumDisplay:
+    """Eigenvalues of the normalised co-association: k clusters show as k values near 1 and a gap.
+
+    Attributes
+    ----------
+    values : array (L,)
+        Eigenvalues, falling from 1.
+    low, high : arrays (L,) or None
+        Between them lie 90% of the references; None without references.
+    named : int
+        The k with the largest gap after it.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> cs.plot.SpectrumDisplay.from_study(study).values.round(2).tolist()
+    [1.0, 1.0, 0.33, 0.0, 0.0]
+    """
+
+    def __init__(self, values, low, high, named):
+        self.values = values
+        self.low = low
+        self.high = high
+        self.named = named
+
+    @classmethod
+    def from_study(cls, study: Any) -> SpectrumDisplay:
+        """From what :func:`consilience.choose_k` returns."""
+        low = high = None
+        # Clusterings that were given are others than those of the references: their spectra are not comparable.
+        if study.references is not None and "frequency" not in study.columns:
+            low, high = null_band(study.references.values)
+        return cls(study.spectrum, low, high, study.votes["eigengap"])
+
+    def plot(self, ax: Any = None) -> SpectrumDisplay:
+        """Draw the values over the band of the references, a line where the largest gap is."""
+        ax = axes(ax, "SpectrumDisplay.plot()", figsize=(6.2, 4))
+        number = np.arange(1, len(self.values) + 1)
+        if self.low is not None:
+            ax.fill_between(
+                number, self.low, self.high, color="0.85", label=f"{WITHIN:.0%} of the references"
+            )
+        ax.plot(number, self.values, marker="o", ms=4, color=colour(0), label="features")
+        ax.axvline(self.named + 0.5, color=colour(5), lw=1, ls="--", label=f"largest gap: {self.named}")
+        ax.set(xlabel="number", ylabel="eigenvalue", title="Spectrum of the co-association", ylim=(0, 1.03))
+        ax.legend(frameon=False, fontsize="small")
+        return _finished(self, ax)
+
+
+def changes(area: np.ndarray) -> np.ndarray:
+    """Each as a share of what it adds to the one before; the first as it is."""
+    before = np.concatenate([[0.0], area[:-1]])
+    return np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)
+
+
+def shade(j: int, count: int) -> tuple[float, float, float]:
+    """The j-th of so many blues, from dark to light."""
+    share = j / max(count - 1, 1)
+    dark, light = np.array([0.02, 0.16, 0.36]), np.array([0.55, 0.80, 0.95])
+    red, green, blue = (dark + share * (light - dark)).tolist()
+    return red, green, blue
+
+
+def _title(k: int, verdict: str) -> str:
+    return f"{k} cluster{'' if k == 1 else 's'} (verdict: {verdict})"
+
+
+def _with_clusterings(study: Any) -> list[int]:
+    """Those k that have clusterings of their own."""
+    found = [k for k in study.ks.tolist() if k in study._pairs]
+    if not found:
+        raise InputError(
+            f"No two clusterings have the same number of clusters among {study.ks.tolist()}, so that no k has a distribution of pairs. Give more "
+            "clusterings, or the features."
+        )
+    return found
+
+
+def _finished(display: Any, ax: Any) -> Any:
+    plain(ax)
+    display.ax_, display.figure_ = ax, ax.figure
+    return display

@@ -1,0 +1,347 @@
+"""A whole study: the answer, what it rests on, what it says, and that neither threads nor an interruption change it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.datasets import make_blobs
+
+import consilience as cs
+from consilience.choosing import COLUMNS, statistics
+from consilience.choosing import choose as choosing
+from consilience.choosing.rule import Test as OneTest
+from consilience.choosing.rule import decide
+from consilience.errors import FileError, InputError
+
+BLOBS, TRUTH = make_blobs(120, centers=[[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], random_state=0)
+#: Nine references are enough for a level of .2.
+QUICK = {"k": range(2, 6), "n_clusterings": 8, "n_references": 9, "alpha": 0.2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def study():
+    return cs.choose_k(BLOBS, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def nothing():
+    return cs.choose_k(np.random.default_rng(0).normal(size=(120, 3)), **QUICK)
+
+
+def test_clear_clusters(study):
+    assert (study.k, study.verdict) == (4, "strong")
+    assert study.alternatives == []
+    assert study.votes == {"gain": 4, "eigengap": 4, "lifetime": 4}
+    assert [(test.name, test.p, test.rejected) for test in study.tests] == [
+        ("inertia", 0.1, True),
+        ("stability", 0.1, True),
+    ]
+    assert cs.metrics.scores(study.labels(), TRUTH)["ari"] == 1
+    np.testing.assert_array_equal(study.labels(4), study.fitted(4).labels_)
+    assert study.ensemble(4).n_clusterings == 8
+    assert (study.ensemble(3).n_clusters == 3).all()
+    assert study.spectrum[3] > 3 * study.spectrum[4]
+    values, shares, band = study.cdf(4)
+    assert (values[-1], shares[-1], band) == (1.0, pytest.approx(1.0), 0.0)
+    assert study.references.ari.shape == (9, 4)
+
+
+def test_the_table_holds_what_it_says(study):
+    assert list(study.columns) == [name for name in COLUMNS if name != "frequency"]
+    assert list(study.table.columns) == list(study.columns)
+    row = {name: values[2] for name, values in study.columns.items()}
+    assert row["k"] == 4
+    assert row["gain"] == pytest.approx(row["ari"] - row["ari_null"])
+    pairs = study.ensemble(4).coassociation()[np.triu_indices(120, 1)]
+    seen = study.ensemble(4).cooccurrence_counts()[np.triu_indices(120, 1)]
+    pairs = pairs[np.asarray(seen) > 0]
+    assert row["area"] == pytest.approx(1 - pairs.mean())
+    assert row["pac"] == pytest.approx(np.mean((pairs > 0.1) & (pairs < 0.9)))
+    assert row["smallest"] == pytest.approx(0.25)
+    area = study.columns["area"]
+    np.testing.assert_allclose(study.columns["delta_area"], [area[0], *(np.diff(area) / area[:-1])])
+    labels = study.ensemble(4).labels
+    left = []
+    for column in labels.T:
+        part, own = BLOBS[column >= 0], column[column >= 0]
+        within = sum(((part[own == j] - part[own == j].mean(axis=0)) ** 2).sum() for j in range(4))
+        left.append(np.log(within / ((part - part.mean(axis=0)) ** 2).sum()))
+    assert row["inertia"] == pytest.approx(np.exp(np.mean(left)))
+
+
+def test_no_clusters(nothing):
+    assert (nothing.k, nothing.verdict, nothing.alternatives) == (1, "none", [])
+    assert (nothing.labels() == 0).all()
+    assert nothing.labels(3).max() == 2
+    with pytest.raises(
+        InputError, match="The answer is one cluster, which has no clusterings; give k, one of 2, 3, 4 and 5"
+    ):
+        nothing.fitted()
+    with pytest.raises(InputError, match="k=9 was not studied; choose one of 2, 3, 4 and 5"):
+        nothing.labels(9)
+
+
+def test_what_is_said(study, nothing):
+    assert str(study) == (
+        "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one Gaussian cloud of the same covariance "
+        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap and lifetime name 4. No other number stands out. "
+        "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters above 5."
+    )
+    assert str(nothing).startswith(
+        "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian cloud of the same covariance ("
+    )
+    assert repr(study) == "Study: k = 4, verdict 'strong'"
+    assert "<table>" in study._repr_html_()
+    assert 'title="number of clusters"' in study._repr_html_()
+    assert "real" not in str(study) + str(nothing)
+    told = json.loads(json.dumps(study.to_dict()))
+    assert (told["k"], told["tests"][0]["name"], told["table"]["k"]) == (4, "inertia", [2, 3, 4, 5])
+
+
+def test_threads_and_an_interruption_change_nothing(study, tmp_path):
+    file = tmp_path / "half.jsonl"
+    some = cs.choose_k(BLOBS, **QUICK, n_jobs=2, checkpoint=file)
+    lines = file.read_text().splitlines()
+    assert len(lines) == 9
+    file.write_text("\n".join(lines[:5]) + "\n" + lines[5][:30])  # stopped while it wrote
+    again = cs.choose_k(BLOBS, **QUICK, n_jobs=1, checkpoint=file)
+    for other in (some, again):
+        np.testing.assert_equal(other.to_dict(), study.to_dict())  # NaN is equal to NaN here
+        np.testing.assert_array_equal(other.references.loss, study.references.loss)
+    assert len(file.read_text().splitlines()) == 9  # the broken line is gone
+    third = cs.choose_k(
+        BLOBS, **{**QUICK, "random_state": 1}, checkpoint=file
+    )  # another study, in the same file
+    assert third.k == 4
+    assert len(file.read_text().splitlines()) == 18
+    (tmp_path / "other.txt").write_text("a,b\n1,2\n")
+    with pytest.raises(FileError, match="line 1: this is no checkpoint of choose_k"):
+        cs.choose_k(BLOBS, **QUICK, checkpoint=tmp_path / "other.txt")
+
+
+def test_rotation_and_units_change_nothing(study):
+    rng = np.random.default_rng(5)
+    turned = (BLOBS @ np.linalg.qr(rng.normal(size=(3, 3)))[0]) * 7 + 3
+    assert cs.choose_k(turned, **QUICK).k == study.k
+
+
+def test_weights_count_objects():
+    weights = np.where(TRUTH < 2, 3.0, 1.0)
+    study = cs.choose_k(BLOBS, **QUICK, sample_weight=weights)
+    assert study.k == 4
+    assert study.columns["smallest"][2] == pytest.approx(1 / 8)
+    assert study.ensemble(4).weights[TRUTH == 0].mean() == pytest.approx(
+        3 * study.ensemble(4).weights[TRUTH == 3].mean()
+    )
+
+
+def test_many_features_sparse_and_frames():
+    rng = np.random.default_rng(6)
+    wide = np.hstack([BLOBS, rng.normal(size=(120, 300)) * 0.3])
+    assert cs.choose_k(wide, **QUICK).k == 4
+    sparse = sp.csr_array(np.where(np.abs(wide) > 0.5, wide, 0))
+    dense = cs.choose_k(sparse.toarray(), **QUICK)
+    for ours, theirs in zip(cs.choose_k(sparse, **QUICK).tests, dense.tests):
+        assert (ours.p, ours.statistic) == (theirs.p, pytest.approx(theirs.statistic))
+    polars = pytest.importorskip("polars")
+    table = cs.choose_k(polars.DataFrame(BLOBS), **QUICK, null=None).table
+    assert isinstance(table, polars.DataFrame)
+
+
+def test_a_sample_is_studied_and_said():
+    study = cs.choose_k(BLOBS, **QUICK, max_objects=60)
+    assert study.notes[0] == "Studied is a random sample of 60 of the 120 objects (max_objects=60)."
+    assert study.labels(4).shape == (60,)
+    assert cs.metrics.scores(study.labels(4), TRUTH[study.sample])["ari"] == 1
+
+
+@pytest.mark.parametrize(
+    "null", ["uniform", lambda X, rng: rng.permuted(X, axis=0)], ids=["uniform", "function"]
+)
+def test_other_nulls(null):
+    study = cs.choose_k(BLOBS, **QUICK, null=null)
+    assert study.k == 4
+    assert "one uniform cloud" in str(study) or "the references of <lambda>" in str(study)
+
+
+def test_other_generators():
+    def by_sign(X, k):
+        return np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, k + 1)[1:-1]))
+
+    quick = {**QUICK, "n_references": 3, "alpha": 0.5, "k": [2, 3]}
+    for generator in (AgglomerativeClustering(linkage="average"), by_sign, "random-features"):
+        study = cs.choose_k(BLOBS[::2], **quick, generator=generator)
+        assert study.verdict in ("strong", "moderate", "weak", "none")
+    with pytest.raises(
+        InputError, match="X is sparse, and generator='random-features' depends on more than distances"
+    ):
+        cs.choose_k(sp.csr_array(BLOBS), **quick, generator="random-features")
+
+
+def test_prepared_features():
+    scaled = BLOBS * [1, 1, 1000]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = cs.choose_k(scaled, **QUICK)
+    assert plain.k != 4
+    assert cs.choose_k(scaled, **QUICK, prepare="standardise").k == 4
+
+
+def test_another_consensus():
+    study = cs.choose_k(BLOBS, **QUICK, null=None, consensus="lwgp")
+    assert isinstance(study.fitted(4), cs.LWGP)
+
+
+# Labels ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    return cs.generate.random_k(BLOBS, 30, k_max=10, random_state=0)
+
+
+def test_labels_alone_are_not_tested(ensemble):
+    study = cs.choose_k(ensemble, k=range(2, 8))
+    assert (study.k, study.verdict, study.tests) == (4, "not tested", [])
+    assert str(study).endswith(
+        "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(ensemble, X=X)."
+    )
+    counts = ensemble.n_clusters
+    np.testing.assert_allclose(study.columns["frequency"], [np.mean(counts == k) for k in range(2, 8)])
+    assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] == 1
+    assert "gain" not in study.columns
+
+
+def test_features_beside_labels_add_the_tests(ensemble):
+    study = cs.choose_k(ensemble, **QUICK, X=BLOBS)
+    assert (study.k, study.verdict) == (4, "strong")
+    assert "frequency" in study.columns
+    assert study.mixed_ensemble is ensemble
+
+
+def test_an_ensemble_of_one_k():
+    study = cs.choose_k(cs.generate.bagging(BLOBS, 20, k=4, random_state=0), k=range(2, 7))
+    assert study.k == 4
+    assert study.notes[-1].startswith(
+        "Every clustering has 4 clusters, so that eigengap and lifetime lean towards 4: add clusterings"
+    )
+    assert np.isfinite(study.columns["pac"]).sum() == 1
+
+
+def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
+    monkeypatch.setattr(choosing, "LINK_ALL", 20)
+    monkeypatch.setattr(statistics, "LINKED", 30)
+    study = cs.choose_k(ensemble, k=range(2, 6))
+    assert isinstance(study.fitted(4), cs.LWEA)
+    assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] > 0.9
+
+
+# The rule --------------------------------------------------------------------------------------------------
+
+
+def answer(gain, eigengap, lifetime, p, pac=(1, 1, 1), error=(0.01, 0.01, 0.01)):
+    ks = np.array([2, 3, 4])
+    rows = {"gain": gain, "eigengap": eigengap, "lifetime": lifetime, "pac": pac, "gain_error": error}
+    tests = [
+        OneTest(name, 1.0, value, 0.025, "gaussian", 39) for name, value in zip(("inertia", "stability"), p)
+    ]
+    found = decide(ks, **{name: np.array(row, float) for name, row in rows.items()}, tests=tests)
+    return found.k, found.verdict, found.alternatives
+
+
+def test_the_rule():
+    at2, at3, at4 = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+    assert answer(at3, at3, at2, (0.025, 0.025)) == (3, "strong", [2])
+    assert answer(at3, at4, at4, (0.025, 0.5)) == (4, "moderate", [3])
+    assert answer(at2, at3, at4, (0.025, 0.025)) == (4, "weak", [2, 3])
+    assert answer(at3, at3, at3, (0.05, 0.5)) == (1, "none", [])
+    assert answer(at3, at3, at3, ()) == (3, "not tested", [])
+    assert answer((np.nan,) * 3, at3, at2, ())[0] == 2
+    # Nested: the coarse level is clear, too.
+    assert answer(at4, at4, at4, (0.025, 0.025), pac=(0.01, 0.3, 0.05)) == (4, "strong", [2])
+    # A second peak of the gain, as good as the first.
+    assert answer((0.99, 0, 1), at4, at4, (0.025, 0.025), error=(0.1, 0.1, 0.1)) == (4, "strong", [2])
+
+
+def test_remarks():
+    study = cs.choose_k(BLOBS, **{**QUICK, "k": range(2, 5)})
+    assert study.notes == ["4 is the largest number looked at: look at larger ones."]
+    far = np.vstack([BLOBS, [[900, 900, 900]]])
+    notes = cs.choose_k(far, **QUICK).notes
+    assert any("the smallest holds 0.8% of the weight: it may be outliers" in note for note in notes)
+    skewed = np.exp(np.random.default_rng(0).normal(size=(100, 3)))
+    notes = cs.choose_k(skewed, **QUICK).notes
+    assert any("of the columns are skewed or heavy-tailed" in note for note in notes)
+
+
+# Bad input -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"k": []}, r"k=\[\] is empty: give the numbers of clusters to look at, such as range\(2, 11\)"),
+        ({"k": range(5, 2)}, r"k=range\(5, 2\) is empty"),
+        ({"k": 1}, "k=1 alone leaves nothing to compare with: one cluster is always among the answers"),
+        ({"k": [1]}, "k=1 alone"),
+        ({"k": "4"}, "k='4' is not valid: expected whole numbers of at least 1"),
+        ({"k": [2, 0]}, r"k=\[2, 0\] is not valid"),
+        ({"k": [2.5]}, r"k=\[2.5\] is not valid"),
+        ({"k": range(2, 200)}, "k=199 exceeds the 120 objects in X"),
+        (
+            {"k": range(2, 101)},
+            r"k=100 is too large for subsamples of 96 objects \(ratio=0.8 of 120\); choose k below 96",
+        ),
+        (
+            {"n_references": 20, "alpha": 0.05},
+            r"n_references=20 can give no p below 1/21 = 0.048, but each of the two tests needs 0.025 \(alpha=0.05\); take at least 39",
+        ),
+        ({"alpha": 0}, "alpha=0 is not valid"),
+        ({"null": "normal"}, "null='normal' is not valid"),
+        ({"generator": "landmarks"}, "generator='landmarks' is not known here: choose one of kmeans"),
+        ({"generator": 3}, "generator=3 is not valid"),
+        (
+            {"n_clusterings": 2, "ratio": 0.1, "k": 2},
+            "objects are in none of the 2 subsamples; raise n_clusterings or ratio=0.1",
+        ),
+        (
+            {"null": lambda X, rng: X[:5]},
+            r"null returned an array of shape \(5, 3\) for X of shape \(120, 3\)",
+        ),
+        ({"X": BLOBS}, "X is given beside data of type ndarray, which are taken for features"),
+    ],
+)
+def test_bad_settings(change, said):
+    with pytest.raises(InputError, match=said):
+        cs.choose_k(BLOBS, **{**QUICK, **change})
+
+
+def test_bad_data():
+    with pytest.raises(InputError, match="All 30 rows of X are equal: there is nothing to cluster"):
+        cs.choose_k(np.ones((30, 2)), **QUICK)
+    with pytest.raises(InputError, match="k=5 exceeds the 3 distinct rows of X"):
+        cs.choose_k(np.repeat(np.eye(3), 10, axis=0), **QUICK)
+    with pytest.raises(InputError, match=r"X contains 1 missing value \(NaN\)"):
+        cs.choose_k(np.where(np.arange(360).reshape(120, 3) == 7, np.nan, BLOBS), **QUICK)
+    with pytest.raises(InputError, match="was given a SoftEnsemble"):
+        cs.choose_k(cs.SoftEnsemble([np.full((9, 2), 0.5)] * 2))
+    with pytest.raises(InputError, match="The ensemble has a single clustering"):
+        cs.choose_k(cs.Ensemble([TRUTH]))
+    with pytest.raises(
+        InputError, match="k=10 exceeds the 4 distinct objects of the ensemble; choose k up to 4"
+    ):
+        cs.choose_k(cs.Ensemble([TRUTH, TRUTH]))
+    with pytest.raises(InputError, match="X has 10 rows for the 120 objects of the ensemble"):
+        cs.choose_k(cs.Ensemble([TRUTH, TRUTH]), k=[2], X=BLOBS[:10])
+    with pytest.raises(InputError, match="1 objects are missing from every clustering"):
+        cs.choose_k(cs.Ensemble([[0, 1, 0, -1], [0, 1, 1, -1]]), k=[2])
+
+
+def test_one_k_is_enough():
+    assert cs.choose_k(BLOBS, **{**QUICK, "k": 4}).k == 4
+    assert cs.choose_k(BLOBS, **{**QUICK, "k": range(1, 6)}).ks.tolist() == [2, 3, 4, 5]

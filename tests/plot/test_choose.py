@@ -1,0 +1,135 @@
+"""The numbers behind the pictures of a study of k, and that they are drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import InputError
+
+DISPLAYS = ("ChooseKDisplay", "CDFDisplay", "DeltaAreaDisplay", "TrackingDisplay", "SpectrumDisplay")
+
+
+def three_groups(rng, each=30):
+    centres = np.repeat([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]], each, axis=0)
+    return rng.normal(size=centres.shape) + centres
+
+
+@pytest.fixture(scope="module")
+def study():
+    X = three_groups(np.random.default_rng(0))
+    return cs.choose_k(X, k=range(2, 6), n_clusterings=12, random_state=0, verbose=False)
+
+
+@pytest.fixture(scope="module")
+def of_labels():
+    rng = np.random.default_rng(1)
+    groups = np.arange(60) % 3
+    labels = np.where(rng.random((60, 8)) < 0.8, groups[:, None], rng.integers(0, 3, (60, 8)))
+    labels[:, 6:] = groups[:, None] % 2
+    return cs.choose_k(cs.Ensemble(labels), k=range(2, 5))
+
+
+def test_the_curve_and_its_band_are_those_of_the_study(study):
+    display = cs.plot.ChooseKDisplay.from_study(study)
+    assert display.statistic == "gain"
+    np.testing.assert_array_equal(display.values, study.columns["gain"])
+    around = study.references.ari - study.references.ari.mean(axis=0)
+    within = (around >= display.low) & (around <= display.high)
+    assert 0.85 <= within.mean() <= 0.97
+    assert (display.k, display.verdict) == (study.k, study.verdict)
+
+
+def test_without_references_the_eigengap_is_drawn_and_no_band(of_labels):
+    display = cs.plot.ChooseKDisplay.from_study(of_labels)
+    assert (display.statistic, display.low, display.high) == ("eigengap", None, None)
+    assert cs.plot.SpectrumDisplay.from_study(of_labels).low is None
+
+
+def test_the_band_of_a_spectrum_is_of_the_same_kind_of_clusterings():
+    """Clusterings that are given have other spectra than those made for the references."""
+    X = three_groups(np.random.default_rng(0))
+    given = cs.generate.kmeans(X, n_clusterings=6, k=(2, 6), random_state=0)
+    study = cs.choose_k(given, k=range(2, 5), X=X, random_state=0, verbose=False)
+    assert study.references is not None
+    assert cs.plot.SpectrumDisplay.from_study(study).low is None
+
+
+def test_curves_of_pairs_end_at_one_and_hold_pac(study):
+    display = cs.plot.CDFDisplay.from_study(study)
+    assert display.ks == study.ks.tolist()
+    for values, shares, pac in zip(display.values, display.shares, display.pac):
+        assert shares[-1] == pytest.approx(1)
+        assert (np.diff(values) > 0).all()
+        within = shares[values < 0.9].max(initial=0) - shares[values <= 0.1].max(initial=0)
+        assert within == pytest.approx(pac)
+
+
+def test_only_numbers_with_clusterings_of_their_own_have_a_curve(of_labels):
+    assert cs.plot.CDFDisplay.from_study(of_labels).ks == [2, 3]
+    assert cs.plot.DeltaAreaDisplay.from_study(of_labels).ks.tolist() == [2, 3]
+    alone = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), k=[2, 3])
+    with pytest.raises(
+        InputError, match="No two clusterings have the same number of clusters among \\[2, 3\\]"
+    ):
+        cs.plot.CDFDisplay.from_study(alone)
+
+
+def test_delta_area_of_equal_clusters_is_known(study):
+    display = cs.plot.DeltaAreaDisplay.from_study(study)
+    k = np.arange(3, 6)
+    np.testing.assert_allclose(display.balanced, [0.5, *(1 / (k * (k - 2)))])
+    np.testing.assert_allclose(display.delta, study.columns["delta_area"])
+
+
+def test_colours_are_kept_as_k_rises(study):
+    display = cs.plot.TrackingDisplay.from_study(study)
+    back = np.empty_like(display.labels)
+    back[:, display.order] = display.labels
+    for row, k in zip(back, study.ks.tolist()):
+        assert cs.metrics.ari(row, study.labels(k)) == 1
+    for above, below in zip(display.labels, display.labels[1:]):
+        # A cluster that splits leaves its name to one part; nothing is named after a cluster it has nothing of.
+        kept = [(above[below == j] == j).any() for j in np.unique(above)]
+        assert all(kept)
+    changes = (np.diff(display.labels[study.ks.tolist().index(study.k)]) != 0).sum()
+    assert changes == study.k - 1  # nested here, so that clusters are side by side
+
+
+def test_a_strip_is_at_most_so_wide(study):
+    display = cs.plot.TrackingDisplay.from_study(study)
+    assert display.strip(10).shape == (4, 10)
+    np.testing.assert_array_equal(display.strip(10)[:, [0, -1]], display.labels[:, [0, -1]])
+    assert display.strip().shape == display.labels.shape
+
+
+def test_the_spectrum_names_the_largest_gap(study):
+    display = cs.plot.SpectrumDisplay.from_study(study)
+    assert display.values[0] == pytest.approx(1)
+    gaps = (display.values[:-1] - display.values[1:])[study.ks - 1]
+    assert display.named == study.ks[gaps.argmax()]
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+@pytest.mark.parametrize("which", ["study", "of_labels"])
+def test_every_display_draws(name, which, request):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    display = getattr(cs.plot, name).from_study(request.getfixturevalue(which)).plot()
+    assert display.ax_.get_title()
+    assert display.figure_ is display.ax_.figure
+    ax = pyplot.subplots()[1]
+    assert getattr(cs.plot, name).from_study(request.getfixturevalue(which)).plot(ax=ax).ax_ is ax
+    pyplot.close("all")
+
+
+def test_one_cluster_is_drawn_too():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = np.random.default_rng(3).normal(size=(60, 3))
+    study = cs.choose_k(X, k=range(2, 5), n_clusterings=8, random_state=0, verbose=False)
+    assert study.k == 1
+    for name in DISPLAYS:
+        getattr(cs.plot, name).from_study(study).plot()
+    assert "1 cluster (" in cs.plot.ChooseKDisplay.from_study(study).plot().ax_.get_title()
