@@ -184,12 +184,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
             (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
         """
+        vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         if self.n_clusters is None:
             more = {"must_link": must_link, "min_size": min_size}
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         parameters = check_parameters(self)
         check("min_size", min_size, Nothing() | Real(0))
-        vars(self).pop("_local", None)
         if is_lazy(X):
             from ..dask.fitting import fit_lazily
 
