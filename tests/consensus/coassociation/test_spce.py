@@ -227,6 +227,31 @@ def test_alpha_is_the_minimiser(seed):
     np.testing.assert_allclose(spce.update_alpha(d), expected, atol=1e-5)
 
 
+def test_seeing_little_earns_no_trust():
+    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as before."""
+    np.testing.assert_allclose(
+        spce.update_alpha(np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 0.25])),
+        np.array([1, 2, 2]) * 0.75 / 3.5,
+    )
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) * 4 // 200
+    labels = np.stack(
+        [
+            np.where(rng.random(200) < rate, rng.integers(0, 4, 200), truth)
+            for rate in (0.1, 0.2, 0.2, 0.3, 0.9)
+        ],
+        1,
+    )
+    whole = cs.SPCE(4, threshold=0.2).fit(labels)
+    gaps = labels.copy()
+    gaps[rng.random(200) < 0.5, 4] = -1  # of the one that guesses
+    model = cs.SPCE(4, threshold=0.2).fit(gaps)
+    assert model.clustering_weights_[4] == model.clustering_weights_.min()
+    assert model.clustering_weights_[4] < 1.3 * whole.clustering_weights_[4]
+    assert model.clustering_losses_.sum() == pytest.approx(1.0)
+    assert cs.metrics.ari(model.labels_, truth) > 0.9
+
+
 @pytest.mark.parametrize("case", ["complete", "missing"])
 def test_W_and_S_minimise_the_objective_of_each_pair(case, seed):
     """Against a fine grid of values, pair by pair."""
