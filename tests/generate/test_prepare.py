@@ -266,7 +266,9 @@ def test_diverse_draws_with_equal_chances_and_more_members_leave_the_first():
 
 @pytest.mark.parametrize("name", DENSE_ONLY)
 def test_what_fills_sparse_features_is_refused(name):
-    with pytest.raises(InputError, match=rf"prepare='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"):
+    with pytest.raises(
+        InputError, match=rf"prepare='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"
+    ):
         cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, prepare=name)
 
 

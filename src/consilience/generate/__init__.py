@@ -25,6 +25,7 @@ With "none", columns that distances hardly see beside a thousand times wider one
 """
 
 from ._estimators import estimators
+from ._estimators import takes_pairs as takes_pairs
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
