@@ -102,6 +102,7 @@ class Study:
     _ensembles: dict[int, Ensemble] = field(default_factory=dict)
     _mixed: Ensemble | None = None
     _fitted: dict[int, Any] = field(default_factory=dict)
+    _labels: dict[int, np.ndarray] = field(default_factory=dict)
     _pairs: dict[int, Pairs] = field(default_factory=dict)
     _backend: Any = None
 
@@ -113,14 +114,20 @@ class Study:
         return int(k)
 
     def fitted(self, k: int | None = None) -> Any:
-        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else."""
-        return self._fitted[self._answer(k)]
+        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else.
+
+        Of more than 5,000 distinct objects it is fitted when first asked for; which of them it links may differ from :meth:`labels`.
+        """
+        k = self._answer(k)
+        if callable(self._fitted[k]):
+            self._fitted[k] = self._fitted[k]()
+        return self._fitted[k]
 
     def labels(self, k: int | None = None) -> np.ndarray:
         """(n_samples,) the consensus for k clusters, of the objects studied; by default for the answer."""
         if k == 1 or (k is None and self.k == 1):
             return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
-        return self.fitted(k).labels_
+        return self._labels[self._answer(k)]
 
     def ensemble(self, k: int | None = None) -> Ensemble:
         """The base clusterings that the statistics of k are of; by default of the answer."""
