@@ -6,8 +6,9 @@
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
 Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
-loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. Cells are kept in results/, and
-those there are not run again. A test holds the pages to what is stored.
+loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not
+tried at a larger one, nor what the growth so far puts at more than twice the LIMIT ("expected"). Cells are kept in results/, and those there are not
+run again. A test holds the pages to what is stored.
 """
 
 from __future__ import annotations
@@ -161,18 +162,30 @@ def measured_names() -> list[str]:
     return [*registered(), *VARIANTS]
 
 
+def untried(rows: list[dict[str, str]], n: int) -> str:
+    """Why a cell need not be run: over the time at a smaller size, or expected to be twice over it by what was measured; else ''."""
+    if any(row["note"] in ("time", "expected") and int(row["objects"]) < n for row in rows):
+        return "time" if any(row["note"] == "time" for row in rows) else "expected"
+    cells = {int(row["objects"]): row for row in rows if int(row["objects"]) < n}
+    power = exponent(cells)
+    if power is None:
+        return ""
+    last = max(size for size, cell in cells.items() if cell["seconds"])
+    return "expected" if float(cells[last]["seconds"]) * (n / last) ** power > 2 * LIMIT else ""
+
+
 def grow(names: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> None:
-    """Measure the cells that are not there yet; a method that was over the time at one size is not tried at a larger one."""
+    """Measure the cells that are not there yet and need to be (:func:`untried`)."""
     for n in sizes or SIZES:
         for name in names or measured_names():
             rows = read(GROWTH)
             mine = [row for row in rows if row["method"] == name]
             if any(int(row["objects"]) == n for row in mine):
                 continue
-            late = any(row["note"] == "time" and int(row["objects"]) < n for row in mine)
+            note = untried(mine, n)
             cell = (
-                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": "time"}
-                if late
+                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": note}
+                if note
                 else measure(name, n)
             )
             order = {method: place for place, method in enumerate(measured_names())}
@@ -204,7 +217,9 @@ def cost(cell: dict[str, str] | None) -> str:
     if cell is None:
         return "–"
     if cell["note"]:
-        return f"over {LIMIT} s" if cell["note"] == "time" else "refused: memory"
+        return {"time": f"over {LIMIT} s", "expected": f"over {LIMIT} s expected"}.get(
+            cell["note"], "refused: memory"
+        )
     held = float(cell["bytes"])
     size = f"{held / 1e9:.1f} GB" if held >= 1e9 else f"{max(held / 1e6, 1):.0f} MB"
     return f"{float(cell['seconds']):.2g} s, {size}"
@@ -275,6 +290,46 @@ def quality_table(rows: list[dict[str, str]]) -> str:
         lines.append(f"| {base} | | {' | '.join(means)} | |")
     if left := [f"`{name}`" for name in registered() if name not in names]:
         lines += ["", f"Not compared yet: {', '.join(left)}."]
+    return "\n".join(lines)
+
+
+def expected_seconds(cells: dict[int, dict[str, str]], n: int) -> float | None:
+    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to n where there is but one; infinite where a size up to n was over a limit."""
+    if any(cell["note"] and size <= n for size, cell in cells.items()):
+        return math.inf
+    done = [size for size, cell in cells.items() if cell["seconds"]]
+    if not done:
+        return None
+    power = exponent(cells)
+    last = max(done)
+    return float(cells[last]["seconds"]) * (n / last) ** (1.0 if power is None else power)
+
+
+def planned_cases() -> dict[tuple[str, str], int]:
+    """(source, set) -> objects, of the two protocols."""
+    from reproduction.protocol import load_protocol
+
+    pools, made = (load_protocol(name).sets for name in PROTOCOLS)
+    out = {("pool", item.name): item.n for item in pools}
+    return out | {(source, item.name): item.n for item in made for source in ("random_k", "metric_subspace")}
+
+
+def missing_table(quality: list[dict[str, str]], growth: list[dict[str, str]]) -> str:
+    """What was not run, case by case, and whether it is expected to end in time."""
+    grown, done = growth_by_method(growth), tried(quality)
+    lines = [
+        "| base clusterings, set | objects | expected to be over the limits | expected to end, not run |"
+    ]
+    lines.append("|---|---|---|---|")
+    for (source, name), n in planned_cases().items():
+        left = [method for method in registered() if method not in done.get((source, name), ())]
+        if not left:
+            continue
+        seconds = {method: expected_seconds(grown.get(method, {}), n) for method in left}
+        late = [f"`{m}`" for m in left if (s := seconds[m]) is not None and s > LIMIT]
+        rest = [f"`{m}`" for m in left if f"`{m}`" not in late]
+        shown = ", ".join(rest) if len(rest) <= len(registered()) // 2 else "all others" if late else "all"
+        lines.append(f"| {source}, {name} | {n:,} | {', '.join(late)} | {shown} |")
     return "\n".join(lines)
 
 
@@ -407,6 +462,7 @@ def page(text: str) -> str:
     text = between(text, "short", short_table(quality, growth))
     text = between(text, "kinds", kinds_table(quality))
     text = between(text, "quality", quality_table(quality))
+    text = between(text, "missing", missing_table(quality, growth))
     text = between(text, "growth", growth_table(growth))
     return between(text, "tells", tells_table())
 

@@ -137,7 +137,7 @@ def test_readme_python_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-@pytest.mark.parametrize("page", ["soft.md", "constraints.md"])
+@pytest.mark.parametrize("page", ["soft.md", "constraints.md", "dask.md"])
 def test_guides_run(page):
     scope: dict = {}
     text = (PACKAGE.parents[1] / "docs" / page).read_text()

@@ -59,14 +59,16 @@ def functions_of(room: Any) -> list[Any]:
 
 def public_functions() -> list[Any]:
     return [
-        function for room in (cs.generate, cs.io, cs.metrics, cs.anndata) for function in functions_of(room)
+        function
+        for room in (cs.generate, cs.io, cs.metrics, cs.anndata, cs.dask)
+        for function in functions_of(room)
     ]
 
 
 def public_classes() -> list[type]:
     rooms = [getattr(room, name) for room in (cs.io, cs.metrics, cs.plot) for name in room.__all__]
     estimators = [entry.load() for entry in register.ESTIMATORS]
-    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.Features]
+    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.Features, cs.dask.Ensemble]
 
 
 @cache

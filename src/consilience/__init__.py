@@ -19,6 +19,7 @@ _NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from . import anndata as anndata
     from . import consensus as consensus
+    from . import dask as dask
     from . import errors as errors
     from . import generate as generate
     from . import io as io

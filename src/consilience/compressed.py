@@ -10,6 +10,7 @@ import numpy as np
 from .ensemble import Ensemble
 from .errors import InputError
 from .kernels.signatures import canonical_colors
+from .kernels.sums import grouped_sums
 
 
 class Compressed(Ensemble):
@@ -35,7 +36,7 @@ class Compressed(Ensemble):
             parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
         )
         inverse.setflags(write=False)
-        self.rows, self.inverse = rows, inverse
+        self.rows, self.inverse, self.stands_for = rows, inverse, parent.stands_for
         return self
 
     def compress(self, *, n_jobs: int | None = None) -> Compressed:
@@ -121,8 +122,7 @@ def _check_within(positions: np.ndarray, end: int, name: str) -> None:
 
 
 def total_weights(weights: np.ndarray | None, groups: np.ndarray, count: int) -> np.ndarray:
-    """(count,) total weight of each group; fractions are added up in an order that does not depend on that of objects."""
-    if weights is not None and (weights != np.rint(weights)).any():
-        order = np.argsort(weights, kind="stable")
-        weights, groups = weights[order], groups[order]
+    """(count,) total weight of each group; it depends on the order of objects by no digit."""
+    if weights is not None and ((weights != np.rint(weights)).any() or weights.sum() >= 2**53):
+        return grouped_sums(weights, groups, count)
     return np.bincount(groups, weights=weights, minlength=count).astype(float)

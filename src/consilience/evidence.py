@@ -187,7 +187,7 @@ class Evidence:
     @cached_property
     def typicality(self) -> np.ndarray:
         """(n,) Eq. (9); 0 for an object that nothing saw, or that has no group."""
-        return np.where(self.groups >= 0, self._company / self._most[self.groups], 0.0)
+        return np.where(self.groups >= 0, self._company / self.most[self.groups], 0.0)
 
     @cached_property
     def _company(self) -> np.ndarray:
@@ -196,7 +196,7 @@ class Evidence:
         return self._over_own(self.table) / np.where(seen > 0, seen, 1.0)
 
     @cached_property
-    def _most(self) -> np.ndarray:
+    def most(self) -> np.ndarray:
         """(c,) the largest r of each group; 1 where there is none."""
         most = np.zeros(self.n_groups)
         here = self.groups >= 0
@@ -213,15 +213,20 @@ class Evidence:
     ) -> np.ndarray:
         """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for group -1."""
         incidence = self._incidence(rows)
-
-        def over_own(values: np.ndarray) -> np.ndarray:
-            return incidence.gather_own(values, groups, n_jobs=n_jobs)
-
-        seen = over_own(self._seen_by_owner)
-        typicality = over_own(self.table) / np.where(seen > 0, seen, 1.0) / self._most[groups]
+        typicality = self.company_of(rows, groups, n_jobs=n_jobs) / self.most[groups]
         sights = incidence.sights(np.ones(self.ensemble.n_clusterings))
-        purity = over_own(self._purities) / np.where(sights > 0, sights, 1.0)
+        purity = incidence.gather_own(self._purities, groups, n_jobs=n_jobs) / np.where(
+            sights > 0, sights, 1.0
+        )
         return np.minimum(np.sqrt(purity * typicality), 1.0)
+
+    def company_of(
+        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """(b,) r of Eq. (9) of any rows of codes or memberships, taken to be in these groups (b,)."""
+        own = self._incidence(rows)
+        seen = own.gather_own(self._seen_by_owner, groups, n_jobs=n_jobs)
+        return own.gather_own(self.table, groups, n_jobs=n_jobs) / np.where(seen > 0, seen, 1.0)
 
     @cached_property
     def object_stability(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from .ensemble import as_ensemble
 from .errors import InputError
 from .evidence import Evidence
 from .kernels.information import pairwise_measure
+from .lazy import refuse_lazy
 from .soft import SoftEnsemble
 
 #: An object is doubtful below this confidence.
@@ -66,6 +67,7 @@ class Fitted:
                 f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about hard base clusterings. Set the "
                 "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model to soft.draw(10)."
             )
+        refuse_lazy(method.labels_, "A display or report")
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
         own = None if pipeline is None else pipeline.ensemble_.weights
         return cls(labels, confidence, method.signatures_, method.sample_names_, method, pipeline, own)

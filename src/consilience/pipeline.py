@@ -32,8 +32,9 @@ from .kernels.memory import refusing, size
 from .kernels.parallel import one_blas_thread
 from .kernels.signatures import RowKeys
 from .labels import Clusterings
+from .lazy import is_lazy, refuse_lazy
 from .naming import Named, check_names, find
-from .prediction import check_top, say_unknown
+from .prediction import check_top, codes_of, say_unknown
 from .progress import progress_shown
 from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
@@ -217,10 +218,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         must_link: Any = None,
         min_size: Any = None,
     ) -> Fitted:
-        """Make the base clusterings of X (n_samples, n_features), dense or sparse, and combine them.
+        """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
-        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
+        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
         n_clusters = self._n_clusters()
         more = {"must_link": must_link, "min_size": min_size}
@@ -246,6 +248,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
+            vars(self).pop("_local", None)
+            if is_lazy(X):
+                from .dask.generation import learn_lazily
+
+                return learn_lazily(self, X, sample_weight, plan, n_clusters, rules)
             return self._learn(X, sample_weight, plan, n_clusters, rules)
 
     def _learn(
@@ -328,8 +335,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """The cluster of rows with the features of fit: (n_rows,).
 
         Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
-        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``.
+        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
         """
+        if is_lazy(X):
+            return self._lazily(X, "predict")
         features, known, codes, _ = self._label(X)
         labels = self.consensus_._predictor.predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
@@ -342,12 +351,16 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
         """
         check_top(top)
+        if is_lazy(X):
+            return self._lazily(X, "predict_proba", top)
         codes = self._label(X)[2]
         clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
         return shares if clusters is None else (clusters, shares)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
+        if is_lazy(X):
+            return self._lazily(X, "predict_confidence")
         codes = self._label(X)[2]
         predictor = self.consensus_._predictor
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
@@ -359,6 +372,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         extrapolation. Distances are those to the nearest centre or row of fit, or to the last of a row's landmarks, as a member sees
         rows, against the largest that a row of fit has (of rows, to the nearest other one).
         """
+        if is_lazy(X):
+            return self._lazily(X, "reach")
         within = self._label(X, reach=True)[3]
         assert within is not None
         return within
@@ -367,8 +382,21 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """The share of each cluster in rows, :meth:`predict_proba`, where a transformer is expected."""
         return self.predict_proba(X)
 
+    def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
+        from .dask.generation import predict_rows_lazily
+
+        check_is_fitted(self, "consensus_")
+        return predict_rows_lazily(self, X, what, top)
+
+    def to_local(self: Fitted) -> Fitted:
+        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
+        check_is_fitted(self, "consensus_")
+        return getattr(self, "_local", self)
+
     @property
     def membership_(self) -> np.ndarray:
+        if self._rows_of_ensemble is None:  # lazy
+            return self.consensus_.membership_
         return self.consensus_.membership_[self._rows_of_ensemble]
 
     @property
@@ -384,6 +412,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         validate_data(self, X, reset=False, skip_check_array=True)
         self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
+        if self._keys is None:  # fitted to Dask features, which members labelled
+            fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
+            codes = codes_of(fresh, self.consensus_.signatures_, type(self).__name__)[0]
+            return features, np.full(len(codes), -1), codes, within
         known = self._keys.find(Z, n_jobs=self.n_jobs)
         codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
         rest = np.flatnonzero(known < 0)
@@ -416,9 +448,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     def _members(self) -> list[Any]:
         """What labels new rows, or the reason why there is nothing."""
-        members, n_bytes = self.ensemble_.members, self.ensemble_.members_bytes
-        if members is not None:
+        if (members := self.ensemble_.members) is not None:
             return members
+        n_bytes = self.ensemble_.members_bytes
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
@@ -462,6 +494,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         mean agreement (NMI) with the base clusterings; see :func:`consilience.fitted.score`.
         """
         check_is_fitted(self, "consensus_")
+        if is_lazy(X):
+            return self.consensus_.score(self.ensemble_, y)
         n_samples = as_features(X).n_samples
         validate_data(self, X, reset=False, skip_check_array=True)
         return score(self, n_samples, y)
@@ -470,6 +504,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
         from .io import save
 
+        refuse_lazy(getattr(self, "labels_", None), "save")
         save(self, path)
 
     def to_frame(self):

@@ -86,7 +86,7 @@ FUNCTIONS = (
     Entry("load", "io"),
     Entry("report", "reporting"),
 )
-ROOMS = ("anndata", "consensus", "errors", "generate", "io", "metrics", "multitask", "plot")
+ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
 
 
 def lazily(

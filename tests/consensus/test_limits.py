@@ -21,3 +21,11 @@ def test_weights_of_clusters_are_held_by_their_cohesion():
     cs.CESHL(2, cohesion_weight=1e-9).fit(BASE)
     with pytest.raises(ConsilienceError, match="cohesion_weight=5e-324"):
         cs.CESHL(2, cohesion_weight=5e-324).fit(BASE)
+
+
+def test_unanimous_clusterings_leave_nothing_to_doubt():
+    """Divergences of 0 at first and of one rounding later: an object must not lose all its company."""
+    labels = [[0, 0, 0, 1, 1, 1]] * 3
+    weights = [0.77194518, 1.41226741, 0.35584899, 0.71376904, 1.36379776, 0.48844313]
+    found = cs.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
+    assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first

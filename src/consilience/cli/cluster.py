@@ -7,6 +7,7 @@ import time
 import click
 
 from ..naming import AUTO
+from ._dask import check_lazy, cluster_lazily
 from ._files import (
     check_model_output,
     check_output,
@@ -64,6 +65,16 @@ def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> 
 @click.option(
     "--ensemble", "ensemble_output", metavar="FILE", default=None, help="Also write the base clusterings."
 )
+@click.option(
+    "--dask",
+    "scheduler",
+    is_flag=False,
+    flag_value="threads",
+    default=None,
+    metavar="[ADDRESS]",
+    help="Read Parquet (a file or a folder) or zarr block by block, larger than memory, and write labels to a folder: on threads here, or "
+    "on the Dask scheduler at ADDRESS. Give FEATURES before it.",
+)
 @param_option("--param", "method")
 @param_option("--generator-param", "generator")
 @running
@@ -83,6 +94,7 @@ def command(
     report_output: str | None,
     model_output: str | None,
     ensemble_output: str | None,
+    scheduler: str | None,
     param: tuple[str, ...],
     generator_param: tuple[str, ...],
     seed: int,
@@ -110,6 +122,8 @@ def command(
       consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
+      consilience cluster big.parquet -k 12 --dask -o labels/
+      consilience cluster big.parquet -k 12 --dask tcp://host:8786 -o labels/
     """
     from .. import consensus, generate
     from ..defaults import is_auto
@@ -119,7 +133,16 @@ def command(
     from ..progress import progress_shown
 
     start = time.perf_counter()
-    check_output(output, features, as_json=as_json)
+    if scheduler is not None:
+        refused = {
+            "--report": report_output,
+            "--ensemble": ensemble_output,
+            "--transpose": transpose,
+            "--key": key,
+        }
+        check_lazy(output, refused)
+    else:
+        check_output(output, features, as_json=as_json)
     check_model_output(model_output, features, output, ensemble_output or output, report_output or output)
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
@@ -140,6 +163,19 @@ def command(
         random_state=seed,
         n_jobs=n_jobs,
     )
+    if scheduler is not None:
+        cluster_lazily(
+            session,
+            model,
+            features,
+            scheduler,
+            index=index,
+            output=output,
+            confidence=confidence,
+            model_output=model_output,
+            as_json=as_json,
+        )
+        return
     with progress_shown(False if session.quiet else None):
         table = read_features(
             source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note

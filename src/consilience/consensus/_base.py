@@ -26,6 +26,7 @@ from ..fitted import score
 from ..kernels.memory import WITHOUT_PAIRS, refusing
 from ..kernels.parallel import one_blas_thread
 from ..kernels.partition import compact, merge_small
+from ..lazy import is_lazy, refuse_lazy
 from ..linked import join, linked_groups
 from ..prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
 from ..progress import announce, loops_shown
@@ -162,7 +163,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`.
+            The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`. Of a
+            :class:`consilience.dask.Ensemble`, or a Dask array or data frame, what is learned about objects is lazy.
         y : ignored
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.
@@ -178,6 +180,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         parameters = check_parameters(self)
         check("min_size", min_size, Nothing() | Real(0))
+        vars(self).pop("_local", None)
+        if is_lazy(X):
+            from ..dask.fitting import fit_lazily
+
+            return fit_lazily(self, X, sample_weight, {"must_link": must_link, "min_size": min_size})
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
             ensemble = self._open(X, sample_weight)
@@ -213,6 +220,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience.fitted.score`."""
+        if is_lazy(X):
+            from ..dask.fitting import score_lazily
+
+            return score_lazily(self, X, y)
         return score(self, self._open(X).n_samples, y)
 
     def _open(self, X: Any, sample_weight: Any = None) -> Ensemble | SoftEnsemble:
@@ -321,7 +332,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
-        weights, mean = compressed.weights, float(compressed.weights.sum()) / compressed.inverse.size
+        weights = compressed.weights
+        mean = float(weights.sum()) / (compressed.stands_for or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
@@ -410,8 +422,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Returns
         -------
         array (n_objects,)
-            -1, with a warning, where no label is known.
+            -1, with a warning, where no label is known. Of Dask labels a lazy array, without a warning.
         """
+        if is_lazy(X):
+            return self._lazily(X, "predict")
         codes, names = self._codes(X)
         labels = self._predictor.predict(codes, n_jobs=getattr(self, "n_jobs", None))
         say_unknown(labels, names, "have no label that was there in fit")
@@ -425,6 +439,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         each (n_objects, top): for many clusters. An object of which no label is known has zeros, as clusters -1.
         """
         check_top(top)
+        if is_lazy(X):
+            return self._lazily(X, "predict_proba", top)
         codes, _ = self._codes(X)
         clusters, shares = self._predictor.shares(codes, top, n_jobs=getattr(self, "n_jobs", None))
         return shares if clusters is None else (clusters, shares)
@@ -432,6 +448,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     @final
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the base clusterings are of the clusters that :meth:`predict` gives, on the scale of ``confidence_``."""
+        if is_lazy(X):
+            return self._lazily(X, "predict_confidence")
         codes, _ = self._codes(X)
         n_jobs = getattr(self, "n_jobs", None)
         return self._predictor.confidence(codes, self._predictor.predict(codes, n_jobs=n_jobs), n_jobs=n_jobs)
@@ -440,6 +458,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def transform(self, X: Any) -> np.ndarray:
         """The share of each cluster in objects, :meth:`predict_proba`, where a transformer is expected."""
         return self.predict_proba(X)
+
+    def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
+        from ..dask.fitting import predict_lazily
+
+        check_is_fitted(self, "labels_")
+        return predict_lazily(self, X, what, top)
 
     def _codes(self, X: Any) -> tuple[Any, list[Any] | None]:
         check_is_fitted(self, "labels_")
@@ -460,13 +484,20 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
         from ..io import save
 
+        refuse_lazy(getattr(self, "labels_", None), "save")
         save(self, path)
+
+    def to_local(self: Fitted) -> Fitted:
+        """The same model without anything lazy: of a fit to a Dask ensemble the one of its distinct objects with their weights."""
+        check_is_fitted(self, "labels_")
+        return getattr(self, "_local", self)
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by sample name (or position)."""
         from ..errors import need
 
         check_is_fitted(self, "labels_")
+        refuse_lazy(self.labels_, "to_frame()")
         pandas = need("pandas", "pandas", "to_frame()")
         return pandas.DataFrame(
             {"label": self.labels_, "confidence": self.confidence_}, index=self.sample_names_

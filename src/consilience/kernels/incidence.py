@@ -132,7 +132,7 @@ class Memberships:
 
     def reliability(self, weights, theta: float, *, n_jobs: int | None = None) -> np.ndarray:
         """(k,) as of hard clusters, by the tables that clusterings drawn from the memberships have on average."""
-        return reliability_of(_entropies_of_tables(self.overlaps(weights), self.offsets), theta)
+        return reliability_of(entropies_of_tables(self.overlaps(weights), self.offsets), theta)
 
     def grams(self, weights: np.ndarray, above: int) -> list[np.ndarray]:
         """Y_i' diag(w / s_i) Y_i of each clustering: (k_i, k_i) of those with more than ``above`` clusters, else the diagonal (k_i,)."""
@@ -194,7 +194,7 @@ class MembershipTable:
         return np.where((self.hashes[place] == wanted) & ~unequal_rows(rows.Y, self.Y[found]), found, -1)
 
 
-def _entropies_of_tables(K: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def entropies_of_tables(K: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """(k,) mean entropy of how the other clusterings divide each cluster, Eq. (1) of :mod:`.overlaps`, from their tables K (k, k)."""
     total, seen = np.zeros(K.shape[0]), np.ones(K.shape[0])
     own = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))

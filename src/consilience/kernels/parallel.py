@@ -36,6 +36,25 @@ _seconds: dict[Any, float] = {}  # that a task took of its thread, the last time
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 
 
+class _Own(threading.local):
+    """What holds for this thread alone."""
+
+    alone = False
+
+
+_own = _Own()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, this thread does all work itself: for tasks of a scheduler that keeps every core busy with others."""
+    before, _own.alone = _own.alone, True
+    try:
+        yield
+    finally:
+        _own.alone = before
+
+
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads: None is every core this process may use, negative counts back from there.
 
@@ -43,10 +62,12 @@ def resolve_jobs(n_jobs: int | None) -> int:
     at most OMP_NUM_THREADS where the environment sets that.
     """
     if n_jobs is None:
-        return _default_jobs()
+        return 1 if _own.alone else _default_jobs()
     if isinstance(n_jobs, Integral) and n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
     check("n_jobs", n_jobs, N_JOBS)
+    if _own.alone:
+        return 1
     return n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
 
 

@@ -113,6 +113,15 @@ def _as_words(matrix: np.ndarray) -> np.ndarray:
     raise AssertionError("bytes divide everything")
 
 
+def hash_rows(matrix: np.ndarray) -> np.ndarray:
+    """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly ever."""
+    matrix = np.ascontiguousarray(matrix)
+    hashes = np.zeros(len(matrix), np.uint64)
+    if matrix.size:
+        _hash_rows(_as_words(matrix), 0, len(matrix), hashes)
+    return hashes
+
+
 def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(representatives, inverse): one row index per distinct row, and the group of every row.
 

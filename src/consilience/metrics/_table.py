@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..kernels.contingency import Cells, count_pairs
 from ..kernels.memory import ensure_fits
 from ..labels import as_vector, encode
+from ..lazy import is_lazy
 from ..validation import Choice, check, check_range, unit_of
 
 MISSING = Choice("error", "ignore", "cluster")
@@ -108,7 +109,8 @@ def contingency_table(
     ----------
     labels, truth : array-like of shape (n_samples,)
         Labels of the same objects in the same order: lists, arrays, or series of integers, text, floats or
-        anything that can be a dictionary key. Values are only names.
+        anything that can be a dictionary key. Values are only names. Of Dask arrays or series both are, and one pass over
+        their blocks counts them.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object counts; an object of weight 3 equals three equal objects, one of weight 0 none.
     missing : {"error", "ignore", "cluster"}, default="error"
@@ -128,6 +130,10 @@ def contingency_table(
            [1, 1]])
     """
     check("missing", missing, MISSING)
+    if is_lazy(labels) or is_lazy(truth):
+        from ..dask.measures import pairs_of
+
+        labels, truth, sample_weight = pairs_of(labels, truth, sample_weight)
     a, b = as_vector(labels, "labels"), as_vector(truth, "truth")
     check_lengths(a, b, "truth")
     weights = check_weights(sample_weight, len(a))

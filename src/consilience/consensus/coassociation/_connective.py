@@ -128,14 +128,16 @@ def learn(
     ``total`` is e of Eq. (2). rho doubles while there are too few pieces and halves, with the F before, where there are too many.
     """
     weights, m = ensemble.weights, ensemble.n_clusterings
-    alpha, rho, lam = np.full(m, 1.0 / m), 1.0, None
+    alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0
     B = update_C(ensemble, np.ones(ensemble.n_samples), np.full(m, float(m)), n_jobs)
     B = (B + B.T) / 2
     F = update_F(B, weights, n_clusters)
     history: list[dict] = []
     for step in range(max_iter):
         e = total(divergences(ensemble, B, n_jobs), alpha)
-        lam = first_lam(e, weights) if lam is None else lam * _RISE
+        e[e <= _LEAST] = 0.0
+        # As long as nobody is contradicted there is no scale to doubt by.
+        lam = lam * _RISE if lam else first_lam(e, weights)
         v = update_v(e, lam)
         norms = np.einsum("pj,pj->p", F, F)
         g = np.maximum(norms[:, None] + norms - 2.0 * (F @ F.T), 0.0)

@@ -1,0 +1,24 @@
+"""The same estimators past one machine's memory: ensembles and features that are collections of Dask.
+
+>>> import dask.array as da
+>>> import consilience as cs
+>>> labels = da.from_array([[0, 0], [0, 0], [1, 1], [1, 1], [1, 0]], chunks=(2, 2))
+>>> model = cs.LWGP(n_clusters=2, random_state=0).fit(cs.dask.Ensemble(labels))
+>>> model.labels_.compute().tolist()
+[1, 1, 0, 0, 0]
+
+:class:`Ensemble` holds base clusterings as a Dask array or data frame, :func:`generate` makes them of features. Every consensus
+method takes the ensemble in ``fit``; :class:`~consilience.ConsensusClustering` takes Dask features. What they learn about objects is lazy
+and has the chunks of the input; ``model.to_local()`` is the same model without anything lazy. The page docs/dask.md has more.
+"""
+
+from __future__ import annotations
+
+from ..errors import need
+
+need("dask.array", "dask", "consilience.dask")
+
+from .ensemble import Ensemble  # noqa: E402  (what is missing is told first)
+from .generation import generate  # noqa: E402
+
+__all__ = ["Ensemble", "generate"]

@@ -1,0 +1,143 @@
+"""Where tasks run: on the client in force, or else on this machine by the scheduler that Dask is set to, by default its threads.
+
+No data of more than :data:`MOST_IN_GRAPH` bytes are put into a graph: with a client they are scattered to every worker, so that the loss of
+one loses none of them; without one, tasks share them in memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from dask.base import get_scheduler
+from dask.delayed import Delayed, delayed
+
+import dask
+
+from ..errors import InputError, NotEnoughMemoryError
+from ..kernels.memory import available_memory, size
+
+MOST_IN_GRAPH = 10**6
+#: Tables that one task merges.
+FAN_IN = 4
+#: Share of a worker's memory that one task may be expected to take: Dask pauses a worker at 0.8.
+_SHARE = 0.6
+
+
+def active_client() -> Any:
+    """The client of ``distributed`` that tasks go to; None where they stay in this process."""
+    refuse_inside_task()
+    owner = getattr(get_scheduler(), "__self__", None)
+    return owner if hasattr(owner, "scatter") and hasattr(owner, "scheduler_info") else None
+
+
+def refuse_inside_task() -> None:
+    """A task that waits for others takes the place of one of them: with all places taken it would wait for ever."""
+    worker = sys.modules.get("distributed.worker")
+    if worker is not None and hasattr(worker.thread_state, "execution_state"):
+        raise InputError(
+            "A fit of a Dask ensemble was called inside a Dask task, where it would wait for tasks that wait for it. Call it where the "
+            "client is; to fit inside a task pass NumPy labels."
+        )
+
+
+def collect(tasks: Sequence[Delayed]) -> list[Any]:
+    """What the tasks return; an interrupt cancels those that are under way."""
+    tasks = list(tasks)
+    client = active_client()
+    if client is None:
+        return list(dask.compute(*tasks))
+    futures = client.compute(tasks)
+    try:
+        return client.gather(futures)
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
+
+
+def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
+    """The same tasks, whose results stay where they are made."""
+    return list(dask.persist(*tasks))
+
+
+def call(function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Delayed:
+    """One task; lists of tasks among the arguments are waited for."""
+    return delayed(function, name=name, pure=False, traverse=False)(*arguments)
+
+
+def share(thing: Any) -> Any:
+    """Something that many tasks take, as what to put into their graph."""
+    client = active_client()
+    if client is None:
+        return as_task(thing)
+    if n_bytes(thing) <= MOST_IN_GRAPH:
+        return as_task(thing)
+    return client.scatter(thing, broadcast=True, hash=False)
+
+
+def as_task(thing: Any) -> Delayed:
+    """A task that is the thing itself: not looked into, nor hashed."""
+    return delayed(
+        thing, name=f"shared-{dask.base.tokenize(np.random.default_rng().integers(2**63))}", traverse=False
+    )
+
+
+def n_bytes(thing: Any) -> int:
+    """Bytes that a message with it would have."""
+    held = 0
+
+    def count(buffer: Any) -> bool:
+        nonlocal held
+        held += buffer.raw().nbytes
+        return False  # kept out of the stream
+
+    return len(pickle.dumps(thing, protocol=5, buffer_callback=count)) + held
+
+
+def in_tree(tasks: list[Delayed], function: Callable[[list[Any]], Any]) -> Delayed:
+    """One task that has ``function`` of all results, in order, a few at a time; ``function`` is associative and takes a list."""
+    while len(tasks) > 1:
+        tasks = [call(function, tasks[a : a + FAN_IN]) for a in range(0, len(tasks), FAN_IN)]
+    return tasks[0]
+
+
+def memory_of_a_task() -> float | None:
+    """Bytes that one task may take where the least is left for it; None where nobody knows."""
+    client = active_client()
+    if client is None:
+        free = available_memory()
+        return None if free is None else _SHARE * free / threads_here()
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    each = [w["memory_limit"] / max(1, w["nthreads"]) for w in workers if w.get("memory_limit")]
+    return _SHARE * min(each) if each else None
+
+
+def memory_in_all() -> float | None:
+    """Bytes that all workers have together; None where nobody knows."""
+    client = active_client()
+    if client is None:
+        return available_memory()
+    limits = [w.get("memory_limit") for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+    return float(sum(limits)) if limits and all(limits) else None
+
+
+def threads_here() -> int:
+    """Tasks that run at a time where there is no client."""
+    scheduler = dask.config.get("scheduler", None)
+    if scheduler in ("sync", "synchronous", "single-threaded") or scheduler is dask.get:
+        return 1
+    pool = dask.config.get("pool", None)
+    workers = dask.config.get("num_workers", None) or getattr(pool, "_max_workers", None)
+    return int(workers or dask.system.CPU_COUNT)
+
+
+def ensure_task_fits(needed: float, *, what: str, remedy: str) -> None:
+    """Raise before any work where a task is expected to take more than there is for it."""
+    free = memory_of_a_task()
+    if free is not None and needed > free:
+        raise NotEnoughMemoryError(
+            f"{what} needs about {size(needed)}, but {size(free)} are there for one task; {remedy}."
+        )

@@ -1,0 +1,293 @@
+"""The unchanged methods on a lazy ensemble: fitted to the distinct rows, and what they learned led back to all objects, lazily.
+
+A method sees distinct, weighted objects wherever the objects are, in an order that their content decides, and ties by first appearance.
+The table of :mod:`.tables` has those rows in that order with those weights; so a fit to it is the fit of one machine, label for label.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from ..compressed import Compressed
+from ..ensemble import Ensemble as LocalEnsemble
+from ..errors import ConsensusWarning, InputError, NotEnoughMemoryError, warn
+from ..kernels.parallel import one_blas_thread, one_thread
+from ..metrics import ari
+from ..prediction import Predictor, codes_of
+from . import tables
+from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
+from .engine import call, share
+from .ensemble import Ensemble, Found, stacked
+from .tables import Table
+
+
+def as_lazy(X: Any, sample_weight: Any = None) -> Ensemble:
+    """The lazy ensemble of what ``fit`` was given."""
+    if isinstance(X, Ensemble) and sample_weight is None:
+        return X
+    return Ensemble(X, sample_weight=sample_weight)
+
+
+def fit_lazily(model: Any, X: Any, sample_weight: Any, rules: dict[str, Any]) -> Any:
+    """``fit`` of a consensus method on a lazy ensemble; the model itself, whose labels are lazy."""
+    lazy = as_lazy(X, sample_weight)
+    if rules.get("must_link") is not None:
+        raise InputError(
+            "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give linked objects one row of labels "
+            "before, or fit model.fit(ensemble.signatures()), whose objects can be linked."
+        )
+    found = lazy.found
+    _check_count(model, found, lazy.n_samples)
+    if found.whole is not None:
+        local, names, coverage = _fit_whole(model, found, rules)
+    elif goes_in_blocks(model):
+        local, names, coverage = fit_in_blocks(model, found, rules)
+    else:
+        local, names, coverage = _fit_heaviest(model, found, rules)
+    take_over(model, local)
+    model._local, model.coverage_, model.n_samples_ = local, coverage, lazy.n_samples
+    _make_lazy(model, lazy, names, complete=coverage == 1.0 and found.whole is not None)
+    return model
+
+
+def take_over(model: Any, local: Any) -> None:
+    """Everything that another model of the same parameters learned."""
+    parameters = model.get_params(deep=False)
+    for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
+        delattr(model, name)
+    vars(model).update((name, value) for name, value in vars(local).items() if name not in parameters)
+
+
+def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """(a fitted copy, the names of what its method learned about objects)."""
+    local, seen = copy.copy(model), []
+
+    def solve(*arguments: Any) -> Any:
+        seen.append(type(model)._fit(local, *arguments))
+        return seen[-1]
+
+    local._fit = solve
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            local.fit(ensemble, min_size=rules.get("min_size"))
+    finally:
+        del local._fit
+    for one in said:  # again, in the name of the line that called fit
+        warn(str(one.message), one.category, stacklevel=6)
+    vars(local).pop("_local", None)
+    if seen[-1].alone is not None and seen[-1].alone.any():
+        raise InputError(
+            f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off into a cluster of its own, which needs "
+            "every object in one place. Use mode='standard', or fit NumPy labels."
+        )
+    return local, tuple(seen[-1].per_sample)
+
+
+def _check_count(model: Any, found: Found, n: int) -> None:
+    c = model.n_clusters
+    if isinstance(c, (int, np.integer)) and c > found.size:
+        raise InputError(
+            f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only {found.size} of the {n} objects apart. "
+            f"Choose a value between 1 and {found.size}, or add finer clusterings."
+        )
+
+
+def _fit_whole(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
+    assert found.whole is not None
+    try:
+        return *solved(model, found.whole, rules), 1.0
+    except NotEnoughMemoryError as error:
+        return _fit_fewer(model, found, rules, error)
+
+
+def _fit_fewer(
+    model: Any, found: Found, rules: dict[str, Any], error: Exception
+) -> tuple[Any, tuple[str, ...], float]:
+    """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they fit."""
+    assert found.whole is not None
+    table = Table(
+        found.whole.labels,
+        found.whole.categories,
+        np.zeros((found.size, 1), np.int64),
+        found.first,
+        0,
+    )
+    weights = found.whole.weights
+    most = found.size // 2
+    while most >= max(2, int(model.n_clusters)):
+        rows = tables.heaviest_rows(table, weights, most)
+        try:
+            local, names = solved(model, found.whole.take(rows), rules)
+        except NotEnoughMemoryError as again:
+            error, most = again, most // 2
+            continue
+        coverage = float(weights[rows].sum() / found.weight)
+        _say_coverage(model, most, found, coverage)
+        return local, names, coverage
+    raise error
+
+
+def _fit_heaviest(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
+    """Of more distinct rows than one place holds: the heaviest of every bucket, and of these the heaviest."""
+    ensemble, coverage = heaviest_of(found, found.limit)
+    local, names = solved(model, ensemble, rules)
+    _say_coverage(model, ensemble.n_samples, found, coverage)
+    return local, names, coverage
+
+
+def heaviest_of(found: Found, most: int) -> tuple[LocalEnsemble, float]:
+    """(the heaviest distinct rows as an ensemble, their share of the weight)."""
+    few = heaviest_table(found, most)
+    weights = few.weights(found.exponent)
+    everything = tables.as_ensemble(few, weights, found.names)
+    # take() leaves out the base clusters that none of them is in: methods count on there being somebody.
+    return everything.take(np.arange(few.size)), float(weights.sum() / found.weight)
+
+
+def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
+    warn(
+        f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, {100 * coverage:.3g}% of the weight "
+        "(coverage_); the others are placed by their base labels, as predict does. LWGP takes all of them.",
+        ConsensusWarning,
+        stacklevel=6,
+    )
+
+
+# What is lazy ------------------------------------------------------------------------------------------------
+
+
+class Signatures(Compressed):
+    """The distinct objects of a lazy ensemble: in memory, and what leads back to the objects is lazy."""
+
+    def expand(self, values: Any) -> da.Array:
+        """Values per distinct row as a lazy array over all objects."""
+        return spread(self.inverse, values)
+
+
+def spread(inverse: da.Array, values: Any) -> da.Array:
+    """values[inverse], lazily; values (u,) or (u, width)."""
+    if not isinstance(values, np.ndarray):
+        raise InputError(
+            f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the distinct ones."
+        )
+    held = share(values)
+    tasks = [call(_take, held, block) for block in inverse.to_delayed().ravel()]
+    width = None if values.ndim == 1 else values.shape[1]
+    return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
+
+
+def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: bool) -> None:
+    """Replace what the model learned about the distinct objects by the same about all, lazily."""
+    local = model._local
+    held = share(local._predictor)
+    if not complete:
+        tasks = [call(_place, block, held) for block in lazy.blocks()]
+        model.labels_ = lazy.lazily(tasks, dtype=np.int64)
+        sure = [call(_confidence, block, held) for block in lazy.blocks()]
+        model.confidence_ = lazy.lazily(sure, dtype=np.float64, name="confidence")
+        for name in names:
+            vars(model).pop(f"{name}_", None)
+        return
+    inverse = lazy.lazily(_positions(lazy, held), dtype=np.int32, name="rows")
+    for name in ("labels", "confidence", *names):
+        value = getattr(local, f"{name}_")
+        if isinstance(value, np.ndarray):
+            setattr(model, f"{name}_", spread(inverse, value))
+        else:
+            delattr(model, f"{name}_")
+    own = local.signatures_
+    called = own.clustering_names if own.has_names else None
+    model.signatures_ = Signatures._from_codes(
+        own.labels, own.categories, called, None, own.weights, own.recipes
+    )
+    model.signatures_.rows, model.signatures_.inverse = lazy.found.first, inverse
+
+
+def _positions(lazy: Ensemble, held: Any) -> list[Any]:
+    """Tasks of the distinct row of each object, block by block."""
+    if lazy.found.positions is not None:
+        return lazy.found.positions
+    return [call(_find, block, held) for block in lazy.blocks()]
+
+
+def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
+    """``predict``, ``predict_proba`` or ``predict_confidence`` of labels that are lazy, as a lazy array."""
+    lazy = as_lazy(X)
+    if not lazy.knows_lengths:
+        raise InputError(
+            f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an array, or "
+            "frame.to_dask_array(lengths=True)."
+        )
+    predictor = model._predictor
+    held = share(predictor)
+    if what == "predict":
+        return lazy.lazily([call(_place, b, held) for b in lazy.blocks()], dtype=np.int64, name=what)
+    if what == "predict_confidence":
+        return lazy.lazily([call(_confidence, b, held) for b in lazy.blocks()], dtype=np.float64, name=what)
+    pairs = [call(_shares, b, held, top) for b in lazy.blocks()]
+    width = predictor.n_clusters if top is None else min(top, predictor.n_clusters)
+    shares = lazy.lazily([call(_item, p, 1) for p in pairs], dtype=np.float64, width=width, name=what)
+    if top is None:
+        return shares
+    clusters = lazy.lazily([call(_item, p, 0) for p in pairs], dtype=np.int64, width=width, name=what)
+    return clusters, shares
+
+
+def score_lazily(model: Any, X: Any, y: Any) -> float:
+    """``score`` of a model that was fitted to the lazy ensemble X."""
+    n = as_lazy(X).n_samples
+    if n != model.n_samples_:
+        raise InputError(
+            f"score was given {n} objects, but {type(model).__name__} was fitted to {model.n_samples_}: it judges the clustering of those."
+        )
+    if y is not None:
+        return ari(model.labels_, y)
+    local = model.to_local()
+    return local.score(local.signatures_)
+
+
+# Tasks -------------------------------------------------------------------------------------------------------
+
+
+def _take(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    return values[positions]
+
+
+def _item(pair: tuple, i: int) -> Any:
+    return pair[i]
+
+
+def codes_in(block: Any, predictor: Predictor) -> np.ndarray:
+    """The labels of a block in the numbers of the fit."""
+    signatures = predictor.signatures
+    assert isinstance(signatures, Compressed)
+    if len(block) == 0:
+        return np.empty((0, signatures.n_clusterings), signatures.labels.dtype)
+    return codes_of(block, signatures, "The model")[0]
+
+
+def _find(block: Any, predictor: Predictor) -> np.ndarray:
+    with one_thread(), one_blas_thread():
+        return predictor.known.find(codes_in(block, predictor)).astype(np.int32)
+
+
+def _place(block: Any, predictor: Predictor) -> np.ndarray:
+    with one_thread(), one_blas_thread():
+        return predictor.predict(codes_in(block, predictor), n_jobs=1)
+
+
+def _confidence(block: Any, predictor: Predictor) -> np.ndarray:
+    with one_thread(), one_blas_thread():
+        codes = codes_in(block, predictor)
+        return predictor.confidence(codes, predictor.predict(codes, n_jobs=1), n_jobs=1)
+
+
+def _shares(block: Any, predictor: Predictor, top: int | None) -> tuple[np.ndarray | None, np.ndarray]:
+    with one_thread(), one_blas_thread():
+        return predictor.shares(codes_in(block, predictor), top, n_jobs=1)

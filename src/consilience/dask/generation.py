@@ -1,0 +1,332 @@
+"""Base clusterings of features that are not in memory: members are fitted to a sample, and label every row where it is.
+
+The sample is drawn by position, from the seed and the number of rows alone, so that it does not depend on how rows are divided into
+blocks. A sample of all rows makes the members of one machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+from sklearn.utils.validation import validate_data
+
+from ..defaults import AUTO, Plan, fill_in
+from ..ensemble import Ensemble as LocalEnsemble
+from ..errors import InputError, warn
+from ..features import Features
+from ..generate import generator as look_up
+from ..generate.labelling import label_rows
+from ..kernels.factorise import code_dtype
+from ..kernels.parallel import one_blas_thread, one_thread
+from ..rng import draw_seeds, make_rng
+from ..validation import Integer, check
+from .engine import call, collect, ensure_task_fits, share
+from .ensemble import Ensemble, stacked
+
+#: Rows that members are fitted to.
+SAMPLE = 200_000
+
+
+def generate(
+    X: Any,
+    generator: str = AUTO,
+    *,
+    n_clusterings: int | None = None,
+    n_clusters: int | None = None,
+    generator_params: Mapping[str, Any] | None = None,
+    sample_size: int = SAMPLE,
+    sample_weight: Any = None,
+    max_signatures: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Ensemble:
+    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labelled where it is, when needed.
+
+    Parameters
+    ----------
+    X : dask array or dask data frame (n_samples, n_features)
+        Finite numbers.
+    generator : str, default "auto"
+        Name of a generator (``consilience methods`` lists them); "auto" is the choice of :class:`~consilience.ConsensusClustering` for as
+        many objects as the sample has.
+    n_clusterings : int or None
+        Number of members; None leaves it to the generator.
+    n_clusters : int or None
+        Number of clusters that the consensus will have, by which generators choose how many their members have.
+    generator_params : dict, optional
+        More parameters of the generator, by name.
+    sample_size : int, default 200,000
+        Rows that members are fitted to: so many drawn by position, or all if there are no more.
+    sample_weight : dask array (n_samples,), optional
+        Positive weights, in the chunks of X.
+    max_signatures : int or None
+        As of :class:`consilience.dask.Ensemble`.
+    random_state : int, numpy generator or None
+        Seed of the sample and of the members.
+    n_jobs : int or None
+        Threads while members are fitted; rows are labelled by one thread a task.
+
+    Returns
+    -------
+    consilience.dask.Ensemble
+        With ``members``, and ``recipes`` of how they were made.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import consilience as cs
+    >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
+    >>> ens = cs.dask.generate(X, "kmeans", n_clusterings=3, n_clusters=4, sample_size=500, random_state=0)
+    >>> ens
+    dask.Ensemble: 1,000 objects, 3 clusterings, 4 blocks
+    """
+    rows = Rows.of(X, sample_weight)
+    seeds = draw_seeds(random_state, 2)
+    features = rows.sample(sample_size, seeds[0])
+    plan = Plan(generator, dict(generator_params or {}), n_clusterings, AUTO, {})
+    plan = fill_in(plan, features, 2 if n_clusters is None else n_clusters)
+    params = {**plan.generator_params, "keep_members": True}
+    maker = look_up(plan.generator)
+    if maker.needs_k and n_clusters is None and "k" not in params:
+        raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=..., or k.")
+    options = {"n_clusterings": plan.n_clusterings, "random_state": seeds[1], "n_jobs": n_jobs}
+    fitted = maker(features, params, n_clusters=n_clusters, **options)
+    return labelled(rows, fitted, features, max_signatures)
+
+
+class Rows:
+    """Lazy rows of features, block by block.
+
+    blocks : tasks of arrays or data frames.
+    lengths : rows of each.
+    """
+
+    def __init__(self, blocks: list[Delayed], lengths: tuple[int, ...], width: int, weights: Any):
+        self.blocks, self.lengths, self.width, self.weights = blocks, lengths, width, weights
+
+    @classmethod
+    def of(cls, X: Any, sample_weight: Any = None) -> Rows:
+        """From what a user gives; sizes that Dask does not know are counted, which is said."""
+        frame = hasattr(X, "npartitions") and hasattr(X, "columns")
+        if not frame and not isinstance(X, da.Array):
+            kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+            raise InputError(
+                f"X is a {kind}, which is in memory already: pass it to consilience.generate or ConsensusClustering. To divide it all the "
+                "same give dask.array.from_array(X, chunks=(250_000, -1))."
+            )
+        if len(X.shape) != 2 or X.shape[1] == 0:
+            raise InputError(
+                f"X has shape {X.shape}; expected (n_samples, n_features), one feature at least."
+            )
+        if not frame and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        blocks = list(np.ravel(X.to_delayed()))
+        known = None if frame else X.chunks[0]
+        if known is None or any(math.isnan(length) for length in known):
+            known = collect([call(len, block) for block in blocks])
+            warn(
+                f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over X counted them. "
+                "X.compute_chunk_sizes() of an array, or frame.to_dask_array(lengths=True), beforehand tells them.",
+                stacklevel=4,
+            )
+        elif X.dtype.kind in "fiu":
+            most = max(known)
+            ensure_task_fits(
+                float(most) * X.shape[1] * (X.dtype.itemsize + 8),
+                what=f"A block of {most:,} rows and {X.shape[1]} features",
+                remedy=f"divide X into smaller blocks, X.rechunk(({max(1, most // 8)}, -1)), or give workers more memory",
+            )
+        weights = None
+        if sample_weight is not None:
+            weights = Ensemble(_one_column(X), sample_weight=sample_weight)._weights
+        return cls(blocks, tuple(int(n) for n in known), int(X.shape[1]), weights)
+
+    @property
+    def n_samples(self) -> int:
+        return sum(self.lengths)
+
+    def sample(self, size: int, seed: int) -> Features:
+        """Rows drawn by position, in their order, checked."""
+        check("sample_size", size, Integer(2))
+        n = self.n_samples
+        if n < 2:
+            raise InputError(f"X has {n} rows; at least two are needed.")
+        ends = np.cumsum([0, *self.lengths])
+        weights = (
+            [None] * len(self.blocks) if self.weights is None else list(self.weights.to_delayed().ravel())
+        )
+        spans = zip(ends[:-1].tolist(), ends[1:].tolist())
+        tasks = [
+            call(_pick, block, own, n, size, seed, start, stop)
+            for block, own, (start, stop) in zip(self.blocks, weights, spans)
+        ]
+        found = [pair for pair in collect(tasks) if len(pair[0])]
+        parts = [pair[0] for pair in found]
+        if hasattr(parts[0], "iloc"):
+            import pandas
+
+            together = pandas.concat(parts, ignore_index=True)
+        else:
+            together = np.concatenate(parts)
+        weight = None if self.weights is None else np.concatenate([pair[1] for pair in found])
+        return Features(together, sample_weight=weight)
+
+
+def _one_column(X: Any) -> Any:
+    return X[[X.columns[0]]] if hasattr(X, "columns") else X[:, :1]
+
+
+def labelled(
+    rows: Rows, fitted: LocalEnsemble, features: Features, max_signatures: int | None = None
+) -> Ensemble:
+    """The lazy ensemble of labels that the members of a fitted one give to rows."""
+    members = fitted.members
+    if members is None:
+        raise InputError(
+            "The generator kept nothing that labels further rows, and of Dask features it sees a sample alone. Use a generator of the "
+            "library, or return an Ensemble with members."
+        )
+    dtype = code_dtype(int(fitted.n_clusters.max()))
+    held = share((members, features.X.dtype, dtype))
+    m = len(members)
+    tasks = [call(_label, block, held) for block in rows.blocks]
+    codes = stacked(tasks, rows.lengths, dtype=np.dtype(dtype), width=m, name="members")
+    names = fitted.clustering_names if fitted.has_names else None
+    ensemble = Ensemble(
+        codes,
+        clustering_names=names,
+        sample_weight=rows.weights,
+        max_signatures=max_signatures,
+        recipes=fitted.recipes,
+        members=members,
+    )
+    ensemble._keep_places = True  # four bytes a row, instead of labelling every row a second time
+    return ensemble
+
+
+# Features to a consensus ---------------------------------------------------------------------------------------
+
+
+def learn_lazily(
+    model: Any, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+) -> Any:
+    """``fit`` of ConsensusClustering on lazy features, parameters checked."""
+    if model.keep_members is not None and not model.keep_members:
+        raise InputError(
+            "keep_members=False leaves nothing to label the rows of Dask features with: leave it out."
+        )
+    rows = Rows.of(X, sample_weight)
+    sample_seed, *seeds = draw_seeds(make_rng(model.random_state), 3)
+    features = rows.sample(SAMPLE, sample_seed)
+    # A sample of all rows is what one machine works on, and its seeds are then the same.
+    if rows.n_samples <= SAMPLE:
+        seeds = draw_seeds(model.random_state, 2) if _repeats(model.random_state) else seeds
+    validate_data(model, _named(features), skip_check_array=True)
+    features.check_k(n_clusters, "n_clusters")
+    plan = fill_in(plan, features, n_clusters)
+    consensus = model._ready(plan)
+    plan.generator_params.setdefault("keep_members", True)
+    fitted = model._generate(features, plan, seeds[0])
+    plan.generator_params.pop("keep_members")
+    own = consensus.get_params(deep=False)
+    if "random_state" in own and own["random_state"] is None:
+        consensus.set_params(random_state=seeds[1])
+    model.ensemble_ = labelled(rows, fitted, features)
+    model.consensus_ = consensus.fit(model.ensemble_, **rules)
+    model.plan_ = plan
+    model.labels_, model.confidence_ = consensus.labels_, consensus.confidence_
+    model._keys, model._dtype, model._feature_names = None, features.X.dtype, features.feature_names
+    model._rows_of_ensemble = None
+    local = copy.copy(model)
+    local.consensus_ = consensus.to_local()
+    local.ensemble_ = LocalEnsemble(local.consensus_.signatures_, members=fitted.members)
+    local.labels_, local.confidence_ = local.consensus_.labels_, local.consensus_.confidence_
+    local._rows_of_ensemble = np.arange(len(local.labels_))
+    model._local = local
+    return model
+
+
+def _named(features: Features) -> Any:
+    """What tells scikit-learn how many features there are, and what they are called."""
+    if features.feature_names is None:
+        return features.X[:1]
+    import pandas
+
+    return pandas.DataFrame(features.X[:1], columns=features.feature_names)
+
+
+def _repeats(random_state: Any) -> bool:
+    """Whether the same seeds can be drawn again."""
+    return random_state is None or isinstance(random_state, (int, np.integer))
+
+
+def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
+    """What a method of a fitted ConsensusClustering says about lazy rows, as a lazy array."""
+    rows = Rows.of(X)
+    if rows.width != model.n_features_in_:
+        raise InputError(
+            f"X has {rows.width} features, but {type(model).__name__} was fitted to {model.n_features_in_}. Pass the same features."
+        )
+    held = share(model.to_local())
+    c = model.consensus_._predictor.n_clusters
+    width = None if what in ("predict", "predict_confidence", "reach") else c if top is None else min(top, c)
+    tasks = [call(_predict, block, held, what, top, width) for block in rows.blocks]
+    if top is not None:
+        clusters = stacked(
+            [call(_item, t, 0) for t in tasks], rows.lengths, dtype=np.int64, width=width, name=what
+        )
+        shares = stacked(
+            [call(_item, t, 1) for t in tasks], rows.lengths, dtype=np.float64, width=width, name=what
+        )
+        return clusters, shares
+    dtype = np.int64 if what == "predict" else np.float64
+    return stacked(tasks, rows.lengths, dtype=dtype, width=width, name=what)
+
+
+# Tasks -------------------------------------------------------------------------------------------------------
+
+
+def drawn(n: int, size: int, seed: int) -> np.ndarray:
+    """Positions of a sample, rising; all of them if there are no more."""
+    if n <= size:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False, shuffle=False))
+
+
+def _pick(
+    block: Any, weights: Any, n: int, size: int, seed: int, start: int, stop: int
+) -> tuple[Any, np.ndarray | None]:
+    """The rows of a block that are in the sample: drawn anew in every task, so that no positions are in the graph."""
+    positions = drawn(n, size, seed)
+    own = positions[np.searchsorted(positions, start) : np.searchsorted(positions, stop)] - start
+    rows = block.iloc[own] if hasattr(block, "iloc") else np.asarray(block)[own]
+    return rows, None if weights is None else np.asarray(weights)[own]
+
+
+def _label(block: Any, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
+    members, dtype, codes = held
+    if len(block) == 0:
+        return np.empty((0, len(members)), codes)
+    with one_thread(), one_blas_thread():
+        X = Features(block, least_rows=1).X.astype(dtype, copy=False)
+        return label_rows(members, X, n_jobs=1)[0].astype(codes)
+
+
+def _predict(block: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:
+    if len(block) == 0:
+        nothing = np.empty((0,) if width is None else (0, width), np.int64 if what == "predict" else float)
+        return nothing if top is None else (nothing.astype(np.int64), nothing)
+    with one_thread(), one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(model, what)(block) if top is None else getattr(model, what)(block, top)
+
+
+def _item(pair: tuple, i: int) -> Any:
+    return pair[i]

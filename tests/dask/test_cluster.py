@@ -1,0 +1,125 @@
+"""The same on workers that are processes of their own, which may die, and whose memory and threads are limited."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import consilience as cs
+import dask
+from consilience.dask import engine
+from consilience.errors import InputError, NotEnoughMemoryError
+from consilience.kernels.parallel import map_tasks, one_thread, resolve_jobs
+
+from ..zoo import planted
+
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'consilience[dask]'")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, processes of one thread each."""
+    quiet = {"distributed.comm.timeouts.connect": "60s"}  # of a busy machine
+    with (
+        dask.config.set(quiet),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GB"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def slow(block, seconds):
+    time.sleep(seconds)
+    return block
+
+
+def test_labels_are_those_of_one_machine(client, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_IN_GRAPH", 2000)  # as if the tables were large
+    labels, _ = planted(6, n=600, m=6, noise=0.4)
+    lazy = da.from_array(labels, chunks=(100, 6))
+    for cls in (cs.LWGP, cs.LWEA):
+        expected = cls(3, **({"random_state": 0} if cls is cs.LWGP else {})).fit(labels)
+        model = cls(3, **({"random_state": 0} if cls is cs.LWGP else {})).fit(cs.dask.Ensemble(lazy))
+        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+        np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
+    of_fit = max(len(pickle.dumps(task)) for task in dict(model.labels_.dask).values())
+    assert of_fit < 2000 + labels[:100].nbytes  # the labels were made in memory here, and are the user's own
+
+    truth = da.from_array(planted(6, n=600, m=6, noise=0.4)[1], chunks=100)
+    assert cs.metrics.scores(model.labels_, truth) == cs.metrics.scores(expected.labels_, truth.compute())
+    blocks = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_signatures=100))
+    with dask.config.set(scheduler="synchronous"):
+        alone = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_signatures=100)).labels_.compute()
+    np.testing.assert_array_equal(blocks.labels_.compute(), alone)
+
+
+def test_features_are_labelled_where_they_are(client):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(900, 5)) + 6 * rng.integers(0, 3, 900)[:, None]).astype(np.float32)
+    params = {"generator": "kmeans", "n_clusterings": 4, "random_state": 0}
+    model = cs.ConsensusClustering(3, **params).fit(da.from_array(X, chunks=(250, 5)))
+    expected = cs.ConsensusClustering(3, **params).fit(X)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(
+        model.predict(da.from_array(X[:90], chunks=(40, 5))).compute(), expected.labels_[:90]
+    )
+
+
+def test_a_killed_worker_changes_nothing_but_the_time(client):
+    labels, _ = planted(7, n=400, m=5)
+    lazy = da.from_array(labels, chunks=(50, 5)).map_blocks(slow, 0.3, dtype=labels.dtype, meta=labels[:0])
+    victim = sorted(client.run(os.getpid).values())[0]
+    killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    model = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
+    killer.join()
+    np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(3, random_state=0).fit(labels).labels_)
+    client.wait_for_workers(2)
+
+
+def test_an_interrupt_cancels_what_is_under_way(client):
+    labels, _ = planted(7, n=400, m=5)
+    lazy = da.from_array(labels, chunks=(20, 5)).map_blocks(slow, 1.0, dtype=labels.dtype, meta=labels[:0])
+    threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        cs.LWGP(3).fit(cs.dask.Ensemble(lazy))
+    assert time.perf_counter() - begun < 8  # all would take ten
+    end = time.perf_counter() + 20
+    while any(client.processing().values()) and time.perf_counter() < end:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
+def test_a_fit_inside_a_task_is_refused(client):
+    def fit():
+        return cs.LWEA(2).fit(da.from_array(np.array([[0, 0], [1, 1]] * 4), chunks=(4, 2)))
+
+    with pytest.raises(InputError, match="inside a Dask task"):
+        client.submit(fit, pure=False).result(timeout=60)
+
+
+def test_memory_of_a_worker_is_looked_at_beforehand(client):
+    assert 1e8 < engine.memory_of_a_task() < 1e9
+    labels = da.zeros((10**8, 20), chunks=(10**8, 20), dtype=np.int8)
+    with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 objects and 20.*rechunk"):
+        cs.LWGP(3).fit(cs.dask.Ensemble(labels))
+    with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 rows.*X.rechunk"):
+        cs.dask.generate(labels.astype(np.float32))
+
+
+def test_one_thread_does_the_work_of_a_task():
+    with one_thread():
+        assert resolve_jobs(None) == resolve_jobs(8) == resolve_jobs(-1) == 1
+        found = map_tasks(lambda _: threading.get_ident(), list(range(50)), n_jobs=8)
+        assert set(found) == {threading.get_ident()}
+    assert resolve_jobs(8) == 8

@@ -1,0 +1,81 @@
+"""Features in files larger than memory, by name and from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.cli import main
+from consilience.dask.files import open_features, write_blocks
+from consilience.errors import FileError, InputError
+
+arrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'consilience[io]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'consilience[io]'")
+
+
+def blobs(n=600, d=4, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(n, d)) + 8 * rng.integers(0, 3, n)[:, None]).astype(dtype)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three files of row groups of 90."""
+    X = blobs()
+    (tmp_path / "big.parquet").mkdir()
+    for i, part in enumerate(np.array_split(X, 3)):
+        table = arrow.table(
+            {"name": [f"o{i}-{j}" for j in range(len(part))], **{f"f{j}": part[:, j] for j in range(4)}}
+        )
+        parquet.write_table(table, tmp_path / "big.parquet" / f"{i}.parquet", row_group_size=90)
+    return tmp_path, X
+
+
+@pytest.mark.usefixtures("here")
+def test_files_are_read_by_runs_of_row_groups(folder):
+    path, X = folder
+    source = open_features(str(path / "big.parquet"), rows=100)
+    assert source.X.chunks[0] == (180, 20) * 3  # known beforehand
+    assert source.X.dtype == np.float32
+    assert "row names" in source.notes[0]
+    np.testing.assert_array_equal(source.X.compute(), X)
+    assert write_blocks(str(path / "out"), source.X[:, 0].astype(int), names=source.names) == 6
+    with pytest.raises(FileError, match="files in it"):
+        write_blocks(str(path / "out"), source.X[:, 0].astype(int))
+    with pytest.raises(InputError, match="no numbers: 'name'"):
+        open_features(str(path / "big.parquet"), index=False)
+    with pytest.raises(FileError, match="does not exist"):
+        open_features(str(path / "none.parquet"))
+
+
+@pytest.mark.usefixtures("here")
+def test_zarr_is_read(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="needs zarr")
+    X = blobs()
+    zarr.save_array(str(tmp_path / "x.zarr"), X)
+    np.testing.assert_array_equal(open_features(str(tmp_path / "x.zarr")).X.compute(), X)
+
+
+def test_the_command_line_clusters_a_folder(folder, capsys):
+    path, X = folder
+    out, model = str(path / "labels"), str(path / "model.consilience")
+    arguments = ["cluster", str(path / "big.parquet"), "-k", "3", "-g", "kmeans", "-n", "4", "-m", "lwgp"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--dask", "-o", out, "--confidence", "--save", model, "--json"])
+    assert ended.value.code in (0, None)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n_samples"] == sum(facts["sizes"]) == 600
+    table = arrow.concat_tables([parquet.read_table(file) for file in sorted((path / "labels").iterdir())])
+    found = table.column("label").to_numpy()
+    truth = cs.ConsensusClustering(
+        3, generator="kmeans", n_clusterings=4, consensus="lwgp", random_state=0
+    ).fit(X)
+    np.testing.assert_array_equal(found, truth.labels_)
+    assert table.column_names[-1] == "confidence"
+    np.testing.assert_array_equal(cs.load(model).predict(X), truth.labels_)
+    with pytest.raises(SystemExit):
+        main([*arguments, "--dask"])
+    assert "name a folder" in capsys.readouterr().err
