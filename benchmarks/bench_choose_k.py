@@ -26,9 +26,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._measure import ROOT, SHARED, table
+from .bench_which_method import between
 
 FOLDER = ROOT / "benchmarks" / "results"
 SETS, NULLS = FOLDER / "choose_k.jsonl", FOLDER / "choose_k_nulls.jsonl"
+PAGE = ROOT / "docs" / "choose-k.md"
 #: Classes a set may have, numbers of clusters that are looked at, and objects of a study.
 CLASSES, KS, MOST = 12, range(2, 13), 500
 #: Kinds of null, in turn: every second is Gaussian, as that is what the level is promised for.
@@ -301,6 +303,23 @@ def null_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             }
 
 
+def page(text: str) -> str:
+    """docs/choose-k.md with the tables as stored."""
+    stored, clouds = read(SETS), read(NULLS)
+    text = between(text, "sets", table(set_table(stored)) + so_far(len(stored), len(sets()), "sets"))
+    return between(text, "nulls", table(null_table(clouds)) + so_far(len(clouds), N_NULLS, "clouds"))
+
+
+def so_far(done: int, all_of_them: int, what: str) -> str:
+    """What a table does not show yet."""
+    missing = done < all_of_them
+    return f"\n\nMeasured so far: {done} of {all_of_them} {what}, the smallest first." if missing else ""
+
+
+def write_page() -> None:
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+
+
 # Measuring ---------------------------------------------------------------------------------------------------
 
 
@@ -321,6 +340,7 @@ def measure(what: str, minutes: float, part: tuple[int, int] = (0, 1)) -> None:
 def run():
     for what in ("sets", "nulls"):
         measure(what, math.inf)
+    write_page()
     print(table(null_table(read(NULLS))), "\n")
     yield from set_table(read(SETS))
 
@@ -333,4 +353,5 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     if asked.what:
         measure(asked.what, asked.minutes, tuple(asked.part))
+    write_page()
     print(table(null_table(read(NULLS))), "\n", table(set_table(read(SETS))), sep="\n")

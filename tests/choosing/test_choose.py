@@ -12,9 +12,8 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import make_blobs
 
 import consilience as cs
-from consilience.choosing import COLUMNS
+from consilience.choosing import COLUMNS, statistics
 from consilience.choosing import choose as choosing
-from consilience.choosing import statistics
 from consilience.choosing.rule import Test as OneTest
 from consilience.choosing.rule import decide
 from consilience.errors import FileError, InputError

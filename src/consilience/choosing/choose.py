@@ -169,10 +169,10 @@ def choose_k(
     Examples
     --------
     >>> import consilience as cs
-    >>> from sklearn.datasets import load_iris
-    >>> study = cs.choose_k(load_iris().data, k=range(2, 7), random_state=0)
+    >>> from sklearn.datasets import load_wine
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardise", random_state=0)
     >>> study.k, study.verdict, study.alternatives
-    (2, 'strong', [3])
+    (3, 'strong', [])
     """
     check_all(
         {

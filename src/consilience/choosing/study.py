@@ -83,6 +83,17 @@ class Study:
         What else should be known, in sentences; :meth:`__str__` prints them.
     sample : array or None
         Rows of X that were studied, where there were too many.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> study = cs.choose_k(X, k=range(2, 5), n_clusterings=10, random_state=0)
+    >>> study
+    Study: k = 3, verdict 'strong'
+    >>> study.labels(3).shape, list(study.votes)
+    ((90,), ['gain', 'eigengap', 'lifetime'])
     """
 
     k: int
