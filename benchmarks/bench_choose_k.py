@@ -5,8 +5,8 @@
     python -m benchmarks.bench_choose_k nulls --minutes 10
     python -m benchmarks.bench_choose_k                  the tables, of what is stored
 
-Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: what the rule is was
-settled on half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
+Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: whoever
+changes the rule for real sets looks at half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
 same sample of at most MOST objects and the same numbers of clusters. Nulls: one cloud each, of random n and d; the right answer is 1.
 Cells are kept in results/, cheapest first, and those there are not measured again: a run may be stopped, and several may share the work
 (``--part 0 4`` is the first of four).
