@@ -3,9 +3,13 @@
     python -m benchmarks.bench_baselines             everything
     python -m benchmarks.bench_baselines plain       only rows whose case starts with this word
 
-plain      2,000 x 20 labels (Multiple Features), CPU seconds of one thread, against the method written down plainly for all objects: a dense
-           matrix of pairs (CSPA, SEC, WEAC, ECPCS, PTA, PTGP, NMFC, DREC), of objects and clusters (HBGF, LCE, PTGP), or of objects by base
-           clusters (the others), with as many starts.
+plain      2,000 x 20 labels (Multiple Features: 714 distinct rows, 508 base clusters), CPU seconds of one thread, against the method written
+           down plainly for all objects: a dense matrix of pairs (CSPA, SEC, WEAC, ECPCS, PTA, PTGP, NMFC, DREC, CESHL), one for each clustering
+           (RCE, TRCE), of objects and clusters (HBGF, LCE, PTGP), or of objects by base clusters (the others), with as many starts.
+           The plain RCE and CESHL are measured for two rounds, and the second counted for all others that ours took.
+           MCLA and ECPCS-MC have no matrix of pairs of objects, however plainly they are written: at 2,000 objects both sides are busy with
+           508 x 508 base clusters, and what ours saves is in the passes over the objects.
+larger     The same for these and Voting on 20,000 x 20 labels (Letter Recognition: 1,472 base clusters).
 million    1,000,000 x 20 synthetic labels: 10 planted clusters, members of 5 to 15, one label in five scrambled, so that all
            rows differ. In a process of its own: peak GB holds the labels too (0.16 GB).
 
@@ -30,12 +34,16 @@ LINEAR = ("HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting", "MixtureConsensus", "EC
 SETTINGS = {"Voting": {"method": "iterative"}, "ECPCS-MC": {"variant": "mc"}}
 
 
-def pool() -> tuple[np.ndarray, np.ndarray]:
-    file = SHARED / "data" / "pool_mf.npz"
+#: Whose plain versions take too long to be measured whole, and have rounds of equal work.
+IN_ROUNDS = ("RCE", "CESHL")
+
+
+def pool(name: str = "mf") -> tuple[np.ndarray, np.ndarray]:
+    file = SHARED / "data" / f"pool_{name}.npz"
     if file.is_file():
         with np.load(file) as held:
             return held["labels"][:, :20], held["y"]
-    return synthetic(2000)
+    return synthetic({"mf": 2_000, "lr": 20_000}[name])
 
 
 def synthetic(n: int, m: int = 20, c: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -221,10 +229,24 @@ def nmi(labels: np.ndarray, truth: np.ndarray) -> str:
     return f"{cs.metrics.scores(labels, truth)['nmi_max']:.3f}"
 
 
-def plain(name: str) -> dict:
+def time_plain(name: str, labels: np.ndarray, c: int, rounds: int) -> tuple[float, np.ndarray | None]:
+    """(CPU seconds, labels): without labels where only two of its ``rounds`` were run."""
+
+    def timed(**more: int) -> tuple[float, np.ndarray]:
+        start = time.process_time()
+        found = PLAIN[name](labels, c, **more)
+        return time.process_time() - start, found
+
+    if name not in IN_ROUNDS:
+        return timed()
+    one, two = timed(rounds=1)[0], timed(rounds=2)[0]
+    return one + (rounds - 1) * (two - one), None
+
+
+def plain(name: str, file: str = "mf") -> dict:
     from consilience.kernels.parallel import one_blas_thread
 
-    labels, truth = pool()
+    labels, truth = pool(file)
     c = np.unique(truth).size
     build(name, 2, n_jobs=1).fit(labels[:200])
     model = build(name, c, n_jobs=1)
@@ -232,18 +254,20 @@ def plain(name: str) -> dict:
     found = model.fit_predict(labels)
     ours = time.process_time() - start
     with one_blas_thread():
-        start = time.process_time()
-        other = PLAIN[name](labels, c)
-        theirs = time.process_time() - start
+        theirs, other = time_plain(name, labels, c, model.n_iter_)
     return {
-        "case": f"plain: {name}",
+        "case": f"{'plain' if file == 'mf' else 'larger'}: {name}",
         "objects": len(labels),
         "CPU": ours,
         "their CPU": theirs,
         "CPU ratio": theirs / ours,
         "NMI": nmi(found, truth),
-        "their NMI": nmi(other, truth),
+        "their NMI": "" if other is None else nmi(other, truth),
     }
+
+
+def larger(name: str) -> dict:
+    return plain(name, "lr")
 
 
 def fit_million(name: str) -> tuple[float, float, int, str]:
@@ -268,7 +292,11 @@ def million(name: str) -> dict:
     }
 
 
-CASES = {"plain": (plain, tuple(PLAIN)), "million": (million, LINEAR)}
+CASES = {
+    "plain": (plain, tuple(PLAIN)),
+    "larger": (larger, ("MCLA", "ECPCS-MC", "Voting")),
+    "million": (million, LINEAR),
+}
 HEADS = ("case", "objects", "seconds", "CPU", "their CPU", "CPU ratio", "peak GB", "NMI", "their NMI")
 
 

@@ -1,4 +1,4 @@
-"""Walks, links, factors and ridge representations written down plainly: every pair of objects in dense numpy, nothing merged.
+"""Walks, links, factors, ridge representations and learned graphs written down plainly: every pair of objects in dense numpy, nothing merged.
 
 For speed and score beside the library's versions (``bench_baselines``), not for use.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.cluster.hierarchy import cut_tree, linkage
+from scipy.optimize import lsq_linear, minimize
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
@@ -178,6 +180,131 @@ def weac(labels: np.ndarray, c: int) -> np.ndarray:
     return average_linkage(S, c)
 
 
+def together(labels: np.ndarray) -> np.ndarray:
+    """(m, n, n) which pairs each clustering put together."""
+    return np.stack([column[:, None] == column for column in labels.T])
+
+
+def rce(labels: np.ndarray, c: int, rounds: int = 20) -> np.ndarray:
+    """With one matrix of pairs a clustering, cleaned anew in every round; both weights 1."""
+    S = together(labels)
+    m, tiny = len(S), 2.0**-52
+    A, D = S.mean(axis=0), None
+    for _ in range(rounds):
+        a = (A + A.T) / 2
+        C = np.zeros(A.shape)
+        for apart_or_not in S:
+            b = np.where(apart_or_not, np.sqrt(a), a / (1 + np.sqrt(1 - a)))
+            C += np.log(np.maximum(1 - b, tiny) / np.maximum(b, tiny))
+        free = (A > 0) & (A < 1)
+        for _ in range(20):
+            x = np.where(free, A, 0.5)
+            G = 2 * m / x + 2 * m / (1 - x) + np.maximum(C, 0) / x
+            B = m * (np.log(x / (1 - x)) - 2 / (1 - x))
+            H = np.maximum(-C, 0) * x
+            if D is not None:
+                G += 2 * (np.maximum(D, 0) @ A) / x
+                H += 2 * (np.maximum(-D, 0) @ A) * x
+            A = np.where(free, np.minimum((-B + np.sqrt(B * B + 4 * G * H)) / (2 * G), 1), A)
+            free &= (A > 0) & (A < 1)
+        values, V = np.linalg.eigh(A @ A.T)
+        D = (V / np.sqrt(np.maximum(values, 0) + 1e-3)) @ V.T
+    return cut((A + A.T) / 2, c)
+
+
+def components(S: np.ndarray) -> tuple[int, np.ndarray]:
+    count, labels = connected_components(S > 0, directed=False)
+    return int(count), labels
+
+
+def trce(labels: np.ndarray, c: int, gamma: float = 1.0) -> np.ndarray:
+    """With one row-stochastic matrix of pairs a clustering; a graph without exactly c pieces is cut."""
+    P = [pairs / pairs.sum(axis=1, keepdims=True) for pairs in together(labels)]
+    n, m = labels.shape
+    alpha, rho, lam = np.full(m, 1 / m), 1.0, 0.0
+
+    def divergence(B: np.ndarray) -> np.ndarray:
+        logs = np.log(np.where(B > 0, B, 1))
+        own = [np.log(np.where(p > 0, p, 1)) for p in P]
+        return np.stack([np.maximum((p * (log - logs)).sum(axis=1), 0) for p, log in zip(P, own)], axis=1)
+
+    B = sum(P) / m
+    S = B = (B + B.T) / 2
+    F = np.linalg.eigh(np.diag(S.sum(axis=1)) - S)[1][:, :c]
+    for step in range(10):
+        e = (divergence(B) / alpha).sum(axis=1)
+        lam = 2 * np.sort(e)[max(n // 10, 1) - 1] if step == 0 else 1.1 * lam
+        v = np.minimum(lam / np.maximum(2 * e, 1e-300), 1)
+        g = np.maximum(((F[:, None] - F) ** 2).sum(axis=2), 0)
+        C = v[:, None] ** 2 * sum(p / a for p, a in zip(P, alpha))
+        pull = np.where(C > 0, rho * g, np.inf)
+        pull -= pull.min(axis=1, keepdims=True)
+        low, high = np.zeros(n), C.sum(axis=1)
+        for _ in range(60):  # halving: rows of B add up to 1
+            middle = (low + high) / 2
+            more = (C / (pull + middle[:, None])).sum(axis=1) > 1
+            low, high = np.where(more, middle, low), np.where(more, high, middle)
+        B = C / (pull + high[:, None])
+        V = B - rho / (2 * gamma) * g
+        falling = -np.sort(-V, axis=1)
+        shift = (np.cumsum(falling, axis=1) - 1) / np.arange(1, n + 1)
+        S = np.maximum(V - shift[np.arange(n), (falling > shift).sum(axis=1) - 1][:, None], 0)
+        S = (S + S.T) / 2
+        alpha = np.sqrt(np.maximum(v**2 @ divergence(B), 1e-12 * n))
+        alpha /= alpha.sum()
+        count, pieces = components(S)
+        before, F = F, np.linalg.eigh(np.diag(S.sum(axis=1)) - S)[1][:, :c]
+        if count == c and step:
+            return pieces
+        F = before if count > c else F
+        rho *= 2 if count < c else 0.5 if count > c else 1
+    return cut(S + 1e-12, c)
+
+
+def ceshl(labels: np.ndarray, c: int, rounds: int = 100, lam: float = 1.0) -> np.ndarray:
+    """With the graph of all pairs, whose eigenvectors are found in every round; one without exactly c pieces is cut."""
+    Y = indicator(labels)
+    K = Y.T @ Y
+    sizes = np.diag(K)
+    v0 = (K**2).sum(axis=0) / (labels.shape[1] * sizes**2)
+    root = 1 / np.sqrt(K.sum(axis=1))
+    M = (1 + lam) * np.eye(len(K)) - root[:, None] * K * root
+    v = lsq_linear(np.linalg.cholesky(M).T, np.linalg.solve(np.linalg.cholesky(M), lam * v0), (0, 1)).x
+
+    def graph(H: np.ndarray) -> np.ndarray:
+        return H @ np.diag(v / np.maximum(H.sum(axis=0), 1e-12)) @ H.T
+
+    def smallest(S: np.ndarray) -> np.ndarray:
+        return np.linalg.eigh(np.diag(S.sum(axis=1)) - S)[1][:, :c]
+
+    H, rho = Y, 100.0
+    F = smallest(graph(H))
+    for _ in range(rounds):
+
+        def cost(x: np.ndarray, F: np.ndarray = F, rho: float = rho) -> tuple[float, np.ndarray]:
+            H = x.reshape(Y.shape)
+            De, Dv = np.maximum(H.sum(axis=0), 1e-12), np.maximum(H @ v, 1e-12)
+            scaled = F / np.sqrt(Dv)[:, None]
+            q = H.T @ scaled
+            lengths, away, along = (q**2).sum(axis=1), H - Y, scaled @ q.T
+            met = (H * along * (v / De)).sum(axis=1) / Dv
+            slope = 2 * v**2 * away + rho * (v / De**2 * lengths + v * met[:, None] - 2 * (v / De) * along)
+            return float((away**2).sum(axis=0) @ v**2 - rho * (v / De) @ lengths), slope.ravel()
+
+        options = {"maxiter": 20, "gtol": 1e-3, "ftol": 0.0}
+        found = minimize(
+            cost, H.ravel(), jac=True, method="L-BFGS-B", bounds=[(0, 1)] * H.size, options=options
+        )
+        H = found.x.reshape(Y.shape)
+        S = graph(H)
+        count, pieces = components(S)
+        if count == c:
+            return pieces
+        F = F if count > c else smallest(S)
+        rho *= 2 if count < c else 0.5
+    return cut(S + 1e-12, c)
+
+
 PLAIN = {
     "WEAC": weac,
     "ECPCS": ecpcs_hc,
@@ -187,4 +314,7 @@ PLAIN = {
     "PTGP": ptgp,
     "NMFC": nmfc,
     "DREC": drec,
+    "RCE": rce,
+    "TRCE": trce,
+    "CESHL": ceshl,
 }

@@ -33,7 +33,11 @@ PROBA = dict.fromkeys(
 
 
 @parametrize_with_checks(
-    [cs.ConsensusClustering(n_clusterings=5), cs.ConsensusClustering(consensus="coassociation-k-means")],
+    # With a number, because a study takes longer than all else that is checked; tests/choosing/test_auto.py has it chosen.
+    [
+        cs.ConsensusClustering(2, n_clusterings=5),
+        cs.ConsensusClustering(2, consensus="coassociation-k-means"),
+    ],
     expected_failed_checks=lambda _: DRAWN | PROBA,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -35,6 +35,9 @@ def data_for(entry):
 @every_estimator
 def test_forgotten_n_clusters_is_said(entry):
     model = entry.load()()
+    if entry.name == "ConsensusClustering":  # chooses it: tests/choosing/test_auto.py
+        assert model.n_clusters == "auto"
+        model.set_params(n_clusters=None)
     assert model.n_clusters is None
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

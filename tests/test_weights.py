@@ -17,6 +17,7 @@ from consilience.validation import unit_of, unit_of_lightest
 SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
 ANY_UNIT = sorted(name for name, method in methods().items() if method._any_unit)
 ONE_UNIT = sorted(set(methods()) - set(ANY_UNIT))
+FLAT = {("hgpa", 1e-12), ("hgpa", 1e100)}
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +45,10 @@ def fitted(name: str, labels, weights):
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ANY_UNIT)
-def test_the_scale_of_weights_does_not_matter(name, scale):
-    if name == "hgpa":
-        pytest.xfail(
-            "its cost is flat: which random start wins follows the order of objects, and that the last digits of weights"
-        )
+def test_the_scale_of_weights_does_not_matter(name, scale, request):
+    if (name, scale) in FLAT:
+        reason = "Its cost is flat: which random start wins follows the order of objects, and that the last digits of weights."
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     labels, _, weights = weighted()
     model, plain = fitted(name, labels, scale * weights), fitted(name, labels, weights)
     np.testing.assert_array_equal(model.labels_, plain.labels_)

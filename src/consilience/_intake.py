@@ -16,7 +16,7 @@ from ._frames import as_frame, row_names
 from .errors import InputError
 from .kernels.factorise import code_dtype, code_integers
 from .labels import Clusterings, Coded, Columns, Stored, as_codable, as_vector, encode
-from .naming import check_unique, is_pair, numbered
+from .naming import check_count, check_unique, is_pair, numbered
 from .validation import checked_csr, listed
 
 
@@ -277,3 +277,36 @@ def _from_array(labels: Any) -> Intake:
         if found is not None:
             return Intake(*found, container="array")
     return _from_vectors(list(array.T), container="array")
+
+
+def check_recipes(recipes: Any, m: int) -> list[dict]:
+    """Copies of m recipes."""
+    if not isinstance(recipes, Sequence) or not all(isinstance(recipe, Mapping) for recipe in recipes):
+        raise InputError(
+            f"recipes={recipes!r:.80} is not valid: expected a list of {m} dictionaries, one per clustering."
+        )
+    if len(recipes) != m:
+        raise InputError(f"recipes has {len(recipes)} entries for {m} clusterings.")
+    return [dict(recipe) for recipe in recipes]
+
+
+def check_parts(parts: Mapping[str, Any]) -> None:
+    """Raise unless the parts of an ensemble fit together, as compiled code takes for granted."""
+    labels, categories = parts["labels"], parts["categories"]
+    shape = labels.shape
+    fits = labels.dtype in (np.int16, np.int32) and len(shape) == 2 and min(shape) > 0
+    if not fits or len(categories) != shape[1] or labels.min() < -1:
+        raise InputError(
+            f"labels of shape {shape} and type {labels.dtype} with {len(categories)} lists of categories."
+        )
+    if any(int(most) >= len(own) for most, own in zip(labels.max(axis=0), categories)):
+        raise InputError("labels hold numbers beyond their categories.")
+    named = (
+        ("clustering_names", shape[1]),
+        ("sample_names", shape[0]),
+        ("recipes", shape[1]),
+        ("members", shape[1]),
+    )
+    for name, count in named:
+        if parts[name] is not None:
+            check_count(parts[name], count, name, "entries")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import pairs
-from ._intake import Intake, take_in
+from ._ensemble_text import as_table, in_a_line
+from ._ensemble_text import say_unseen as say_unseen
+from ._intake import Intake, check_parts, check_recipes, take_in
+from ._joining import joined_names, same_objects
 from ._suspicion import question
 from .errors import InputError
 from .kernels.incidence import Labels
@@ -139,7 +141,7 @@ class Ensemble:
         if sample_weight is not None:
             self._weights = check_weights(sample_weight, self.n_samples)
         if recipes is not None:
-            self._recipes = _recipes(recipes, self.n_clusterings)
+            self._recipes = check_recipes(recipes, self.n_clusterings)
         if members is not None:
             self._members = check_count(members, self.n_clusterings, "members", "clusterings")
 
@@ -205,24 +207,8 @@ class Ensemble:
         parts = [e if isinstance(e, Ensemble) else cls(e) for e in ensembles]
         if not parts:
             raise InputError("concatenate got an empty list: give at least one ensemble.")
-        lengths = [part.n_samples for part in parts]
-        if len(set(lengths)) > 1:
-            raise InputError(
-                f"Ensembles have different numbers of objects: {listed(lengths)}. They must label the same ones."
-            )
-        named = [part for part in parts if part._sample_names is not None]
-        if any(part._sample_names != named[0]._sample_names for part in named):
-            raise InputError("Ensembles have different sample names: put their rows in the same order first.")
-        weighted = [part for part in parts if part._weights is not None]
-        if any(not np.array_equal(part.weights, weighted[0].weights) for part in parts if weighted):
-            raise InputError(
-                "Ensembles have different sample weights: give the weights once, to the concatenated ensemble."
-            )
-        names = None
-        if any(part._names is not None for part in parts):
-            names = [name for part in parts for name in part.clustering_names]
-            if len(set(names)) < len(names):
-                names = [f"{i}:{name}" for i, part in enumerate(parts) for name in part.clustering_names]
+        sample_names, weights = same_objects(parts)
+        names = joined_names(parts)
         recipes = None
         if any(part._recipes is not None for part in parts):
             recipes = [recipe for part in parts for recipe in part._recipes or [{}] * part.n_clusterings]
@@ -230,8 +216,8 @@ class Ensemble:
             np.concatenate([part.labels for part in parts], axis=1),
             [c for part in parts for c in part._categories],
             names,
-            named[0]._sample_names if named else None,
-            weighted[0]._weights if weighted else None,
+            sample_names,
+            weights,
             recipes,
         )
         if all(part._members is not None for part in parts):
@@ -338,35 +324,10 @@ class Ensemble:
         return out
 
     def __repr__(self) -> str:
-        k = self.n_clusters
-        text = (
-            f"{type(self).__name__}: {_count(self.n_samples, 'object')}, {_count(self.n_clusterings, 'clustering')} "
-            f"({k.min()} to {k.max()} clusters, {k.sum()} in all)"
-        )
-        if self.has_missing:
-            text += f", {100 * float((self._labels < 0).mean()):.3g}% of labels missing"
-        return text + (", weighted" if self._weights is not None else "")
+        return in_a_line(self)
 
     def _repr_html_(self) -> str:
-        """A small table for notebooks: one row per clustering, at most twelve."""
-        sizes = self.cluster_sizes()
-        rows = []
-        for i in range(min(self.n_clusterings, 12)):
-            own = sizes[self.offsets[i] : self.offsets[i + 1]]
-            seen = 100 * float((self._labels[:, i] >= 0).mean())
-            cells = (
-                self.clustering_names[i],
-                len(own),
-                f"{own.max():g}" if own.size else "-",
-                f"{own.min():g}" if own.size else "-",
-                f"{seen:.4g}%",
-            )
-            rows.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>")
-        if self.n_clusterings > 12:
-            rows.append(f"<tr><td colspan='5'>... {self.n_clusterings - 12} more</td></tr>")
-        names = ("clustering", "clusters", "largest", "smallest", "objects seen")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        return f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        return as_table(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ensemble):
@@ -515,26 +476,9 @@ class Ensemble:
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        check_parts(parts)
         labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
-        shape = labels.shape
-        fits = labels.dtype in (np.int16, np.int32) and len(shape) == 2 and min(shape) > 0
-        if not fits or len(categories) != shape[1] or labels.min() < -1:
-            raise InputError(
-                f"labels of shape {shape} and type {labels.dtype} with {len(categories)} lists of categories."
-            )
-        if any(int(most) >= len(own) for most, own in zip(labels.max(axis=0), categories)):
-            raise InputError("labels hold numbers beyond their categories.")
-        if weights is not None:
-            weights = check_weights(weights, shape[0])
-        named = (
-            ("clustering_names", shape[1]),
-            ("sample_names", shape[0]),
-            ("recipes", shape[1]),
-            ("members", shape[1]),
-        )
-        for name, count in named:
-            if parts[name] is not None:
-                check_count(parts[name], count, name, "entries")
+        weights = None if weights is None else check_weights(weights, len(labels))
         names, sample_names = parts["clustering_names"], parts["sample_names"]
         made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
         made._members, made.members_bytes = parts["members"], parts["members_bytes"]
@@ -559,33 +503,6 @@ def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
     """Raise or warn where labels that came in unquestioned look like something else."""
     names = ensemble.clustering_names if ensemble.has_names else None
     question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
-
-
-# Small rules -----------------------------------------------------------------------------------------------
-
-
-def say_unseen(ensemble: Ensemble) -> str:
-    """Which objects no clustering saw, in a sentence."""
-    names, many = ensemble.sample_names, ensemble.unseen.size > 1
-    shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
-    return (
-        f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no consensus can place "
-        f"{'them' if many else 'it'}."
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _recipes(recipes: Any, m: int) -> list[dict]:
-    if not isinstance(recipes, Sequence) or not all(isinstance(recipe, Mapping) for recipe in recipes):
-        raise InputError(
-            f"recipes={recipes!r:.80} is not valid: expected a list of {m} dictionaries, one per clustering."
-        )
-    if len(recipes) != m:
-        raise InputError(f"recipes has {len(recipes)} entries for {m} clusterings.")
-    return [dict(recipe) for recipe in recipes]
 
 
 def _has_text(values: Any) -> bool:

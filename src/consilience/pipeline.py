@@ -235,6 +235,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             self.study_ = study
             return self
         check_parameters(self, n_clusters=n_clusters)
+        vars(self).pop("study_", None)  # of an earlier fit
         rules = {"must_link": must_link, "min_size": min_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)

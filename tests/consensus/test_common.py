@@ -28,8 +28,35 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::consilience.errors.OrientationWarning"),
 ]
-BALANCED = "clusters of equal weight are part of the method, and those that are planted are not"
+CLEAR = "test_missing_labels_do_not_destroy_a_clear_consensus"
+#: Why a method fails, and the very cases in which it does; that one passes is news too.
+FAILS = {
+    "Clusters of equal weight are part of the method, and those that are planted are not.": (
+        "test_recovers_planted_clusters_through_noise[0-hgpa-0]",
+        "test_recovers_planted_clusters_through_noise[1-hgpa-0]",
+        "test_missing_labels[0-hgpa-0]",
+        "test_missing_labels[1-hgpa-0]",
+    ),
+    "The worst pair decides, and some pairs were seen by a single clustering, which may be wrong.": tuple(
+        f"{CLEAR}[0-0.3-{c}-evidence-accumulation-1]" for c in (2, 3, 4, 5)
+    ),
+    "As published: two distinct objects that have only each other change places for ever.": (
+        *(f"{CLEAR}[0-0.001-{c}-pta-2]" for c in (3, 4, 5)),
+        *(f"{CLEAR}[1-0.001-{c}-pta-2]" for c in (2, 3, 4, 5)),
+        f"{CLEAR}[1-0.001-4-ptgp-1]",
+    ),
+    "Walks of one step among few distinct objects, of which the worst pair decides.": (
+        f"{CLEAR}[0-0.001-2-pta-1]",
+    ),
+}
+REASONS = {case: reason for reason, cases in FAILS.items() for case in cases}
 few_examples = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True)
+def known_to_fail(request):
+    if reason := REASONS.get(request.node.name):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 def build(cls, params, n_clusters=3, **more):
@@ -132,8 +159,6 @@ def test_recovers_what_all_agree_on(cls, params, seed):
 
 
 def test_recovers_planted_clusters_through_noise(cls, params, seed):
-    if cls is cs.HGPA:
-        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=15, noise=0.15)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.8
@@ -301,8 +326,6 @@ def test_same_seed_same_answer_for_any_n_jobs(cls, params):
 
 
 def test_missing_labels(cls, params, seed):
-    if cls is cs.HGPA:
-        pytest.xfail(BALANCED)
     labels, truth = planted(seed, n=120, m=20, noise=0.05, missing=0.3)
     found = build(cls, params).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.5  # complete linkage is the weakest here
@@ -311,16 +334,6 @@ def test_missing_labels(cls, params, seed):
 @pytest.mark.parametrize("c", [2, 3, 4, 5])
 @pytest.mark.parametrize("missing", [0.001, 0.05, 0.3])
 def test_missing_labels_do_not_destroy_a_clear_consensus(cls, params, missing, c, seed):
-    if params.get("linkage") == "complete" and missing > 0.1:
-        pytest.xfail(
-            "The worst pair decides, and some pairs were seen by a single clustering, which may be wrong."
-        )
-    if params.get("object_weights") is False and cls in (cs.PTA, cs.PTGP):
-        pytest.xfail("As published: two distinct objects that have only each other change places for ever.")
-    if cls is cs.PTA and params.get("linkage") == "complete":
-        pytest.xfail("Walks of one step among few distinct objects, of which the worst pair decides.")
-    if cls is cs.HGPA:
-        pytest.xfail(BALANCED)
     labels, truth = clear(seed, n=60, c=c, missing=missing)
     found = build(cls, params, n_clusters=c).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.9

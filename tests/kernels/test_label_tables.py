@@ -11,6 +11,7 @@ from consilience.kernels.label_tables import (
     alternate,
     assign,
     best_start,
+    commonest_rows,
     fill_empty,
     label_rows,
     seed_rows,
@@ -131,3 +132,11 @@ def test_starts_on_a_draw_end_with_all_objects(seed, monkeypatch):
         rows, 3, category(ens), np.random.default_rng(seed), n_init=5, max_iter=50, tol=0.0, n_jobs=2
     )
     assert same_partition(found.groups, again.groups)
+
+
+def test_the_commonest_cluster_of_each_clustering_in_a_group():
+    """Two clusterings of 3 and 2 clusters; ties go to the lowest, and what saw nobody of a group goes by the others."""
+    offsets = np.array([0, 3, 5])
+    table = np.array([[1.0, 0, 2], [4, 0, 2], [2, 0, 1], [0, 3, 0], [0, 3, 0]])
+    usual = np.array([0.2, 0.3, 0.5, 0.4, 0.6])
+    assert commonest_rows(table, offsets, usual).tolist() == [[1, 2, 0], [4, 3, 4]]

@@ -39,6 +39,41 @@ def test_similarity_is_the_cosine_of_trajectories(seed, steps):
     assert not Z[3].any()
 
 
+@pytest.mark.parametrize("steps", [4, 7, 20])
+def test_one_decomposition_serves_for_all_steps(seed, steps):
+    S = walk(seed)
+    weights = np.random.default_rng(seed).uniform(0.1, 5, 40)
+    P = stochastic_rows(S * weights)
+    Z = trajectory_similarity(P, steps, measure=weights * (S @ weights))
+    assert np.allclose(Z, trajectory_similarity(P, steps), atol=1e-12)
+    assert np.array_equal(Z, Z.T)
+    assert not Z[3].any()
+
+
+def test_walks_that_never_meet_are_not_alike_at_all():
+    """Two graphs without an edge between them, and two that swap places for ever."""
+    S = np.zeros((12, 12))
+    S[:5, :5] = S[5:10, 5:10] = 1.0
+    S[10, 11] = S[11, 10] = 1.0
+    Z = trajectory_similarity(stochastic_rows(S), 20, measure=S.sum(axis=1))
+    expected = np.zeros((12, 12))
+    expected[:5, :5] = expected[5:10, 5:10] = 1.0
+    expected[10, 10] = expected[11, 11] = 1.0
+    assert np.allclose(Z, expected)
+    assert not Z[expected == 0].any()
+
+
+def test_far_apart_weights_are_walked_without_eigenvectors():
+    """There the last digits of a large sum hide the small ones: products, which only add, take over."""
+    S = walk(0)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-9, 9, 40)
+    P = stochastic_rows(S * weights)
+    Z = trajectory_similarity(P, 20, measure=weights * (S @ weights))
+    assert np.array_equal(Z, trajectory_similarity(P, 20))
+    vanished = np.where(weights < 1, 0.0, weights * (S @ weights))
+    assert np.array_equal(trajectory_similarity(P, 20, measure=vanished), Z)
+
+
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_products_without_the_matrix(seed, steps):
     S = walk(seed)

@@ -23,3 +23,5 @@ cs.metrics.ari(X, X, missng="drop")  # mistake: a parameter of a measure
 cs.Ensemble(base).n_sample.bit_length()  # mistake: an attribute of an ensemble
 cs.MDEC(3).fit(X).ensemble_.coasociation()  # mistake: a method of an ensemble that was learned
 cs.report(cs.SPCE(3).fit(base)).sav("page.html")  # mistake: a method of what a function returns
+cs.choose_k(X, n_refs=19)  # mistake: a parameter of a study
+cs.choose_k(X).verdct.upper()  # mistake: an attribute of a study

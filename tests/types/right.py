@@ -18,4 +18,7 @@ reliability: np.ndarray = cs.MDEC(2, n_clusterings=5, random_state=0).fit(X).clu
 found: np.ndarray = cs.consensus.method("sccabg")(n_clusters=2).fit(base).confidence_
 told: bool = cs.LWGP(2).set_params(theta=0.5).fit(base).converged_
 tasks: list[np.ndarray] = cs.LSSMTC(2, tol=1e-3, random_state=0).fit([X, X]).task_labels_
+study: cs.Study = cs.choose_k(X, [2], n_clusterings=4, null=None, random_state=0)
+number: int = study.k + len(study.alternatives)
+sure: str = cs.ConsensusClustering(2).set_params(n_clusters="auto", random_state=0).fit(X).study_.verdict
 together: np.ndarray = cs.Ensemble([[0, 0, 1], ["a", "b", "b"]]).coassociation()

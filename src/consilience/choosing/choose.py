@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,12 @@ from .runs import (
 )
 from .statistics import (
     LINKED,
+    Linked,
     Pairs,
     concordance,
     eigengaps,
     lifetimes,
+    link_some,
     mean_ari,
     pairs_of,
     silhouette,
@@ -166,10 +169,10 @@ def choose_k(
     Examples
     --------
     >>> import consilience as cs
-    >>> from sklearn.datasets import load_iris
-    >>> study = cs.choose_k(load_iris().data, k=range(2, 7), random_state=0)
+    >>> from sklearn.datasets import load_wine
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardise", random_state=0)
     >>> study.k, study.verdict, study.alternatives
-    (2, 'strong', [3])
+    (3, 'strong', [])
     """
     check_all(
         {
@@ -234,6 +237,8 @@ class _Work:
         self.mixed: Ensemble | None = None
         self.from_labels = False
         self.fitted: dict[int, Any] = {}
+        self.labels: dict[int, np.ndarray] = {}
+        self.linked: Linked | None = None
         self.pairs: dict[int, Pairs] = {}
 
     # Features ----------------------------------------------------------------------------------------------
@@ -419,6 +424,7 @@ class _Work:
             _ensembles=self.ensembles,
             _mixed=self.mixed,
             _fitted=self.fitted,
+            _labels=self.labels,
             _pairs=self.pairs,
             _backend=_library_of(native),
         )
@@ -483,26 +489,40 @@ class _Work:
             out["ari"] = mean_ari(base, n_jobs=self.n_jobs)
         ensemble = self.mixed if self.from_labels or base is None else base
         assert ensemble is not None
-        fitted = self._consensus(k, ensemble)
-        self.fitted[k] = fitted
         rows = ensemble.compress(n_jobs=self.n_jobs)
-        evidence = Evidence(rows, fitted.labels_[rows.rows], int(fitted.labels_.max()) + 1)
-        out["silhouette"], out["concordance"] = silhouette(evidence), concordance(evidence)
-        weights = ensemble.weights / ensemble.weights.sum()
-        out["smallest"] = float(np.bincount(fitted.labels_, weights).min())
-        out["doubtful"] = float(weights @ (fitted.confidence_ < DOUBTFUL))
+        if self._is_large(rows):
+            self.linked = self.linked or link_some(rows, n_jobs=self.n_jobs)
+            groups = self.linked.partition(k, n_jobs=self.n_jobs)
+            self.fitted[k] = partial(self._consensus, k, ensemble)
+        else:
+            self.fitted[k] = self._consensus(k, ensemble)
+            groups = self.fitted[k].labels_[rows.rows]
+        self.labels[k] = groups[rows.inverse]
+        evidence = Evidence(rows, groups, int(groups.max()) + 1)
+        out["silhouette"], out["concordance"] = (
+            silhouette(evidence, n_jobs=self.n_jobs),
+            concordance(evidence),
+        )
+        weights = rows.weights / rows.weights.sum()
+        out["smallest"] = float(np.bincount(groups, weights).min())
+        out["doubtful"] = float(weights @ (evidence.confidence < DOUBTFUL))
         finer = self.ensembles.get(k + 1)
         if finer is not None:
-            out["split"] = split(fitted.labels_, finer)
+            out["split"] = split(self.labels[k], finer)
         return out
+
+    def _is_large(self, rows: Ensemble) -> bool:
+        """Whether a sample of the distinct objects is linked."""
+        return self.consensus is None and rows.n_samples > LINK_ALL
 
     def _consensus(self, k: int, ensemble: Ensemble) -> Any:
         chosen = self.consensus
-        if chosen is None:
-            u = ensemble.compress(n_jobs=self.n_jobs).n_samples
-            model = method("evidence-accumulation")() if u <= LINK_ALL else LWEA(theta=_ALIKE, sample=LINKED)
-        else:
+        if chosen is not None:
             model = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+        elif self._is_large(ensemble.compress(n_jobs=self.n_jobs)):
+            model = LWEA(theta=_ALIKE, sample=LINKED)
+        else:
+            model = method("evidence-accumulation")()
         own = model.get_params(deep=False)
         settings = {"n_clusters": k}
         if "n_jobs" in own and self.n_jobs is not None:
@@ -533,7 +553,7 @@ class _Work:
             )
 
         if self.null == "gaussian" and self.own is not None and not sp.issparse(self.features.X):
-            far = far_from_gaussian(self.features.X, self.fitted[answer.k].labels_)
+            far = far_from_gaussian(self.features.X, self.labels[answer.k])
             if is_far(far):
                 self.notes.append(
                     f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud of that shape also has more "

@@ -27,13 +27,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compressed import Compressed
 from ..ensemble import Ensemble
 from ..evidence import Evidence, drawn_by_weight
 from ..kernels.eigen import leading_eigenvectors
 from ..kernels.incidence import Labels
 from ..kernels.information import pairwise_measure
-from ..kernels.linkage import merge_tree_inplace
+from ..kernels.linkage import cut_tree, merge_tree_inplace
 from ..kernels.pair_histogram import pair_histogram, sampled_pair_histogram
+from ..kernels.parallel import map_blocks
 
 #: Distinct objects up to which all pairs are counted.
 EXACT_UP_TO = 100_000
@@ -43,6 +45,9 @@ LOW, HIGH = 0.1, 0.9
 LINKED = 2_000
 #: Chance that the band of a sampled CDF is left anywhere.
 _LEFT = 0.01
+#: What is left of a sum of weights after a part was taken out, as rounding leaves it.
+_NOTHING = 1e-12
+_ROWS = 1 << 15  # of a block
 #: Eigenvalues below are as good as none.
 _LEAST_VALUE = 0.01
 #: A run divides a cluster where the smaller part has this share of it.
@@ -134,29 +139,39 @@ def mean_ari_of(
     return float(np.nanmean(found[np.triu_indices(len(found), 1)]))
 
 
-def silhouette(evidence: Evidence) -> float:
-    """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time."""
-    ensemble, c, groups = evidence.ensemble, evidence.n_groups, evidence.groups
-    if c < 2:
+def silhouette(evidence: Evidence, *, n_jobs: int | None = None) -> float:
+    """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c) memory a row of a block."""
+    if evidence.n_groups < 2:
         return float("nan")
-    here = np.arange(len(groups))
-    together = ensemble.incidence.gather(evidence.table)
-    seen = ensemble.incidence.gather(np.repeat(evidence.seen, np.diff(ensemble.offsets), axis=0))
-    itself = np.minimum(evidence.weights, 1.0 / evidence.unit) * ensemble.incidence.sights(
-        np.ones(ensemble.n_clusterings)
+    incidence = evidence.ensemble.incidence
+    table, seen = evidence.table, np.repeat(evidence.seen, np.diff(evidence.ensemble.offsets), axis=0)
+    itself = np.minimum(evidence.weights, 1.0 / evidence.unit) * incidence.sights(
+        np.ones(evidence.ensemble.n_clusterings)
     )
-    whole = seen[here, groups].copy()
-    together[here, groups] -= itself
-    seen[here, groups] -= itself
-    alone = seen[here, groups] <= 1e-12 * whole
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = 1.0 - np.where(seen > 1e-12, together / seen, 0.0)
+
+    def block(a: int, b: int) -> float:
+        rows = incidence[np.arange(a, b)]
+        met, both = rows.gather(table, n_jobs=1), rows.gather(seen, n_jobs=1)
+        each = _silhouettes(met, both, itself[a:b], evidence.groups[a:b])
+        return float(each @ evidence.weights[a:b])
+
+    parts = map_blocks(block, len(evidence.groups), size=_ROWS, n_jobs=n_jobs)
+    return float(sum(parts) / evidence.weights.sum())
+
+
+def _silhouettes(met: np.ndarray, both: np.ndarray, itself: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """(b,) Eq. (5), from how often objects were together with the clusters, and seen with them (b, c), themselves included."""
+    here = np.arange(len(groups))
+    whole = both[here, groups].copy()
+    met[here, groups] -= itself
+    both[here, groups] -= itself
+    alone = both[here, groups] <= _NOTHING * whole
+    apart = 1.0 - np.divide(met, both, out=np.zeros(met.shape), where=both > _NOTHING)
     a = apart[here, groups]
     apart[here, groups] = np.inf
     b = apart.min(axis=1)
     largest = np.maximum(a, b)
-    each = np.where(alone | (largest <= 0), 0.0, (b - a) / np.where(largest > 0, largest, 1.0))
-    return float(each @ evidence.weights / evidence.weights.sum())
+    return np.where(alone | (largest <= 0), 0.0, (b - a) / np.where(largest > 0, largest, 1.0))
 
 
 def concordance(evidence: Evidence) -> float:
@@ -216,6 +231,36 @@ def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = None) 
     heights = np.concatenate([[0.0], heights])  # the height at which u clusters begin
     after = [float(heights[u - k + 1] - heights[u - k]) if 2 <= k <= u else 0.0 for k in ks.tolist()]
     return np.array(after), drawn is None
+
+
+class Linked(NamedTuple):
+    """The tree of average linkage of some distinct objects, drawn by weight: partitions of all, for any k."""
+
+    ensemble: Compressed
+    rows: np.ndarray
+    weights: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    def partition(self, k: int, *, n_jobs: int | None = None) -> np.ndarray:
+        """(u,) k groups, 0 the heaviest: the tree cut, and every other object with the group it is most often together with."""
+        _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
+        everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
+        everybody[self.rows], own[self.rows] = groups.reshape(-1), self.weights
+        alike = np.ones(self.ensemble.n_total_clusters)
+        placed = Evidence(self.ensemble, everybody, weights=own).closest_groups(alike, n_jobs=n_jobs)
+        placed[self.rows] = groups.reshape(-1)
+        order = np.argsort(-np.bincount(placed, self.ensemble.weights, minlength=k), kind="stable")
+        return np.argsort(order)[placed]
+
+
+def link_some(ensemble: Compressed, *, n_jobs: int | None = None) -> Linked:
+    """LINKED objects, linked."""
+    rows, weights = drawn_by_weight(ensemble.weights, LINKED)
+    assert rows is not None
+    A = ensemble.take(rows).coassociation(n_jobs=n_jobs)
+    left, right, _ = merge_tree_inplace(np.subtract(1.0, A, out=A), weights, "average")
+    return Linked(ensemble, rows, weights, left, right)
 
 
 def split(labels: np.ndarray, finer: Ensemble) -> float:

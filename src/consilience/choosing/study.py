@@ -83,6 +83,17 @@ class Study:
         What else should be known, in sentences; :meth:`__str__` prints them.
     sample : array or None
         Rows of X that were studied, where there were too many.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> study = cs.choose_k(X, k=range(2, 5), n_clusterings=10, random_state=0)
+    >>> study
+    Study: k = 3, verdict 'strong'
+    >>> study.labels(3).shape, list(study.votes)
+    ((90,), ['gain', 'eigengap', 'lifetime'])
     """
 
     k: int
@@ -102,6 +113,7 @@ class Study:
     _ensembles: dict[int, Ensemble] = field(default_factory=dict)
     _mixed: Ensemble | None = None
     _fitted: dict[int, Any] = field(default_factory=dict)
+    _labels: dict[int, np.ndarray] = field(default_factory=dict)
     _pairs: dict[int, Pairs] = field(default_factory=dict)
     _backend: Any = None
 
@@ -113,14 +125,20 @@ class Study:
         return int(k)
 
     def fitted(self, k: int | None = None) -> Any:
-        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else."""
-        return self._fitted[self._answer(k)]
+        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else.
+
+        Of more than 5,000 distinct objects it is fitted when first asked for; which of them it links may differ from :meth:`labels`.
+        """
+        k = self._answer(k)
+        if callable(self._fitted[k]):
+            self._fitted[k] = self._fitted[k]()
+        return self._fitted[k]
 
     def labels(self, k: int | None = None) -> np.ndarray:
         """(n_samples,) the consensus for k clusters, of the objects studied; by default for the answer."""
         if k == 1 or (k is None and self.k == 1):
             return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
-        return self.fitted(k).labels_
+        return self._labels[self._answer(k)]
 
     def ensemble(self, k: int | None = None) -> Ensemble:
         """The base clusterings that the statistics of k are of; by default of the answer."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn.base import clone
 
 from ..ensemble import Ensemble
 from ..errors import InputError, warn
-from ..features import as_features
+from ..features import Features, as_features
 from ..labels import encode
 from ..naming import is_pair, numbered
 from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
@@ -18,6 +20,53 @@ from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
 from ._prepare import View, Views
 from ._runner import each_member
 from .labelling import FittedMember, Member, Neighbours, codes_of_labels, neighbour_bytes, to_keep
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Clusterers, in turn, on all objects or on samples: how members of :func:`estimators` are made."""
+
+    features: Features
+    models: list[tuple[str, Any]]
+    seeds: list[int]
+    ratio: float
+    bootstrap: bool
+    keep: bool
+
+    def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
+        return partial(self.run, view)
+
+    def run(self, view: View, i: int) -> tuple[np.ndarray, dict, Member | None]:
+        """(labels (n,), recipe, what labels further objects) of one member."""
+        name, model = self.models[i % len(self.models)]
+        seed = self.seeds[i] % 2**32  # scikit-learn takes no more
+        own, X, n = _seeded(model, seed), view.features.X, self.features.n_samples
+        rows = self._sample(i)
+        found = _labels_of(own, name, X if rows is None else X[rows], n if rows is None else len(rows))
+        labels = np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
+        labels[slice(None) if rows is None else rows] = found
+        recipe = {
+            "algorithm": type(model).__name__,
+            "parameters": _changed_parameters(model),
+            "seed": seed,
+            "ratio": self.ratio,
+            "bootstrap": self.bootstrap,
+            "new_rows": "predict" if hasattr(own, "predict") else "neighbours",
+        }
+        member: Member | None = None
+        if self.keep and hasattr(own, "predict"):
+            member = FittedMember(view.preparation, own, encode(found, name)[1])
+        elif self.keep:
+            member = Neighbours(view.preparation, self.features.X, codes_of_labels(found), rows)
+        return labels, recipe, member
+
+    def _sample(self, i: int) -> np.ndarray | None:
+        """The objects that a member sees, sorted; None for all."""
+        n = self.features.n_samples
+        drawn = max(1, round(self.ratio * n))
+        if drawn == n and not self.bootstrap:
+            return None
+        return np.unique(stream(self.seeds[i], CHOOSE_ROWS).choice(n, drawn, replace=self.bootstrap))
 
 
 def estimators(
@@ -87,65 +136,21 @@ def estimators(
     models = _check_clusterers(clusterers)
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
-    n = features.n_samples
-    drawn = max(1, round(ratio * n))
-    whole = drawn == n and not bootstrap
-
     n_bytes = neighbour_bytes(features.X, m)
     keep = to_keep(keep_members, n_bytes)
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
-        X = view.features.X
-
-        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
-            name, model = models[i % len(models)]
-            seed = seeds[i] % 2**32  # scikit-learn takes no more
-            own = _seeded(model, seed)
-            rows = np.arange(n)
-            if not whole:
-                rows = np.unique(stream(seeds[i], CHOOSE_ROWS).choice(n, drawn, replace=bool(bootstrap)))
-            found = _labels_of(own, name, X if whole else X[rows], len(rows))
-            labels = (
-                np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
-            )
-            labels[rows] = found
-            recipe = {
-                "algorithm": type(model).__name__,
-                "parameters": _changed_parameters(model),
-                "seed": seed,
-                "ratio": float(ratio),
-                "bootstrap": bool(bootstrap),
-                "new_rows": "predict" if hasattr(own, "predict") else "neighbours",
-            }
-            member: Member | None = None
-            if keep and hasattr(own, "predict"):
-                member = FittedMember(view.preparation, own, encode(found, name)[1])
-            elif keep:
-                seen = None if whole else rows
-                member = Neighbours(view.preparation, features.X, codes_of_labels(found), seen)
-            return labels, recipe, member
-
-        return run
-
+    runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep)
     # No note on scales: a clusterer may be a pipeline that takes care of them.
     views = Views(prepare, features, seeds, n_jobs=n_jobs, note=False)
     columns, recipes, members = each_member(
-        begin,
+        runs.begin,
         views,
         "estimators",
         n_jobs,
         first="use clusterers that hold no pairs of objects, a lower ratio or n_jobs=1, ",
     )
     names = numbered([models[i % len(models)][0] for i in range(m)])
-    empty = [i for i, labels in enumerate(columns) if labels.dtype.kind in "iu" and (labels < 0).all()]
-    if empty:
-        shown = listed(names[i] for i in empty)
-        if len(empty) == m:
-            raise InputError(
-                f"{shown} found no clusters at all: every object is noise. Change the parameters."
-            )
-        warn(f"{shown} called every object noise and made no member; change the parameters.")
-    kept = [i for i in range(m) if i not in set(empty)]
+    kept = _not_all_noise(columns, names)
     return assemble(
         features,
         [columns[i] for i in kept],
@@ -154,6 +159,19 @@ def estimators(
         members=[members[i] for i in kept] if keep else None,
         members_bytes=n_bytes,
     )
+
+
+def _not_all_noise(columns: Sequence[np.ndarray], names: list[str]) -> list[int]:
+    """The members that found any cluster; users are told of the others."""
+    empty = [i for i, labels in enumerate(columns) if labels.dtype.kind in "iu" and (labels < 0).all()]
+    if empty:
+        shown = listed(names[i] for i in empty)
+        if len(empty) == len(columns):
+            raise InputError(
+                f"{shown} found no clusters at all: every object is noise. Change the parameters."
+            )
+        warn(f"{shown} called every object noise and made no member; change the parameters.", stacklevel=4)
+    return [i for i in range(len(columns)) if i not in set(empty)]
 
 
 def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,6 +270,58 @@ class OnColumns(NamedTuple):
         return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
+@dataclass(frozen=True, eq=False)
+class _OnRows:
+    """k-means on samples of the objects: how members of :func:`bagging` are made.
+
+    ks, seeds : of each member.
+    drawn : objects of a sample.
+    settings : init, max_iter and tol of k-means.
+    facts : ratio, bootstrap and unseen, for the recipes.
+    """
+
+    features: Features
+    ks: list[int]
+    seeds: list[int]
+    drawn: int
+    keep: bool
+    settings: dict[str, Any]
+    facts: dict[str, Any]
+
+    def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
+        return partial(self.run, view)
+
+    def run(self, view: View, i: int) -> tuple[np.ndarray, dict, Member | None]:
+        """(labels (n,), recipe, what labels further objects) of one member."""
+        X, k, seed = view.features.X, self.ks[i], self.seeds[i]
+        rows, counts = self._sample(seed)
+        found = many_kmeans(
+            X[rows], [min(k, len(rows))], seeds=[seed], **self.settings, sample_weight=counts, n_jobs=1
+        )
+        labels = np.full(self.features.n_samples, -1, dtype=np.int32)
+        labels[rows] = found.labels[:, 0]
+        recipe = _recipe("bagging", k, seed, **self.settings, found=found, r=0)
+        recipe |= {**self.facts, "n_seen": len(rows)}
+        member = None
+        if self.keep:
+            own = view.preparation, None, X[rows], found.centers[0], found.labels[:, 0]
+            member = centre_member(*own)
+        rest = np.flatnonzero(labels < 0)
+        if self.facts["unseen"] == "nearest" and len(rest):
+            # A centre that lost all its rows in the end must not attract others.
+            filled = np.unique(labels[rows])
+            nearest = nearest_centers(X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
+            labels[rest] = filled[nearest]
+        return labels, recipe, member
+
+    def _sample(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """(objects drawn, sorted, what each counts)."""
+        rng, weight = stream(seed, CHOOSE_ROWS), self.features.sample_weight
+        chosen = rng.choice(self.features.n_samples, self.drawn, replace=self.facts["bootstrap"])
+        rows, times = np.unique(chosen, return_counts=True)
+        return rows, times.astype(np.float64) if weight is None else times * weight[rows]
+
+
 def bagging(
     X: Any,
     n_clusterings: int = 20,
@@ -334,50 +388,11 @@ def bagging(
     n_bytes = _centre_bytes(ks, features.n_features)
     keep = to_keep(keep_members, n_bytes)
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
-        X = view.features.X
-
-        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
-            rng = stream(seeds[i], CHOOSE_ROWS)
-            chosen = rng.choice(n, drawn, replace=bool(bootstrap))
-            rows, times = np.unique(chosen, return_counts=True)
-            weight = features.sample_weight
-            counts = times.astype(np.float64) if weight is None else times * weight[rows]
-            found = many_kmeans(
-                X[rows],
-                [min(ks[i], len(rows))],
-                seeds=[seeds[i]],
-                init=init,
-                max_iter=max_iter,
-                tol=tol,
-                sample_weight=counts,
-                n_jobs=1,
-            )
-            labels = np.full(n, -1, dtype=np.int32)
-            labels[rows] = found.labels[:, 0]
-            recipe = _recipe("bagging", ks[i], seeds[i], init, max_iter, tol, found, 0)
-            recipe |= {
-                "ratio": float(ratio),
-                "bootstrap": bool(bootstrap),
-                "unseen": unseen,
-                "n_seen": len(rows),
-            }
-            member = None
-            if keep:
-                own = view.preparation, None, X[rows], found.centers[0], found.labels[:, 0]
-                member = centre_member(*own)
-            rest = np.flatnonzero(labels < 0)
-            if unseen == "nearest" and len(rest):
-                # A centre that lost all its rows in the end must not attract others.
-                filled = np.unique(labels[rows])
-                nearest = nearest_centers(X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
-                labels[rest] = filled[nearest]
-            return labels, recipe, member
-
-        return run
-
+    facts = {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen}
+    settings = {"init": init, "max_iter": max_iter, "tol": tol}
+    samples = _OnRows(features, ks, seeds, drawn, keep, settings, facts)
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    columns, recipes, members = each_member(begin, views, "bagging", n_jobs)
+    columns, recipes, members = each_member(samples.begin, views, "bagging", n_jobs)
     return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 

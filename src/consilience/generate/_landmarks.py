@@ -14,8 +14,9 @@ Transactions on Knowledge and Data Engineering 32(6), 2020.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,78 @@ _PARTS = 16  # sums of rows that are made side by side; their number must not de
 def widest(n: int) -> int:
     """The largest k of a member on n objects if none is given."""
     return min(MOST_CLUSTERS, root_upwards(n))
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """How members of :func:`landmarks` are made."""
+
+    features: Features
+    ks: list[int]
+    seeds: list[int]
+    ratio: float
+    n_landmarks: int
+    n_neighbours: int
+    scales: tuple[float, float]
+    keep: bool
+    n_jobs: int | None
+
+    @cached_property
+    def weight(self) -> np.ndarray | None:
+        given = self.features.sample_weight
+        return None if given is None else given / unit_of_lightest(given)
+
+    def of_view(self, view: View, workers: int) -> Iterator[tuple[int, tuple[np.ndarray, dict, Any]]]:
+        """(member, (labels, recipe, what labels further objects)) of all members of a view.
+
+        Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for
+        all objects at a time, and an interrupt waits for a block and not for a member.
+        """
+        X, unit = view.features.X, unit_of_largest(view.features.X)
+        for first, last in blocks(len(view.members), workers):
+            turn = view.members[first:last]
+            placed = map_tasks(partial(self.start, X=X, unit=unit), turn, n_jobs=self.n_jobs)
+            for i, (rows, points) in zip(turn, placed):
+                yield i, self.finish(i, rows, points, view)
+
+    def start(self, i: int, X: Any, unit: float) -> tuple[Rows, Landmarks]:
+        """A member's view of the objects, and its landmarks."""
+        seed, (n, d) = self.seeds[i], X.shape
+        kept, size = max(1, round(self.ratio * d)), min(n, SAMPLED * self.n_landmarks)
+        rows = Rows(X, np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False)), unit)
+        sample = np.sort(stream(seed, CHOOSE_ROWS).choice(n, size, replace=False))
+        own = None if self.weight is None else self.weight[sample]
+        points = place_landmarks(
+            rows.take(sample), self.n_landmarks, self.n_neighbours, seed=seed, weight=own
+        )
+        return rows, points
+
+    def finish(self, i: int, rows: Rows, points: Landmarks, view: View) -> tuple[np.ndarray, dict, Any]:
+        """(labels (n,), recipe, what labels further objects)."""
+        seed = self.seeds[i]
+        scale = float(stream(seed, CHOOSE_KERNEL).uniform(*self.scales))
+        model, labels, facts = learn(
+            rows,
+            points,
+            self.ks[i],
+            self.n_neighbours,
+            scale=scale,
+            seed=seed,
+            weight=self.weight,
+            n_jobs=self.n_jobs,
+        )
+        recipe = {
+            "algorithm": "landmarks",
+            "k": facts.pop("k"),
+            "seed": seed,
+            "ratio": self.ratio,
+            "n_neighbours": int(self.n_neighbours),
+            "scale": scale,
+            "features": view.original(rows.columns),
+            "prepare": view.preparation.name,
+            **facts,
+        }
+        return labels, recipe, LandmarkMember(view.preparation, model) if self.keep else None
 
 
 def landmarks(
@@ -174,37 +247,9 @@ def landmarks(
     n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbours)
     keep = to_keep(keep_members, n_bytes)
     _ensure_fits(features, kept, n_landmarks, n_neighbours, len(seeds), workers, keep)
-    weight = features.sample_weight
-    weight = None if weight is None else weight / unit_of_lightest(weight)
-    size = min(n, SAMPLED * n_landmarks)
-
-    def start(i: int, X: Any, unit: float) -> tuple[Rows, Landmarks]:
-        columns = stream(seeds[i], CHOOSE_FEATURES).choice(
-            X.shape[1], max(1, round(ratio * X.shape[1])), replace=False
-        )
-        rows = Rows(X, np.sort(columns), unit)
-        sample = np.sort(stream(seeds[i], CHOOSE_ROWS).choice(n, size, replace=False))
-        own = None if weight is None else weight[sample]
-        return rows, place_landmarks(rows.take(sample), n_landmarks, n_neighbours, seed=seeds[i], weight=own)
-
-    def finish(i: int, rows: Rows, points: Landmarks, view: View) -> tuple[np.ndarray, dict, Any]:
-        scale = float(stream(seeds[i], CHOOSE_KERNEL).uniform(low_mu, high_mu))
-        model, labels, facts = learn(
-            rows, points, ks[i], n_neighbours, scale=scale, seed=seeds[i], weight=weight, n_jobs=n_jobs
-        )
-        recipe = {
-            "algorithm": "landmarks",
-            "k": facts.pop("k"),
-            "seed": seeds[i],
-            "ratio": float(ratio),
-            "n_neighbours": int(n_neighbours),
-            "scale": scale,
-            "features": view.original(rows.columns),
-            "prepare": view.preparation.name,
-            **facts,
-        }
-        return labels, recipe, LandmarkMember(view.preparation, model) if keep else None
-
+    runs = _Runs(
+        features, ks, seeds, float(ratio), n_landmarks, n_neighbours, (low_mu, high_mu), keep, n_jobs
+    )
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     made: dict[int, tuple[np.ndarray, dict, Any]] = {}
     with (
@@ -213,16 +258,10 @@ def landmarks(
         one_blas_thread(),
     ):
         for view in views:
-            X, unit = view.features.X, unit_of_largest(view.features.X)
-            # Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for
-            # all objects at a time, and an interrupt waits for a block and not for a member.
-            for first, last in blocks(len(view.members), workers):
-                turn = view.members[first:last]
-                placed = map_tasks(partial(start, X=X, unit=unit), turn, n_jobs=n_jobs)
-                for i, (rows, points) in zip(turn, placed):
-                    made[i] = finish(i, rows, points, view)
-                    bar.update(1)
-            del view, X, rows, placed  # before the next is made
+            for i, found in runs.of_view(view, workers):
+                made[i] = found
+                bar.update(1)
+            del view  # before the next is made
     labels, recipes, members = zip(*(made[i] for i in range(len(seeds))))
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 

@@ -23,6 +23,8 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -78,6 +80,67 @@ RULES = {
     "keep_members": KEEP,
     "n_jobs": N_JOBS,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """How members of :func:`metric_subspace` are made: ``given`` are ratio, kernel, metric, search and distinct, for the recipes too."""
+
+    features: Features
+    ks: list[int]
+    seeds: list[int]
+    neighbours: tuple[int, int]
+    scales: tuple[float, float]
+    n_init: int
+    keep: bool
+    given: dict[str, Any]
+
+    def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
+        kept = max(1, round(self.given["ratio"] * view.features.n_features))
+        return partial(self.run, view, _Source(view.features, kept, self.given["metric"]), kept)
+
+    def run(self, view: View, source: _Source, kept: int, i: int) -> tuple[np.ndarray, dict, Member | None]:
+        """(labels (n,), recipe, what labels further objects) of one member that sees ``kept`` features."""
+        seed, metric = self.seeds[i], self.given["metric"]
+        d, n = view.features.n_features, self.features.n_samples
+        columns = np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False))
+        rng = stream(seed, CHOOSE_KERNEL)
+        mu = float(rng.uniform(*self.scales))
+        k = min(int(rng.integers(*self.neighbours, endpoint=True)), n - 1)
+        Z, weight, place = source.rows(columns), self.features.sample_weight, None
+        if self.given["distinct"]:
+            merged = merge_equal(Z, weight)
+            if merged[0].shape[0] > 1:  # one alone has no neighbours
+                Z, weight, place = merged
+                k = min(k, len(merged[1]) - 1)
+        W, rho = self._graph(Z, k, mu, seed)
+        labels, facts = spectral_cut(
+            W, min(self.ks[i], Z.shape[0]), Z, seed=seed, n_init=self.n_init, weight=weight
+        )
+        if place is not None:
+            labels, rho = labels[place], None if rho is None else rho[place]
+        recipe = {
+            "algorithm": "metric_subspace",
+            "k": self.ks[i],
+            "seed": seed,
+            **self.given,
+            "n_neighbours": k,
+            "scale": mu,
+            "features": view.original(columns),
+            **facts,
+        }
+        member = None
+        if self.keep:
+            codes, X = codes_of_labels(labels), self.features.X
+            member = Neighbours(view.preparation, X, codes, None, columns, source.scale, metric, rho)
+        return labels, recipe, member
+
+    def _graph(self, Z: Any, k: int, mu: float, seed: int) -> tuple[sp.csr_array, np.ndarray | None]:
+        """(W, and for random kernels rho) of the rows Z."""
+        cells_seed = [seed, CHOOSE_CELLS] if self.given["search"] == "approximate" else None
+        if self.given["metric"] == "diversified":
+            return affinity_and_widths(Z, k, mu, self.given["kernel"], cells_seed)
+        return similarity(Z, k, cells_seed), None
 
 
 def metric_subspace(
@@ -194,50 +257,10 @@ def metric_subspace(
     n_bytes = neighbour_bytes(features.X, len(seeds))
     keep = to_keep(keep_members, n_bytes)
 
-    def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
-        d = view.features.n_features
-        kept = max(1, round(ratio * d))
-        source = _Source(view.features, kept, metric)
-
-        def run(i: int) -> tuple[np.ndarray, dict, Member | None]:
-            columns = np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False))
-            rng = stream(seeds[i], CHOOSE_KERNEL)
-            mu = float(rng.uniform(low_mu, high_mu))
-            k = min(int(rng.integers(low_k, high_k, endpoint=True)), n - 1)
-            Z, weight, place = source.rows(columns), features.sample_weight, None
-            if distinct and (merged := merge_equal(Z, weight))[0].shape[0] > 1:  # one alone has no neighbours
-                Z, weight, place = merged
-                k = min(k, len(weight) - 1)
-            cells_seed = [seeds[i], CHOOSE_CELLS] if search == "approximate" else None
-            if metric == "diversified":
-                W, rho = affinity_and_widths(Z, k, mu, kernel, cells_seed)
-            else:
-                W, rho = similarity(Z, k, cells_seed), None
-            labels, facts = spectral_cut(
-                W, min(ks[i], Z.shape[0]), Z, seed=seeds[i], n_init=n_init, weight=weight
-            )
-            if place is not None:
-                labels, rho = labels[place], None if rho is None else rho[place]
-            recipe = {
-                "algorithm": "metric_subspace",
-                "k": ks[i],
-                "seed": seeds[i],
-                **given,
-                "n_neighbours": k,
-                "scale": mu,
-                "features": view.original(columns),
-                **facts,
-            }
-            member = None
-            if keep:
-                codes, unit = codes_of_labels(labels), source.scale
-                member = Neighbours(view.preparation, features.X, codes, None, columns, unit, metric, rho)
-            return labels, recipe, member
-
-        return run
-
+    ranges = (low_k, high_k), (low_mu, high_mu)
+    runs = _Runs(features, ks, seeds, *ranges, n_init, keep, given)
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    labels, recipes, members = each_member(begin, views, "metric subspace", n_jobs)
+    labels, recipes, members = each_member(runs.begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 

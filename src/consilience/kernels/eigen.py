@@ -1,11 +1,12 @@
 """The one door to eigenvectors of symmetric matrices: which solver takes which problem.
 
-:func:`eigenpairs` decomposes a dense matrix, :func:`smallest_eigenvectors` finds the low end of a Laplacian from a start
+:func:`eigenpairs` decomposes a dense matrix (:func:`every_eigenpair` where all are wanted), :func:`smallest_eigenvectors` finds the low end of a Laplacian from a start
 (LOBPCG), :func:`leading_eigenvectors` the high end of any operator (block Lanczos), and :func:`graph_eigenvectors`
 that of a sparse graph. The last three go dense by themselves where that is quicker.
 """
 
 from .dense_eigen import eigenpairs as eigenpairs
+from .dense_eigen import every_eigenpair as every_eigenpair
 from .krylov import Leading as Leading
 from .krylov import graph_eigenvectors as graph_eigenvectors
 from .krylov import leading_eigenvectors as leading_eigenvectors

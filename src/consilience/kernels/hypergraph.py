@@ -61,15 +61,40 @@ def bisect(
 
 
 @kernel
+def _gain(codes, offsets, edge_weights, pins, ones, on_true):
+    """What a move of the object with these codes takes off the cost."""
+    gain = 0.0
+    for i in range(codes.size):
+        if codes[i] >= 0:
+            b = offsets[i] + codes[i]
+            here = ones[b] if on_true else pins[b] - ones[b]
+            if here == pins[b]:
+                if here > 1:
+                    gain -= edge_weights[b]
+            elif here == 1:
+                gain += edge_weights[b]
+    return gain
+
+
+@kernel
+def _move(p, labels, offsets, side, ones):
+    """Put object p on the other side; returns the change in the number of objects on side True."""
+    step = -1 if side[p] else 1
+    side[p] = not side[p]
+    for i in range(labels.shape[1]):
+        if labels[p, i] >= 0:
+            ones[offsets[i] + labels[p, i]] += step
+    return step
+
+
+@kernel
 def _bisect(
     labels, offsets, weights, edge_weights, side, lightest, heaviest, few_false, few_true, max_passes
 ):
     u, m = labels.shape
     k = edge_weights.size
-    pins, ones = (
-        np.zeros(k, np.int64),
-        np.zeros(k, np.int64),
-    )  # objects of a hyperedge, and those on side True
+    # Objects of a hyperedge, and those on side True.
+    pins, ones = np.zeros(k, np.int64), np.zeros(k, np.int64)
     load, count = 0.0, 0
     for p in range(u):
         if side[p]:
@@ -96,27 +121,14 @@ def _bisect(
                     continue
                 if (side[p] and count <= few_true) or (not side[p] and u - count <= few_false):
                     continue
-                gain = 0.0
-                for i in range(m):
-                    if labels[p, i] >= 0:
-                        b = offsets[i] + labels[p, i]
-                        here = ones[b] if side[p] else pins[b] - ones[b]
-                        if here == pins[b]:
-                            if here > 1:
-                                gain -= edge_weights[b]
-                        elif here == 1:
-                            gain += edge_weights[b]
+                gain = _gain(labels[p], offsets, edge_weights, pins, ones, side[p])
                 if gain > value:
                     chosen, value = p, gain
             if chosen < 0:
                 break
-            step = -1 if side[chosen] else 1
-            side[chosen] = not side[chosen]
+            step = _move(chosen, labels, offsets, side, ones)
             load += step * weights[chosen]
             count += step
-            for i in range(m):
-                if labels[chosen, i] >= 0:
-                    ones[offsets[i] + labels[chosen, i]] += step
             moved[chosen] = True
             order[length] = chosen
             length += 1
@@ -125,12 +137,8 @@ def _bisect(
                 most, best = gained, length
         for t in range(best, length):  # back to the best
             p = order[t]
-            step = -1 if side[p] else 1
-            side[p] = not side[p]
+            step = _move(p, labels, offsets, side, ones)
             load += step * weights[p]
             count += step
-            for i in range(m):
-                if labels[p, i] >= 0:
-                    ones[offsets[i] + labels[p, i]] += step
         if best == 0:
             break

@@ -156,6 +156,13 @@ def block_shares(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) 
     return np.where(totals > 0, table / np.where(totals > 0, totals, 1.0), otherwise[:, None])
 
 
+def commonest_rows(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """(m, c) the commonest cluster of each clustering in each group, as a row of the table, the lowest of equals; by ``otherwise`` (k,) where it saw none of it."""
+    out = np.empty((offsets.size - 1, table.shape[1]), np.int64)
+    _commonest(np.ascontiguousarray(table, float), offsets, otherwise, out)
+    return out
+
+
 def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarray:
     """Groups (u,) without an empty one: each gets the object of largest loss (u,) that is not alone in its group."""
     counts = np.bincount(groups, minlength=n_groups)
@@ -287,6 +294,23 @@ def _assign(labels, offsets, T, base, scale, shift, current, stay, groups, cost,
             if total[j] < total[best]:
                 best = j
         groups[p], cost[p], own[p] = best, total[best], total[current[p]]
+
+
+@kernel
+def _commonest(table, offsets, otherwise, out):
+    for i in range(out.shape[0]):
+        first, last = offsets[i], offsets[i + 1]
+        usual = first
+        for r in range(first, last):
+            if otherwise[r] > otherwise[usual]:
+                usual = r
+        for j in range(out.shape[1]):
+            best, total = first, 0.0
+            for r in range(first, last):
+                total += table[r, j]
+                if table[r, j] > table[best, j]:
+                    best = r
+            out[i, j] = best if total > 0 else usual
 
 
 @kernel

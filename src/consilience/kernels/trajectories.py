@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .parallel import map_blocks, row_product
+from .eigen import every_eigenpair
+from .parallel import blocks, map_blocks, one_blas_thread, row_product
 
 #: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long forgotten their start.
 MOST_STEPS = 10_000
 _ROWS = 256  # of a block of walks; does not depend on the number of threads
+_DECOMPOSED_FROM = 4  # steps; of fewer, products are quicker than a decomposition
+_ROUNDING_SHOWS = 1e-6  # of the largest sum: below, an error of its last digit is more than 1e-10 of the sum
 
 
 def stochastic_rows(S: Any) -> Any:
@@ -27,14 +30,36 @@ def stochastic_rows(S: Any) -> Any:
     return sp.csr_array(sp.diags_array(inverse) @ S) if sp.issparse(S) else S * inverse[:, None]
 
 
-def trajectory_similarity(P: Any, steps: int, *, n_jobs: int | None = None) -> np.ndarray:
-    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(log(steps) v^3) time, 40 v^2 bytes.
+def trajectory_similarity(
+    P: Any, steps: int, *, measure: np.ndarray | None = None, n_jobs: int | None = None
+) -> np.ndarray:
+    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without a measure), 40 v^2 bytes.
+
+    measure (v,): measure_p P_pq = measure_q P_qp, which walks along a symmetric graph have; one decomposition then serves for all steps.
+    What is out of reach is exactly 0.
+    """
+    P = P.toarray() if sp.issparse(P) else P
+    Q = None
+    if measure is not None and steps >= _DECOMPOSED_FROM:
+        Q = _sum_by_eigenvectors(P, steps, measure, n_jobs)
+    if Q is None:
+        Q = _sum_by_doubling(P, steps, n_jobs)
+    inverse = _inverse_lengths(Q.diagonal())
+    Q *= inverse[:, None]
+    Q *= inverse
+    Q += Q.T.copy()
+    Q *= 0.5
+    # Rounding leaves cosines above 1, and trees of distances below 0 are refused.
+    return np.clip(Q, 0.0, 1.0, out=Q)
+
+
+def _sum_by_doubling(P: np.ndarray, steps: int, n_jobs: int | None) -> np.ndarray:
+    """Q of Eq. (1).
 
     Q_2s = Q_s + P^s Q_s (P^s)',   Q_(s+1) = P Q_s P' + P P'                                           (3)
 
-    double and add along the binary digits of ``steps``; nothing is subtracted, so that what is out of reach stays exactly 0.
+    double and add along the binary digits of ``steps``; nothing is subtracted, so that every entry is exact to its own last digits.
     """
-    P = P.toarray() if sp.issparse(P) else P
 
     def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return row_product(A, B, n_jobs=n_jobs)
@@ -48,13 +73,44 @@ def trajectory_similarity(P: Any, steps: int, *, n_jobs: int | None = None) -> n
         if digit == "1":
             Q = times(times(P, Q), P.T) + times(P, P.T)
             reached = times(reached, P) if place < len(digits) else reached
-    inverse = _inverse_lengths(Q.diagonal())
-    Q *= inverse[:, None]
-    Q *= inverse
-    Q += Q.T.copy()
-    Q *= 0.5
-    # Rounding leaves cosines above 1, and trees of distances below 0 are refused.
-    return np.clip(Q, 0.0, 1.0, out=Q)
+    return Q
+
+
+def _sum_by_eigenvectors(
+    P: np.ndarray, steps: int, measure: np.ndarray, n_jobs: int | None
+) -> np.ndarray | None:
+    """R Q R of Eq. (1) with R = diag(measure)^1/2, whose cosines are those of Q; None where rounding would show.
+
+    R P R^-1 = V diag(l) V',   R Q R = V [ (V' R^2 V) o sum_t (l l')^t ] V'                             (4)
+    """
+    if P[measure <= 0].any():  # too small a measure for a number
+        return None
+    root = np.sqrt(measure)
+    inverse = np.where(root > 0, 1.0 / np.where(root > 0, root, 1.0), 0.0)
+    with one_blas_thread():
+        values, V = every_eigenpair(root[:, None] * P * inverse)
+    inner = row_product(V.T * measure, V, n_jobs=n_jobs)
+    for a, b in blocks(values.size, _ROWS):
+        inner[a:b] *= _geometric_sums(np.outer(values[a:b], values), steps)
+    Q = row_product(row_product(V, inner, n_jobs=n_jobs), V.T, n_jobs=n_jobs)
+    lengths = Q.diagonal()
+    largest = lengths.max(initial=0.0)
+    if (lengths[measure > 0] < _ROUNDING_SHOWS * largest).any():
+        return None
+    Q[np.abs(Q) <= 64 * np.finfo(float).eps * largest] = 0.0  # rounding, where walks do not meet
+    return Q
+
+
+def _geometric_sums(x: np.ndarray, steps: int) -> np.ndarray:
+    """x + x^2 + ... + x^steps; the closed form would lose digits near 1."""
+    power, total = x, x.copy()
+    for digit in bin(steps)[3:]:
+        total += power * total
+        power = power * power
+        if digit == "1":
+            power = power * x
+            total += power
+    return total
 
 
 def trajectory_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.coassociation._walks import rule, transitions
+from consilience.consensus.coassociation._walks import rule, ties, transitions
 from consilience.errors import ConsilienceWarning
 from consilience.kernels.trajectories import trajectory_norms, trajectory_product
 
@@ -45,14 +45,15 @@ def test_neighbours_by_hand():
     expected = np.zeros((3, 3))
     expected[0, 1] = expected[2, 1] = 1
     expected[1, 0], expected[1, 2] = 1 / 4, 3 / 4  # both are its nearest: ties are kept
-    assert np.allclose(transitions(ens, 1).toarray(), expected)
+    assert np.allclose(transitions(ties(ens, 1), ens.weights).toarray(), expected)
 
 
 def test_walks_that_stay_with_equal_objects():
     ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
     expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
     assert np.allclose(
-        transitions(ens, 1, stay=True).toarray(), expected / expected.sum(axis=1, keepdims=True)
+        transitions(ties(ens, 1, stay=True), ens.weights).toarray(),
+        expected / expected.sum(axis=1, keepdims=True),
     )
 
 
@@ -65,13 +66,13 @@ def test_rule():
 def test_transitions_against_plain_loops(seed, missing, K):
     ens = distinct(seed, missing)
     expected = plain_transitions(ens.coassociation(), ens.weights, min(K, ens.n_samples - 1))
-    assert np.allclose(transitions(ens, K).toarray(), expected)
+    assert np.allclose(transitions(ties(ens, K), ens.weights).toarray(), expected)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
     ens = distinct(seed, missing)
-    P = transitions(ens, 4)
+    P = transitions(ties(ens, 4), ens.weights)
     Y = ens.indicator().toarray() * ens.weights[:, None]
     V = Y / Y.sum(axis=0)
     found = trajectory_product(P, 4, trajectory_norms(P, 4), V)

@@ -9,7 +9,7 @@ A (u, u) co-association of the distinct objects ("microclusters") without its di
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,8 +25,16 @@ def rule(u: int) -> int:
     return max(1, min(20, int(np.sqrt(u) / 2)))
 
 
-def transitions(ensemble: Any, n_neighbours: int, *, stay: bool = False) -> sp.csr_array:
-    """P (u, u), Eqs. (1) and (2), from blocks of rows of A. O(u^2 m) time, 12 bytes an entry kept.
+class Walk(NamedTuple):
+    """Where walks go and how far; ``measure`` (u,) has measure_p P_pq = measure_q P_qp."""
+
+    P: sp.csr_array  # (u, u) of Eq. (2)
+    steps: int
+    measure: np.ndarray
+
+
+def ties(ensemble: Any, n_neighbours: int, *, stay: bool = False) -> sp.csr_array:
+    """S (u, u) of Eq. (1), from blocks of rows of A. O(u^2 m) time, 12 bytes an entry kept.
 
     stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.
     """
@@ -38,12 +46,16 @@ def transitions(ensemble: Any, n_neighbours: int, *, stay: bool = False) -> sp.c
         parts.append(sp.csr_array(np.where((least[:, None] <= A) & (A > 0), A, 0.0)))
     S = sp.csr_array(sp.vstack(parts, format="csr"))
     S = S.maximum(S.T)
-    S = S + sp.eye_array(u) if stay else S
-    return stochastic_rows(sp.csr_array(S @ sp.diags_array(ensemble.weights)))
+    return sp.csr_array(S + sp.eye_array(u) if stay else S)
 
 
-def walk(model: Any, ensemble: Any) -> tuple[sp.csr_array, int]:
-    """(P, T) by the model's parameters, with a word where there are too few objects to walk among."""
+def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
+    """P (u, u) of Eq. (2)."""
+    return stochastic_rows(sp.csr_array(S @ sp.diags_array(weights)))
+
+
+def walk(model: Any, ensemble: Any) -> Walk:
+    """By the model's parameters, with a word where there are too few objects to walk among."""
     u = ensemble.n_samples
     if u < _FEW and model.n_neighbours is None:
         warn(
@@ -51,7 +63,8 @@ def walk(model: Any, ensemble: Any) -> tuple[sp.csr_array, int]:
             "use EvidenceAccumulation, or set n_neighbours.",
             stacklevel=6,
         )
+    neighbours = rule(u) if model.n_neighbours is None else model.n_neighbours
     steps = rule(u) if model.walk_length is None else model.walk_length
-    return transitions(
-        ensemble, rule(u) if model.n_neighbours is None else model.n_neighbours, stay=model.object_weights
-    ), steps
+    S, weights = ties(ensemble, neighbours, stay=model.object_weights), ensemble.weights
+    relative = weights / weights.max()  # products of very large or small weights have no number
+    return Walk(transitions(S, weights), steps, relative * (S @ relative))

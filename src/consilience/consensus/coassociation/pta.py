@@ -53,7 +53,7 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + u^3 log T) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
+    O(u^2 m + u^3) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
     Objects without any company are at distance 1 from all.
 
     Examples
@@ -96,8 +96,8 @@ class PTA(BaseConsensus):
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
         ensure_fits(40.0 * u * u, what=f"PTA on {u} distinct objects", remedy=WITHOUT_PAIRS)
-        P, steps = walk(self, ensemble)
-        Z = trajectory_similarity(P, steps, n_jobs=self.n_jobs)
+        P, steps, measure = walk(self, ensemble)
+        Z = trajectory_similarity(P, steps, measure=measure, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, Z, out=Z)
         np.fill_diagonal(distance, 0.0)
         weights = ensemble.weights if self.object_weights else np.ones(u)

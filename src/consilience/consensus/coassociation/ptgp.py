@@ -101,7 +101,7 @@ class PTGP(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
-        P, steps = walk(self, ensemble)
+        P, steps, _ = walk(self, ensemble)
         ensure_fits(
             8.0 * (steps + 3) * u * k,
             what=f"PTGP on {u} distinct objects and {k} base clusters, with {steps} steps,",

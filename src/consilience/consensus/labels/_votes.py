@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ...kernels.label_tables import Costs, block_shares
+from ...kernels.label_tables import Costs, commonest_rows
 
 
 def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
@@ -29,10 +29,8 @@ def commonest(P: np.ndarray, offsets: np.ndarray) -> Costs:
     """Costs for centres that are labels: 0 for the commonest of the group (the lowest of equals), 1 for others."""
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        M = block_shares(table, offsets, P)
-        T = np.ones(M.shape)
-        for first, last in pairwise(offsets):
-            T[first + M[first:last].argmax(axis=0), np.arange(M.shape[1])] = 0.0
-        return T, np.zeros(M.shape[1])
+        T = np.ones(table.shape)
+        T[commonest_rows(table, offsets, P), np.arange(table.shape[1])] = 0.0
+        return T, np.zeros(table.shape[1])
 
     return costs

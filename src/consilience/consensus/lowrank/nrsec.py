@@ -55,13 +55,14 @@ class NRSEC(BaseLowRank):
 
     Notes
     -----
-    Three products of u x u matrices an iteration, one run for the warm start and one for each step: about six times
+    Three products of u x u matrices an iteration, one run for the warm start and one for each step: about five times
     the time of RSEC. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
     weights that only say which objects count more should have mean 1.
 
     Differences from the paper
+
     - The warm start (see ``start``): from zero, as printed, one linearisation is RSEC with an l1 error.
-    - Algorithm 2 prints W = (1 - |E_old|)_+ without the division by gamma_2 that the derivative of the penalty has.
+    - Algorithm 2 prints ``W = (1 - |E_old|)_+`` without the division by gamma_2 that the derivative of the penalty has.
     - Those of :class:`RSEC` that concern the graph and missing labels.
 
     References

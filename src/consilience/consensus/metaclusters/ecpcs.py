@@ -34,7 +34,7 @@ def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int 
     """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even where no other meets it."""
     J = jaccard(K, offsets)
     np.fill_diagonal(J, 0.0)
-    Z = trajectory_similarity(stochastic_rows(J), steps, n_jobs=n_jobs)
+    Z = trajectory_similarity(stochastic_rows(J), steps, measure=J.sum(axis=1), n_jobs=n_jobs)
     np.fill_diagonal(Z, 1.0)
     return Z
 
@@ -71,7 +71,7 @@ class ECPCS(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + k^3 log T) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
+    O(u m^2 + k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
     they will not fit. Missing labels: overlaps among the objects that both clusterings saw, means and votes among the clusterings that saw them.
 
     Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of rotations; ties in the vote go to the

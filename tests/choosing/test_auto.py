@@ -1,0 +1,130 @@
+"""``n_clusters="auto"``: the default of ConsensusClustering, and of the command line when asked."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+import consilience as cs
+from consilience.cli._program import cli
+from consilience.errors import ConsilienceWarning, InputError
+
+from ..commands import runner
+
+BLOBS, TRUTH = make_blobs(90, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_state=0)
+
+
+def test_the_number_is_chosen():
+    model = cs.ConsensusClustering(random_state=0)
+    assert model.n_clusters == "auto"
+    model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
+    assert model.study_.k == 3
+    assert cs.metrics.scores(model.labels_, TRUTH)["ari"] == 1
+    assert model.n_clusters == "auto"  # parameters stay as given
+    assert clone(model).n_clusters == "auto"
+    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(BLOBS * [1, 1000, 1])
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(model.predict(BLOBS * [1, 1000, 1]), model.labels_)
+
+
+def test_a_file_leaves_the_study_out(tmp_path):
+    model = cs.ConsensusClustering(random_state=0, generator="kmeans").fit(BLOBS)
+    model.save(tmp_path / "model")
+    again = cs.load(tmp_path / "model")
+    assert not hasattr(again, "study_")
+    assert again.n_clusters == "auto"
+    np.testing.assert_array_equal(again.predict(BLOBS), model.labels_)
+
+
+def test_no_structure_is_one_cluster_and_a_word():
+    X = np.random.default_rng(1).normal(size=(80, 3))
+    with pytest.warns(
+        ConsilienceWarning, match="found no more structure than one Gaussian cloud of the same covariance has"
+    ):
+        model = cs.ConsensusClustering(random_state=0).fit(X)
+    assert (model.labels_ == 0).all()
+    assert model.study_.verdict == "none"
+
+
+def test_a_number_from_elsewhere_is_taken():
+    model = cs.ConsensusClustering(consensus=cs.LWEA(5), random_state=0).fit(BLOBS)
+    assert model.labels_.max() == 4
+    assert not hasattr(model, "study_")
+
+
+def test_a_fit_with_a_number_leaves_no_study():
+    model = cs.ConsensusClustering(random_state=0).fit(BLOBS)
+    model.set_params(n_clusters=2).fit(BLOBS)
+    assert not hasattr(model, "study_")
+
+
+def test_weights_of_zero_take_no_part():
+    weights = np.where(TRUTH == 2, 0.0, 1.0)
+    model = cs.ConsensusClustering(random_state=0).fit(BLOBS, sample_weight=weights)
+    assert model.study_.n_samples == 60
+    assert 2 in [model.study_.k, *model.study_.alternatives]
+
+
+def test_too_few_objects():
+    with pytest.raises(
+        InputError,
+        match="n_clusters='auto' cannot be chosen for 3 objects, 3 of them distinct: there are too few",
+    ):
+        cs.ConsensusClustering().fit(BLOBS[[0, 1, 40]])
+
+
+def run(*arguments):
+    return runner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def features(tmp_path):
+    path = tmp_path / "x.csv"
+    cs.io.write_features(path, BLOBS)
+    return str(path)
+
+
+def test_on_the_command_line(features, tmp_path):
+    out, labels = str(tmp_path / "table.csv"), str(tmp_path / "labels.csv")
+    done = run("choose-k", features, "--k", "2:5", "-n", "8", "-o", out, "--labels", labels)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("3 clusters (verdict: ")
+    with open(out) as file:
+        lines = file.read().splitlines()
+    assert lines[0].startswith("name,k,ari,")
+    assert [line.split(",")[:2] for line in lines[1:]] == [[f"k={k}", str(k)] for k in range(2, 6)]
+    assert cs.io.read_labels(labels).n_clusters.tolist() == [3]
+    told = run("choose-k", features, "--k", "2,3", "-n", "8", "--null", "none", "--json", "-q")
+    found = json.loads(told.stdout)
+    assert (found["command"], found["k"], found["verdict"], found["table"]["k"]) == (
+        "choose-k",
+        3,
+        "not tested",
+        [2, 3],
+    )
+    wrong = run("choose-k", features, "--k", "two")
+    assert wrong.exit_code == 2
+    assert "--k two is not valid: expected the smallest and the largest number, such as 2:10" in wrong.stderr
+    wrong = run("choose-k", features, "--features", features)
+    assert "--features goes with --ensemble" in wrong.stderr
+
+
+def test_an_ensemble_on_the_command_line(features, tmp_path):
+    ensemble = str(tmp_path / "e.npz")
+    run("generate", features, "-n", "15", "--param", "k_max=8", "-o", ensemble)
+    done = run("choose-k", ensemble, "--ensemble", "--k", "2:6", "--json")
+    assert json.loads(done.stdout)["k"] == 3
+
+
+def test_cluster_by_itself(features, tmp_path):
+    done = run("cluster", features, "-k", "auto", "-o", str(tmp_path / "labels.csv"), "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["n_clusters"], found["study"]["k"]) == (3, 3)
+    assert found["notes"][-1].startswith("3 clusters (verdict: ")
+    wrong = run("cluster", features, "-k", "some")
+    assert "'some' is neither a whole number nor auto" in wrong.stderr
