@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-oldest lint types bench which-method fuzz browser reproduce clean
+.PHONY: help demo test test-kernels test-oldest lint types bench which-method pictures docs docs-test changelog fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
@@ -16,6 +16,10 @@ help:
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
 	@echo "make which-method  measure methods that were not, and write docs/which-method.md and the README's costs"
+	@echo "make docs    the site, into build/site; open build/site/index.html (no network, minutes)"
+	@echo "make docs-test  the same, then every page in a browser: links, requests, messages, overflow"
+	@echo "make pictures  the two pictures of the README, from the library and the stored figures"
+	@echo "make changelog  gather changelog.d into CHANGELOG.md, for a release"
 	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
 	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction/"
 	@echo "make clean   remove everything the other targets made"
@@ -30,7 +34,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.docs
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -88,6 +92,25 @@ bench: $(VENV)/.dev
 which-method: $(VENV)/.dev
 	$(BIN)/python -m benchmarks which-method
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# Warnings are errors. Examples of the gallery that did not change are not run again.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -n -j 2 -b html docs build/site
+	@echo "the site: build/site/index.html"
+
+docs-test: export CONSILIENCE_SITE := $(CURDIR)/build/site
+docs-test: docs browser
+	$(BIN)/python -m pytest tests/site
+
+pictures: $(VENV)/.docs
+	PYTHONPATH=docs:. $(BIN)/python -m _ext.pictures
+
+changelog: $(VENV)/.demo
+	$(BIN)/python changelog.d/gather.py
+
 # A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
 MINUTES ?= 10
 SEED    ?= 0
@@ -105,4 +128,5 @@ reproduce: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest demo results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz-failures
+	rm -rf docs/api docs/gallery docs/_pictures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,7 +20,9 @@ import multiprocessing
 import re
 import resource
 import signal
+import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ import numpy as np
 
 from consilience import register
 from consilience.consensus import BaseConsensus, methods
-from consilience.errors import NotEnoughMemoryError
+from consilience.errors import ConsensusWarning, NotEnoughMemoryError
 
 from ._measure import ROOT, table
 from .bench_baselines import synthetic
@@ -267,13 +269,27 @@ def average_ranks(rows: list[dict[str, str]], of: list[tuple], names: list[str])
     return dict(sorted(found, key=lambda item: item[1]))
 
 
+def finished_by_all(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> list[tuple]:
+    """Cases of which every method gave an answer."""
+    whole = ~np.isnan(scored(rows, of, names, "nmi")).any(axis=1)
+    return [case for case, kept in zip(of, whole) if kept]
+
+
+def shared_means(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, list[str]]:
+    """Of the three measures, over the cases that all finished."""
+    shared = finished_by_all(rows, of, names)
+    columns = [scored(rows, shared, names, measure).mean(axis=0) for measure in MEASURES]
+    return {name: [f"{mean:.3f}" for mean in means] for name, means in zip(names, np.stack(columns, axis=1))}
+
+
 def quality_table(rows: list[dict[str, str]]) -> str:
     names = compared(rows)
     of = whole_cases(rows, names)
-    values = {measure: scored(rows, of, names, measure) for measure in MEASURES}
-    shared = ~np.isnan(values["nmi"]).any(axis=1)
+    values = scored(rows, of, names, "nmi")
+    shared = finished_by_all(rows, of, names)
+    means = shared_means(rows, of, [*names, *BASES])
     lines = [
-        f"{len(of)} cases, {int(shared.sum())} of which every method finished. Average rank among {len(names)} methods over all cases and the "
+        f"{len(of)} cases, {len(shared)} of which every method finished. Average rank among {len(names)} methods over all cases and the "
         "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
         "",
         "| method | average rank | NMI | ARI | ACC | not finished |",
@@ -281,13 +297,9 @@ def quality_table(rows: list[dict[str, str]]) -> str:
     ]
     for name, rank in average_ranks(rows, of, names).items():
         place = names.index(name)
-        means = [f"{values[measure][shared, place].mean():.3f}" for measure in MEASURES]
-        missing = int(np.isnan(values["nmi"][:, place]).sum())
-        lines.append(f"| `{name}` | {rank:.1f} | {' | '.join(means)} | {missing or ''} |")
-    finished = [case for case, kept in zip(of, shared) if kept]
-    for base in BASES:
-        means = [f"{scored(rows, finished, [base], measure).mean():.3f}" for measure in MEASURES]
-        lines.append(f"| {base} | | {' | '.join(means)} | |")
+        missing = int(np.isnan(values[:, place]).sum())
+        lines.append(f"| `{name}` | {rank:.1f} | {' | '.join(means[name])} | {missing or ''} |")
+    lines += [f"| {base} | | {' | '.join(means[base])} | |" for base in BASES]
     if left := [f"`{name}`" for name in registered() if name not in names]:
         lines += ["", f"Not compared yet: {', '.join(left)}."]
     return "\n".join(lines)
@@ -357,6 +369,10 @@ def kinds_table(rows: list[dict[str, str]], best: int = 6) -> str:
     return "\n".join(lines)
 
 
+def is_deterministic(name: str) -> bool:
+    return "random_state" not in build(name, 2).get_params()
+
+
 def short_table(quality: list[dict[str, str]], growth: list[dict[str, str]], best: int = 4) -> str:
     """What to take when: methods that pass, in the order of their average ranks."""
     names = compared(quality)
@@ -370,20 +386,46 @@ def short_table(quality: list[dict[str, str]], growth: list[dict[str, str]], bes
 
         return passes
 
-    def deterministic(name: str) -> bool:
-        return "random_state" not in build(name, 2).get_params()
-
     wishes: dict[str, Callable[[str], bool]] = {
         "the best answer, whatever it costs": lambda name: True,
         f"10,000 distinct objects, within {LIMIT} s": within(10_000, LIMIT),
         f"100,000 distinct objects, within {LIMIT} s": within(100_000, LIMIT),
         "100,000 distinct objects, within 5 s": within(100_000, 5),
-        "no random numbers in it": deterministic,
+        "no random numbers in it": is_deterministic,
     }
     lines = ["| you want | take, best average rank first |", "|---|---|"]
     for wish, passes in wishes.items():
         found = [f"`{name}`" for name in order if passes(name)][:best]
         lines.append(f"| {wish} | {', '.join(found) or '–'} |")
+    return "\n".join(lines)
+
+
+def whole_table(quality: list[dict[str, str]], growth: list[dict[str, str]], n: int = 10_000) -> str:
+    """Everything about a method in a line, best average rank first; what was not ranked comes last."""
+    names = compared(quality)
+    ranks = average_ranks(quality, whole_cases(quality, names), names)
+    means = shared_means(quality, whole_cases(quality, names), names)
+    grown, known = growth_by_method(growth), tells()
+    order = [*ranks, *(name for name in registered() if name not in ranks)]
+    lines = [
+        f"| method | average rank | NMI | n = {n:,} | grows as | random | tells beside labels and confidence |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in order:
+        cells = grown.get(name, {})
+        power = exponent(cells)
+        cut = known[name][:3]
+        more = f" and {len(known[name]) - 3} more" if len(known[name]) > 3 else ""
+        fields = [
+            f"`{name}`",
+            f"{ranks[name]:.1f}" if name in ranks else "–",
+            means[name][0] if name in ranks else "–",
+            cost(cells.get(n)),
+            f"n^{power:.1f}" if power is not None else "–",
+            "no" if is_deterministic(name) else "starts",
+            ", ".join(f"`{one}`" for one in cut) + more,
+        ]
+        lines.append(f"| {' | '.join(fields)} |")
     return "\n".join(lines)
 
 
@@ -397,11 +439,20 @@ def growth_table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def readme_table(rows: list[dict[str, str]]) -> str:
-    shown = SIZES[1:]
-    lines = ["| class | " + " | ".join(f"n = {n:,}" for n in shown) + " |", "|---" * (len(shown) + 1) + "|"]
-    for name, cells in growth_by_method(rows).items():
-        lines.append(f"| `{name}` | {' | '.join(cost(cells.get(n)) for n in shown)} |")
+def readme_table(quality: list[dict[str, str]], growth: list[dict[str, str]], best: int = 8) -> str:
+    """The best by average rank, what they cost, and the base clusterings they are made of."""
+    names = compared(quality)
+    of = whole_cases(quality, names)
+    means = shared_means(quality, of, [*names, *BASES])
+    grown, shown = growth_by_method(growth), SIZES[2:]
+    lines = [
+        "| | average rank | NMI | ARI | ACC | " + " | ".join(f"n = {n:,}" for n in shown) + " |",
+        "|---" * (len(shown) + 5) + "|",
+    ]
+    for name, rank in list(average_ranks(quality, of, names).items())[:best]:
+        costs = " | ".join(cost(grown.get(name, {}).get(n)) for n in shown)
+        lines.append(f"| `{name}` | {rank:.1f} of {len(names)} | {' | '.join(means[name])} | {costs} |")
+    lines += [f"| {base} | | {' | '.join(means[base])} |" + " |" * len(shown) for base in BASES]
     return "\n".join(lines)
 
 
@@ -425,18 +476,30 @@ COMMON = frozenset(
 )
 
 
-def tells_table() -> str:
+@cache
+def tells() -> dict[str, list[str]]:
     """What a fitted method knows beside labels and confidence, from the methods themselves."""
     labels = synthetic(60, 8, 3)[0]
-    lines = ["| method | tells beside labels and confidence |", "|---|---|"]
+    out = {}
     for cls in methods().values():
-        model = build(cls.__name__, 3).fit(labels)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", ConsensusWarning
+            )  # of these labels nothing is wanted but the names
+            model = build(cls.__name__, 3).fit(labels)
         learned = [
             *vars(model),
             *(name for name in dir(cls) if not hasattr(BaseConsensus, name)),  # worked out when asked for
         ]
-        found = sorted(name for name in {*learned} - COMMON if re.fullmatch(r"[a-z]\w*[a-z]_", name))
-        lines.append(f"| `{cls.__name__}` | {', '.join(f'`{name}`' for name in found)} |")
+        out[cls.__name__] = sorted(
+            name for name in {*learned} - COMMON if re.fullmatch(r"[a-z]\w*[a-z]_", name)
+        )
+    return out
+
+
+def tells_table() -> str:
+    lines = ["| method | tells beside labels and confidence |", "|---|---|"]
+    lines += [f"| `{name}` | {', '.join(f'`{one}`' for one in found)} |" for name, found in tells().items()]
     return "\n".join(lines)
 
 
@@ -460,6 +523,7 @@ def page(text: str) -> str:
     """docs/which-method.md with the tables as stored."""
     quality, growth = read(QUALITY), read(GROWTH)
     text = between(text, "short", short_table(quality, growth))
+    text = between(text, "whole", whole_table(quality, growth))
     text = between(text, "kinds", kinds_table(quality))
     text = between(text, "quality", quality_table(quality))
     text = between(text, "missing", missing_table(quality, growth))
@@ -468,7 +532,7 @@ def page(text: str) -> str:
 
 
 def readme(text: str) -> str:
-    return between(text, "costs", readme_table(read(GROWTH)))
+    return between(text, "costs", readme_table(read(QUALITY), read(GROWTH)))
 
 
 def write_pages() -> None:

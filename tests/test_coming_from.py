@@ -45,6 +45,7 @@ def test_every_peer_has_its_table_and_the_readme_leads_here():
         "diceR",
         "clue",
         "ConsensusClusterPlus",
+        "The authors' MATLAB programs",
     ):
         assert re.search(rf"^## {peer}\b.*?^\| there \| here \|", PAGE, re.M | re.S), peer
     readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import consilience
@@ -121,11 +122,12 @@ def test_pages_name_code_that_exists(page):
             raise AssertionError(f"{page.name}: there is no {name}") from error
 
 
-README = (PACKAGE.parents[1] / "README.md").read_text() if (PACKAGE.parents[1] / "README.md").exists() else ""
+ROOT = PACKAGE.parents[1]
+README = (ROOT / "README.md").read_text("utf-8") if (ROOT / "README.md").exists() else ""
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def test_readme_python_runs(tmp_path, monkeypatch):
@@ -137,16 +139,43 @@ def test_readme_python_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-@pytest.mark.parametrize("page", ["soft.md", "constraints.md", "dask.md"])
-def test_guides_run(page):
+@pytest.mark.parametrize(
+    "page",
+    # Of these two the examples speak of a model, labels and tables that the reader has.
+    sorted(
+        page.name for page in (ROOT / "docs").glob("*.md") if page.name not in ("predict.md", "report.md")
+    ),
+)
+def test_guides_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     scope: dict = {}
-    text = (PACKAGE.parents[1] / "docs" / page).read_text()
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+    for block in blocks("python", (ROOT / "docs" / page).read_text("utf-8")):
         exec(compile(block, page, "exec"), scope)
 
 
-def test_readme_commands_run(tmp_path, monkeypatch):
-    """Every `consilience` line of the README, on files of the names it uses."""
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)
+def test_examples_on_pages_of_methods_run(page):
+    """On data of the names that they use."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(90) % 10
+    X = np.abs(4.0 * np.eye(10, 12)[truth] + rng.normal(0, 0.3, (90, 12)))
+    labels = np.where(rng.random((90, 8)) < 0.1, rng.integers(0, 10, (90, 8)), truth[:, None])
+    source = np.where(np.arange(90) % 3, "news", "mail")
+    scope = {
+        "X": X,
+        "X_new": X[:3],
+        "source": source,
+        "labels": labels,
+        "ensemble": consilience.Ensemble(labels),
+    }
+    for block in blocks("python", page.read_text("utf-8")):
+        exec(compile(block, page.name, "exec"), scope)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+def test_commands_in_prose_run(page, tmp_path, monkeypatch):
+    """Every `consilience` line, on files of the names it uses."""
     from sklearn.datasets import load_iris
 
     import consilience as cs
@@ -157,7 +186,8 @@ def test_readme_commands_run(tmp_path, monkeypatch):
     cs.io.write_features("features.csv", X)
     cs.io.write_ensemble("base_labels.csv", cs.generate.kmeans(X, n_clusterings=5, k=6, random_state=0))
     cs.io.write_labels("truth.csv", y)
-    lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("consilience ")]
+    shell = blocks("sh", (ROOT / page).read_text("utf-8"))
+    lines = [line for block in shell for line in block.splitlines() if line.startswith("consilience ")]
     assert len(lines) >= 4
     for line in lines:
         done = runner().invoke(cli, shlex.split(line, comments=True)[1:])

@@ -224,6 +224,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
         data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
+        vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()
         more = {"must_link": must_link, "min_size": min_size}
         if n_clusters is None:
@@ -249,7 +250,6 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
-            vars(self).pop("_local", None)
             if is_lazy(X):
                 from .dask.generation import learn_lazily
 
@@ -294,7 +294,12 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         from .choosing import choose_k
 
         check_parameters(self, n_clusters=1)
-        features, _ = _split_weights(as_features(X), sample_weight)
+        if is_lazy(X):
+            from .dask.generation import sampled
+
+            features = sampled(X, sample_weight, self.random_state)
+        else:
+            features, _ = _split_weights(as_features(X), sample_weight)
         n = features.n_samples
         most = min(MOST_CLUSTERS, round(STUDIED_RATIO * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:

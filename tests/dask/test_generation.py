@@ -77,6 +77,21 @@ def test_the_default_makes_an_ensemble_with_members():
     assert model.labels_.compute().max() == 3
 
 
+def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
+    monkeypatch.setattr(generation, "SAMPLE", 60)
+    seen = []
+    monkeypatch.setattr("consilience.choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or Study())
+    X = da.from_array(blobs(400), chunks=(200, 5))
+    model = cs.ConsensusClustering("auto", generator="kmeans", n_clusterings=3, random_state=0).fit(X)
+    assert seen == [(60, 5)]
+    assert model.labels_.compute().max() == 3
+    assert model.to_local().labels_.max() == 3
+
+
+class Study:
+    k = 4
+
+
 def test_frames_and_unknown_sizes():
     frames = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
     X = blobs(200)

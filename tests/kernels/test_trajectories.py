@@ -70,6 +70,8 @@ def test_far_apart_weights_are_walked_without_eigenvectors():
     P = stochastic_rows(S * weights)
     Z = trajectory_similarity(P, 20, measure=weights * (S @ weights))
     assert np.array_equal(Z, trajectory_similarity(P, 20))
+    vanished = np.where(weights < 1, 0.0, weights * (S @ weights))
+    assert np.array_equal(trajectory_similarity(P, 20, measure=vanished), Z)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])

@@ -51,16 +51,25 @@ Fitted = TypeVar("Fitted", bound="BaseConsensus")
 class Solution(BaseSolution):
     """What a method learned about the u distinct objects it was given, and how (:class:`consilience.estimator.Solution`).
 
-    labels : (u,) cluster of each, any integers.
-    exact : whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
-    alone : (u,) distinct objects whose equal objects are each a cluster of their own, numbered last.
-    per_sample, per_clustering, per_cluster : arrays whose first axis is that of the ensemble; stored as
-        ``name_`` in the user's order (per_sample expanded to all objects, sparse matrices too).
-        ``clustering_weights`` is what a method trusts each clustering with: larger is more, adding up to 1.
-        ``confidence`` is no method's own: :class:`~consilience.evidence.Evidence` defines it for all.
-    per_pair : (u, u) matrices; stored in the order of ``signatures_`` (the distinct objects), not expanded.
-    per_signature_edge : (u, k) matrices between objects and base clusters; in the order of ``signatures_`` too.
-    per_cluster_pair : (k, k) matrices between base clusters.
+    Parameters
+    ----------
+    labels : array (u,)
+        Cluster of each, any integers.
+    exact : bool
+        Whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    alone : array (u,), optional
+        Distinct objects whose equal objects are each a cluster of their own, numbered last.
+    per_sample, per_clustering, per_cluster : dict of arrays
+        Their first axis is that of the ensemble; stored as ``name_`` in the user's order (per_sample expanded to
+        all objects, sparse matrices too). ``clustering_weights`` is what a method trusts each clustering with: larger
+        is more, adding up to 1. ``confidence`` is no method's own: :class:`~consilience.evidence.Evidence`
+        defines it for all.
+    per_pair : dict of arrays (u, u)
+        Stored in the order of ``signatures_`` (the distinct objects), not expanded.
+    per_signature_edge : dict of arrays (u, k)
+        Between objects and base clusters; in the order of ``signatures_`` too.
+    per_cluster_pair : dict of arrays (k, k)
+        Between base clusters.
     """
 
     labels: np.ndarray
@@ -175,12 +184,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
             (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
         """
+        vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         if self.n_clusters is None:
             more = {"must_link": must_link, "min_size": min_size}
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         parameters = check_parameters(self)
         check("min_size", min_size, Nothing() | Real(0))
-        vars(self).pop("_local", None)
         if is_lazy(X):
             from ..dask.fitting import fit_lazily
 

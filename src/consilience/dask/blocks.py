@@ -103,6 +103,7 @@ def fit_in_blocks(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any,
 def _about(placer: Placer) -> dict[str, Any]:
     """What every model keeps, of the sample."""
     own = placer.signatures
+    assert isinstance(own, Compressed)
     confidence = placer.confidence(own.labels, placer.labels)
     return {
         "labels": placer.labels,
@@ -267,7 +268,7 @@ class Placer(Predictor):
         return {**super().__getstate__(), **{name: getattr(self, name) for name in more}}
 
     @property
-    def evidence(self) -> Evidence:  # type: ignore[override]
+    def evidence(self) -> Evidence:
         """The base clusterings against the clusters of all objects."""
         assert isinstance(self.signatures, Compressed)
         found = Evidence(self.signatures, self.labels, self.n_clusters)

@@ -185,8 +185,8 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
 def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: bool) -> None:
     """Replace what the model learned about the distinct objects by the same about all, lazily."""
     local = model._local
-    held = share(local._predictor)
     if not complete:
+        held = share(local._predictor)
         tasks = [call(_place, block, held) for block in lazy.blocks()]
         model.labels_ = lazy.lazily(tasks, dtype=np.int64)
         sure = [call(_confidence, block, held) for block in lazy.blocks()]
@@ -194,7 +194,7 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
         for name in names:
             vars(model).pop(f"{name}_", None)
         return
-    inverse = lazy.lazily(_positions(lazy, held), dtype=np.int32, name="rows")
+    inverse = lazy.lazily(_positions(lazy, local._predictor), dtype=np.int32, name="rows")
     for name in ("labels", "confidence", *names):
         value = getattr(local, f"{name}_")
         if isinstance(value, np.ndarray):
@@ -209,10 +209,11 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
     model.signatures_.rows, model.signatures_.inverse = lazy.found.first, inverse
 
 
-def _positions(lazy: Ensemble, held: Any) -> list[Any]:
+def _positions(lazy: Ensemble, predictor: Predictor) -> list[Any]:
     """Tasks of the distinct row of each object, block by block."""
     if lazy.found.positions is not None:
         return lazy.found.positions
+    held = share(predictor)
     return [call(_find, block, held) for block in lazy.blocks()]
 
 

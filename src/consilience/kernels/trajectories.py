@@ -83,6 +83,8 @@ def _sum_by_eigenvectors(
 
     R P R^-1 = V diag(l) V',   R Q R = V [ (V' R^2 V) o sum_t (l l')^t ] V'                             (4)
     """
+    if P[measure <= 0].any():  # too small a measure for a number
+        return None
     root = np.sqrt(measure)
     inverse = np.where(root > 0, 1.0 / np.where(root > 0, root, 1.0), 0.0)
     with one_blas_thread():

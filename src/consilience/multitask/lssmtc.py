@@ -87,9 +87,9 @@ class LSSMTC(BaseMultitask):
     tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an
     empty cluster had to be filled.
 
-    **Differences from the paper.** The printed W minimises |W'X - M P'| with W'W = I, which it does by looking where the data hardly
+    **Differences from the paper.** The printed W minimises ``|W'X - M P'|`` with W'W = I, which it does by looking where the data hardly
     vary: with more features than examples W'X vanishes, and in the span of the data W reproduces any P exactly, so that the
-    shared term carries nothing from task to task. The default minimises |X - W M P'| instead, which adds the variance that W
+    shared term carries nothing from task to task. The default minimises ``|X - W M P'|`` instead, which adds the variance that W
     leaves out; M and P keep their updates. Labels are read off the best P for the final centres, each
     column weighted by the length of its centre, because the scale of a column of P is arbitrary. Emptied clusters restart from the
     worst explained examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds, and the

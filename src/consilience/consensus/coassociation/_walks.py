@@ -66,4 +66,5 @@ def walk(model: Any, ensemble: Any) -> Walk:
     neighbours = rule(u) if model.n_neighbours is None else model.n_neighbours
     steps = rule(u) if model.walk_length is None else model.walk_length
     S, weights = ties(ensemble, neighbours, stay=model.object_weights), ensemble.weights
-    return Walk(transitions(S, weights), steps, weights * (S @ weights))
+    relative = weights / weights.max()  # products of very large or small weights have no number
+    return Walk(transitions(S, weights), steps, relative * (S @ relative))

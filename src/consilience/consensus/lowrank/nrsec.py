@@ -60,8 +60,9 @@ class NRSEC(BaseLowRank):
     weights that only say which objects count more should have mean 1.
 
     Differences from the paper
+
     - The warm start (see ``start``): from zero, as printed, one linearisation is RSEC with an l1 error.
-    - Algorithm 2 prints W = (1 - |E_old|)_+ without the division by gamma_2 that the derivative of the penalty has.
+    - Algorithm 2 prints ``W = (1 - |E_old|)_+`` without the division by gamma_2 that the derivative of the penalty has.
     - Those of :class:`RSEC` that concern the graph and missing labels.
 
     References

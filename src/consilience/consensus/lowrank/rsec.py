@@ -42,7 +42,7 @@ class RSEC(BaseLowRank):
     labels_from : {"embedding", "representation"}
         Read labels off H by k-means, or off Z by spectral clustering.
     affinity : {"absolute", "signed"}
-        Graph of Z: (|Z| + |Z|')/2, or (Z + Z')/2 as printed, whose row sums can be negative.
+        Graph of Z: ``(|Z| + |Z|')/2``, or (Z + Z')/2 as printed, whose row sums can be negative.
     evidence : {"together", "signed"}
         Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of +1 together,
         -1 apart, 0 unseen. The paper has the second for ensembles with missing labels; it cannot tell two clusters apart.
@@ -78,7 +78,7 @@ class RSEC(BaseLowRank):
         Z and E between the distinct objects, in the order of ``signatures_``.
     rank_, singular_values_ : rank of J and its singular values.
     history_ : list of dict
-        Per iteration: ``residual`` (a bound on max |S - S Z - E|), ``gap`` (max |Z - J|), ``penalty`` (mu), ``rank`` (of J),
+        Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (max ``|Z - J|``), ``penalty`` (mu), ``rank`` (of J),
         ``bad_degrees`` (rows of the graph whose sum is not positive).
     n_iter_, converged_ : how the loop ended.
 
@@ -93,11 +93,12 @@ class RSEC(BaseLowRank):
     say which objects count more should have mean 1.
 
     Differences from the paper (figures for each in the method's page)
+
     - Eq. (15) is printed without the column Q_i that it scales.
     - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``, ``error_weight=0.003`` and
       ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H as they are.
     - Missing labels: S holds shares of the clusterings that saw both objects (0 if none did), as it does without missing labels,
-      instead of +1, -1 and 0 (``evidence="signed"``). The signed S of two clear clusters has rank one and |Z| no blocks: one
+      instead of +1, -1 and 0 (``evidence="signed"``). The signed S of two clear clusters has rank one and ``|Z|`` no blocks: one
       missing label in a thousand then turns a perfect answer into a random one. For three clusters and more both work.
     - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
     - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never

@@ -1,0 +1,1 @@
+"""What the site needs beyond its generator; the pictures are in ``pictures``."""

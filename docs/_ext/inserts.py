@@ -1,0 +1,85 @@
+"""What the build puts where a page says so in a comment, which readers of the file do not see.
+
+``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by ``_ext.pictures``;
+``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from benchmarks import bench_which_method as bench
+
+FOLDER = "_pictures"
+_PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
+_FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
+
+
+def figures(classes: list[str]) -> str:
+    """A table of stored figures; nothing for a method that has not been measured yet."""
+    rows = bench.read(bench.QUALITY)
+    names = bench.compared(rows)
+    cases = bench.whole_cases(rows, names)
+    ranks = bench.average_ranks(rows, cases, names)
+    means = bench.shared_means(rows, cases, [*names, *bench.BASES])
+    found = [name for name in classes if name in ranks]
+    if not found:
+        return ""
+    lines = [
+        f"At defaults, over {len(cases)} cases and {len(names)} methods (how: [which method](/which-method.md#quality-in-full)):",
+        "",
+        "| | average rank | NMI | ARI | ACC |",
+        "|---|---|---|---|---|",
+        *(f"| `{name}` | {ranks[name]:.1f} | {' | '.join(means[name])} |" for name in found),
+        *(f"| {base} | | {' | '.join(means[base])} |" for base in bench.BASES),
+    ]
+    return "\n".join(lines)
+
+
+def figure(name: str, words: str, up: str) -> str:
+    """Two images, of which the theme shows the one that suits; the words are read out once, and stand below."""
+    return f"""
+```{{image}} {up}{FOLDER}/{name}-light.svg
+:class: only-light drawing
+:alt: {words}
+```
+```{{image}} {up}{FOLDER}/{name}-dark.svg
+:class: only-dark drawing
+:alt: {words}
+```
+<p class="caption">{words}</p>
+"""
+
+
+def insert(app: Any, name: str, source: list[str]) -> None:
+    up = "../" * name.count("/")
+
+    def replace(match: re.Match[str]) -> str:
+        if not app.config.consilience_pictures:
+            return ""
+        return figure(match[1], " ".join(match[2].split()), up)
+
+    source[0] = _PICTURE.sub(replace, source[0])
+    source[0] = _FIGURES.sub(lambda match: figures(match[1].split()), source[0])
+
+
+def draw(app: Any) -> None:
+    if app.config.consilience_pictures:
+        from .pictures import draw_all
+
+        draw_all(Path(app.srcdir) / FOLDER)
+
+
+def named(folder: Path) -> set[str]:
+    """Pictures that the pages ask for."""
+    texts = (page.read_text("utf-8") for page in folder.rglob("*.md"))
+    return {match[1] for text in texts for match in _PICTURE.finditer(text)}
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_config_value("consilience_pictures", True, "env", (bool, str, int))
+    app.connect("builder-inited", draw)
+    app.connect("source-read", insert)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,49 @@
+"""References in docstrings to what has no page of its own: text, if the name exists; a warning, if it does not."""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.nodes import make_refnode
+
+from . import api
+
+
+def candidates(node: Any) -> list[str]:
+    """Full names that a reference may mean: within its class, its module, the package, or as it stands."""
+    target = node["reftarget"].lstrip("~.")
+    room = node.get("refdoc", "").removeprefix(
+        "api/"
+    )  # the first lines of docstrings stand on the page of their room
+    module, cls = node.get("py:module") or f"consilience.{room}", node.get("py:class")
+    places = [f"{module}.{cls}" if module and cls else None, module, "consilience", "consilience.errors"]
+    return [target, *(f"{place}.{target}" for place in places if place), f"builtins.{target}"]
+
+
+def resolve(name: str) -> Any:
+    try:
+        return resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        return None
+
+
+def lead(app: Any, env: Any, node: Any, text: Any) -> nodes.Node | None:
+    """The page of the thing meant, wherever the reference says it is; its name where there is none."""
+    if node.get("refdomain") != "py":
+        return None
+    for name in candidates(node):
+        if (thing := resolve(name)) is not None:
+            for address in api.names():
+                if resolve_name(address) is thing:
+                    return make_refnode(
+                        app.builder, node["refdoc"], f"api/names/{address}", address, text, address
+                    )
+            return text
+    return None
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("missing-reference", lead)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

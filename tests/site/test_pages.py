@@ -1,0 +1,151 @@
+"""What can be said of the site without building it whole: pages, tree, form, names, references."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
+pytest.importorskip("msgspec", reason="the extra 'reproduction' is not installed")
+
+from consilience import register
+
+from .conftest import DOCS, ROOT
+
+PAGES = {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in DOCS.rglob("*.md")
+         if page.relative_to(DOCS).parts[0] not in ("api", "gallery")}  # fmt: skip
+METHODS = sorted(
+    set(PAGES) & {f"methods/{page.stem}" for page in (DOCS / "methods").glob("*.md")} - {"methods/index"}
+)
+#: The form of every page of a method, in this order; others may stand between.
+FORM = (
+    "When to use it, and when not",
+    "Objective, and where it is in the code",
+    "Differences from the paper",
+    "Cost",
+    "Printed figures and ours",
+    "References",
+)
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+
+
+@pytest.mark.parametrize("page", METHODS)
+def test_pages_of_methods_have_one_form(page):
+    text = PAGES[page].read_text("utf-8")
+    found = [heading for heading in headings(text) if heading in FORM]
+    assert found == list(FORM)
+    assert (
+        text.index("**The problem.**") < text.index("<!-- picture: method-") < text.index("## When to use it")
+    )
+
+
+def test_every_picture_that_a_page_asks_for_is_drawn():
+    from _ext.inserts import named
+    from _ext.pictures import pictures
+
+    wanted = named(DOCS)
+    assert wanted <= set(pictures())
+    methods = {name for name in pictures() if name.startswith(("method-", "cost-"))}
+    assert methods <= wanted, "a picture that no page shows"
+
+
+def test_every_method_has_a_page_with_a_picture_of_it():
+    from _ext.pictures.methods import pages
+
+    drawn = [name for classes in pages().values() for name in classes]
+    assert sorted(drawn) == sorted(entry.name for entry in register.ESTIMATORS)
+
+
+def test_every_page_stands_in_the_tree_once():
+    from _ext.tree import LEADERS, tree
+
+    texts = {name: PAGES[name].read_text("utf-8") for name in LEADERS}
+    placed = [
+        name for names in tree({*PAGES, "api/index", "gallery/index"}, texts).values() for name in names
+    ]
+    assert len(placed) == len(set(placed))
+    assert {*PAGES, "api/index", "gallery/index"} - {"index"} == set(placed)
+
+
+def test_a_page_dropped_in_is_found():
+    from _ext.tree import tree
+
+    texts = {
+        "guide": "- [One](one.md): words, [not this](two.md)\n| [`A`](three.md), [`B`](four.md) | [c](five.md) |\n"
+    }
+    found = tree(["guide", "one", "two", "three", "four", "methods/index", "methods/new", "five"], texts)
+    assert found["guide"] == ["one", "three", "four", "five", "two"]
+    assert found["methods/index"] == ["methods/new"]
+
+
+def test_every_public_name_has_one_page():
+    from _ext.api import names, public, rooms
+
+    import consilience
+
+    found = names()
+    assert len(found) == len(set(found))
+    for name in consilience.__all__:
+        assert f"consilience.{name}" in found or name in (*register.ROOMS, "__version__"), name
+    for room in register.ROOMS:
+        assert room in rooms()
+        for name in public(room):
+            assert f"consilience.{room}.{name}" in found or f"consilience.{name}" in found, f"{room}.{name}"
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in PAGES)])
+def test_links_lead_to_files_on_disk_too(file):
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / file).read_text("utf-8"), flags=re.S)
+    for link in LINK.findall(text):
+        if "://" not in link:
+            assert ((ROOT / file).parent / link).exists(), f"{file}: {link}"
+
+
+def test_the_readme_shows_what_make_pictures_drew():
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf-8"))
+    from _ext.pictures.__main__ import NAMES
+
+    assert shown == [f"docs/pictures/{name}.png" for name in NAMES]
+    assert all((ROOT / picture).exists() for picture in shown)
+
+
+def test_formulas_become_mathml():
+    from latex2mathml.converter import convert
+
+    for page in PAGES.values():
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.S)
+        for formula in re.findall(r"\$\$(.+?)\$\$", text, re.S):
+            assert convert(formula).startswith("<math"), formula
+
+
+def test_fragments_are_gathered_under_their_version():
+    sys.path.insert(0, str(ROOT / "changelog.d"))
+    from gather import gather
+
+    text = "# Changelog\n\nWords.\n\n## 0.2.0\n\nThe second.\n\n## 0.1.0\n\n### New\n\n- Old.\n"
+    once = gather(text, "0.2.0", [("b.feature.md", "One\nthing.\n"), ("a.fix.md", "Two.")])
+    assert "The second.\n\n### New\n\n- One thing.\n\n### Mended\n\n- Two.\n" in once
+    assert once.endswith("## 0.1.0\n\n### New\n\n- Old.\n")
+    twice = gather(once, "0.2.0", [("c.feature.md", "Three."), ("d.feature.md", "One thing.")])
+    assert "### New\n\n- One thing.\n- Three.\n" in twice
+    with pytest.raises(ValueError, match="no kind of change"):
+        gather(text, "0.2.0", [("a.oops.md", "x")])
+    with pytest.raises(ValueError, match="no section '## 0.3.0'"):
+        gather(text, "0.3.0", [])
+
+
+def test_pages_and_references_are_without_fault(tmp_path):
+    """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not run."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "dummy", "-D", "consilience_pictures=0",
+               "-D", "plot_gallery=0", "-d", str(tmp_path / "read"), str(DOCS), str(tmp_path / "out")]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
