@@ -10,13 +10,13 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .kernels.compiled import times_compiled
 from .kernels.parallel import resolve_jobs
 
 #: Objects of the data that fit a core's cache, and more than do.
@@ -48,11 +48,11 @@ def warm_up(names: list[str] | None = None, *, n_jobs: int | None = None) -> Ite
 
 def warm(name: str) -> Warmed:
     """Use one thing once."""
-    task, begun = tasks()[name], perf_counter()
-    with _counting() as compiled, warnings.catch_warnings():
+    task, before, begun = tasks()[name], times_compiled(), perf_counter()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a few made-up objects give is nobody's concern
         task()
-    return Warmed(name, perf_counter() - begun, compiled[0])
+    return Warmed(name, perf_counter() - begun, times_compiled() - before)
 
 
 def tasks() -> dict[str, Callable[[], Any]]:
@@ -131,23 +131,3 @@ def _build(cls: Any) -> Any:
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     return model
-
-
-@contextmanager
-def _counting() -> Iterator[list[int]]:
-    """How many kernels are compiled within."""
-    from numba.core import event
-
-    class Count(event.Listener):
-        def on_start(self, event: Any) -> None:
-            count[0] += 1
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    count, listener = [0], Count()
-    event.register("numba:compile", listener)
-    try:
-        yield count
-    finally:
-        event.unregister("numba:compile", listener)
