@@ -5,10 +5,11 @@
     python -m benchmarks.bench_choose_k nulls --minutes 10
     python -m benchmarks.bench_choose_k                  the tables, of what is stored
 
-Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: what the rule is was
-settled on half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
+Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: whoever
+changes the rule for real sets looks at half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
 same sample of at most MOST objects and the same numbers of clusters. Nulls: one cloud each, of random n and d; the right answer is 1.
-Cells are kept in results/, cheapest first, and those there are not measured again.
+Cells are kept in results/, cheapest first, and those there are not measured again: a run may be stopped, and several may share the work
+(``--part 0 4`` is the first of four).
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._measure import ROOT, SHARED, table
+from .bench_which_method import between
 
 FOLDER = ROOT / "benchmarks" / "results"
 SETS, NULLS = FOLDER / "choose_k.jsonl", FOLDER / "choose_k_nulls.jsonl"
+PAGE = ROOT / "docs" / "choose-k.md"
 #: Classes a set may have, numbers of clusters that are looked at, and objects of a study.
 CLASSES, KS, MOST = 12, range(2, 13), 500
 #: Kinds of null, in turn: every second is Gaussian, as that is what the level is promised for.
@@ -105,10 +108,8 @@ def evidence(study: Any) -> dict[str, Any]:
         "ks": study.ks.tolist(),
         "columns": {name: rounded(values) for name, values in study.columns.items() if name != "k"},
         "spectrum": rounded(study.spectrum),
-        "references": {
-            name: [rounded(row) for row in getattr(study.references, name)]
-            for name in ("ari", "loss", "values")
-        },
+        "gap_error": rounded(study.references.loss.std(axis=0, ddof=1)),
+        "spectrum_null": rounded(study.references.values.mean(axis=0)),
     }
 
 
@@ -302,6 +303,23 @@ def null_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             }
 
 
+def page(text: str) -> str:
+    """docs/choose-k.md with the tables as stored."""
+    stored, clouds = read(SETS), read(NULLS)
+    text = between(text, "sets", table(set_table(stored)) + so_far(len(stored), len(sets()), "sets"))
+    return between(text, "nulls", table(null_table(clouds)) + so_far(len(clouds), N_NULLS, "clouds"))
+
+
+def so_far(done: int, all_of_them: int, what: str) -> str:
+    """What a table does not show yet."""
+    missing = done < all_of_them
+    return f"\n\nMeasured so far: {done} of {all_of_them} {what}, the smallest first." if missing else ""
+
+
+def write_page() -> None:
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+
+
 # Measuring ---------------------------------------------------------------------------------------------------
 
 
@@ -322,6 +340,7 @@ def measure(what: str, minutes: float, part: tuple[int, int] = (0, 1)) -> None:
 def run():
     for what in ("sets", "nulls"):
         measure(what, math.inf)
+    write_page()
     print(table(null_table(read(NULLS))), "\n")
     yield from set_table(read(SETS))
 
@@ -334,4 +353,5 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     if asked.what:
         measure(asked.what, asked.minutes, tuple(asked.part))
+    write_page()
     print(table(null_table(read(NULLS))), "\n", table(set_table(read(SETS))), sep="\n")

@@ -59,7 +59,6 @@ myst_links_external_new_tab = False
 
 # Reference from docstrings --------------------------------------------------------------------------------------
 
-autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_class_signature = "mixed"

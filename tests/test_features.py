@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.features import as_features
+from consilience.features import Features, as_features
 
 
 def bad(X, pattern):
@@ -213,3 +213,17 @@ def test_features_are_left_alone():
     cs.generate.bagging(X, 2, k=3, random_state=0)
     cs.generate.spectral(X, k=3, bandwidths=[1], random_state=0)
     assert np.array_equal(X, before)
+
+
+def test_one_entry_for_each_column_is_named_as_samples_in_columns():
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    for given in ({"sample_weight": np.ones(6)}, {"sample_names": list("abcdef")}):
+        (name,) = given
+        with pytest.raises(
+            InputError, match=rf"{name} has 6 entries.*columns of X of shape \(40, 6\).*Pass X\.T"
+        ):
+            Features(X, **given)
+    with pytest.raises(InputError, match=r"The ensemble has 6 entries.*Pass X\.T"):
+        cs.choose_k(cs.Ensemble([[0, 0, 0, 1, 1, 1]] * 4), k=[2], X=X)
+    with pytest.raises(InputError, match="shape \\(7,\\) for 40 objects"):
+        Features(X, sample_weight=np.ones(7))

@@ -79,12 +79,14 @@ class Features:
             self._set(*_read(X, least_rows))
         n, d = self.shape
         if sample_names is not None:
+            check_not_of_columns(sample_names, (n, d), "sample_names")
             self.sample_names = check_count(sample_names, n, "sample_names", "objects")
             check_unique(self.sample_names, "sample name", "rename the rows or drop the copies")
         if feature_names is not None:
             names = check_count(feature_names, d, "feature_names", "features")
             self.feature_names = [str(name) for name in names]
         if sample_weight is not None:
+            check_not_of_columns(sample_weight, (n, d), "sample_weight")
             self.sample_weight = check_weights(sample_weight, n)
 
     X: Any
@@ -166,6 +168,16 @@ class Features:
                 f"{name}={k} exceeds the {distinct} distinct rows of X ({n} objects, the others repeat them); "
                 f"choose a value between 1 and {distinct}."
             )
+
+
+def check_not_of_columns(values: Any, shape: tuple[int, int], what: str) -> None:
+    """Raise where there is one value for each column of X instead of each row: samples are in columns."""
+    n, d = shape
+    if np.shape(values)[:1] == (d,) and d != n:
+        raise InputError(
+            f"{what} has {d} entries, which is the number of columns of X of shape {shape}; objects are its rows. Are samples in columns, as "
+            "in tables of genes by samples? Pass X.T."
+        )
 
 
 def as_features(X: Any, sample_weight: Any = None) -> Features:

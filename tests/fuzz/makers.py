@@ -26,7 +26,7 @@ ORDINARY = (
     "sparse",
 )
 #: The first three are for any features; others may be refused.
-PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit")
+PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit", "pearson")
 NAMES = (
     "kmeans",
     "random_k",
@@ -59,7 +59,7 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
         params |= {"unseen": str(rng.choice(["missing", "nearest"])), "bootstrap": bool(rng.random() < 0.3)}
     if name == "spectral":
         params["bandwidths"] = [float(v) for v in rng.choice([0.01, 0.1, 0.5, 1, 10, 100], 2, replace=False)]
-    params["prepare"] = str(rng.choice(PREPARE, p=[0.3, 0.3, *[0.08] * 5]))
+    params["prepare"] = str(rng.choice(PREPARE, p=[0.28, 0.3, *[0.07] * 6]))
     weight_kind, weights = ensembles.weights(rng, X.shape[0])
     if name in ("spectral", "estimators"):
         weight_kind, weights = "none", None

@@ -18,12 +18,12 @@ from consilience.errors import ConsilienceWarning, InputError, NotEnoughMemoryEr
 from consilience.features import Features
 from consilience.generate import _prepare
 from consilience.generate._members import member_seeds
-from consilience.generate._prepare import PREPARATIONS, Columns, Views, learn, suitable
+from consilience.generate._prepare import DENSE_ONLY, PREPARATIONS, Columns, Views, learn, suitable
 
 from ..commands import runner
 
 CHANGING = [name for name in PREPARATIONS if name != "none"]
-FOR_SPARSE = [name for name in CHANGING if name != "ranks"]
+FOR_SPARSE = [name for name in CHANGING if name not in DENSE_ONLY]
 
 
 def table(seed: int, n: int = 60, d: int = 5) -> np.ndarray:
@@ -50,6 +50,8 @@ def varying(X: np.ndarray) -> np.ndarray:
 
 def expected(name: str, X: np.ndarray) -> np.ndarray:
     """What others make of it, constant columns left out."""
+    if name == "pearson":
+        return normalize(X - X.mean(axis=1, keepdims=True))
     X = varying(X)
     if name == "standardise":
         return StandardScaler().fit_transform(X)
@@ -108,7 +110,7 @@ def test_sparse_stays_sparse_and_is_the_same(name, weighted, seed):
 @pytest.mark.parametrize("name", PREPARATIONS)
 def test_rows_are_prepared_alike_whoever_comes_with_them(name, kind, seed):
     """The rows it was learned from, all together and in parts, to the last bit; precision and storage stay."""
-    if (name, kind) == ("ranks", "sparse"):
+    if name in DENSE_ONLY and kind == "sparse":
         pytest.skip("refused")
     X = table(seed)
     X = sp.csr_array(X) if kind == "sparse" else X.astype(np.float32) if kind == "float32" else X
@@ -182,7 +184,7 @@ def test_a_mean_far_away_costs_no_digit():
 @pytest.mark.parametrize("name", CHANGING)
 def test_columns_of_any_scale(name, storage, seed):
     """From 1e-300 to 1e300, and subnormal: finite, quiet, and where columns are seen apart, of one size."""
-    if (name, storage) == ("ranks", sp.csr_array):
+    if name in DENSE_ONLY and storage is sp.csr_array:
         pytest.skip("refused")
     Z = np.random.default_rng(seed).uniform(1, 2, (40, 6))
     sizes = [1e-300, 1e-160, 1.0, 1e160, 1e300, 5e-322]
@@ -199,7 +201,7 @@ def test_columns_of_any_scale(name, storage, seed):
         np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1)
 
 
-@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("name", [name for name in CHANGING if name != "pearson"])
 def test_constant_columns_are_left_out(name):
     X = table(0)
     X[:, 4] = 0.1 * 3 + np.where(np.arange(60) % 2, 1e-17, np.spacing(0.3))  # nothing but rounding
@@ -262,9 +264,32 @@ def test_diverse_draws_with_equal_chances_and_more_members_leave_the_first():
     assert Views("diverse", features, member_seeds(0, 50)).names == names[:50]
 
 
-def test_ranks_of_sparse_features_are_refused():
-    with pytest.raises(InputError, match=r"prepare='ranks' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"):
-        cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, prepare="ranks")
+@pytest.mark.parametrize("name", DENSE_ONLY)
+def test_what_fills_sparse_features_is_refused(name):
+    with pytest.raises(
+        InputError, match=rf"prepare='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"
+    ):
+        cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, prepare=name)
+
+
+def test_squared_distances_of_pearson_are_correlations(seed):
+    X = np.random.default_rng(seed).normal(size=(12, 7))
+    X[:, 3] = 5.0  # a constant column is part of the rows
+    Z = prepared("pearson", X)
+    apart = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(apart, 2 * (1 - np.corrcoef(X)), atol=1e-12)
+    assert learn("pearson", Features(X)).columns.tolist() == list(range(7))
+
+
+def test_a_constant_row_correlates_with_nothing():
+    for dtype in (np.float32, np.float64):
+        X = np.array([[0.1, 0.1, 0.1], [1.0, 2.0, 3.0], [1e30, 1e30, 1e30]], dtype)
+        np.testing.assert_allclose(np.linalg.norm(prepared("pearson", X), axis=1), [0, 1, 0], atol=1e-6)
+
+
+def test_pearson_of_two_features_is_refused():
+    with pytest.raises(InputError, match="prepare='pearson' on 2 features: every correlation.*at least 3"):
+        cs.generate.kmeans(table(0)[:, :2], 2, k=2, prepare="pearson")
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])

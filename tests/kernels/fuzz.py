@@ -48,6 +48,7 @@ from consilience.kernels import (
     overlaps,
     paced_pairs,
     partition,
+    representation,
     signatures,
 )
 from consilience.labels import encode
@@ -402,10 +403,19 @@ def features(rng):
     cs.generate.kmeans(X, 2, k=1, random_state=0)
 
 
+def differences(rng):
+    u, s = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    gap, root = hostile(rng, (u, s + 2)).astype(np.float32)[:, :s], rng.random(u) + 0.1
+    start = int(rng.integers(u))
+    stop = int(rng.integers(start, u + 1))
+    representation.energies(gap, start, stop)
+    representation.largest_row(gap, (rng.random(s) < 0.5).astype(float), root, start, stop)
+
+
 CASES = [  # new ones at the end: their place is their seed
     trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
-    gaps_of_kmeans,
+    differences, gaps_of_kmeans,
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ..consensus import LWEA, BaseConsensus, method, methods
 from ..ensemble import Ensemble
 from ..errors import InputError
 from ..evidence import Evidence
-from ..features import Features, as_features
+from ..features import Features, as_features, check_not_of_columns
 from ..fitted import DOUBTFUL
 from ..generate import PREPARATIONS, prepared
 from ..kernels.kmeans_gram import Gram
@@ -251,6 +251,7 @@ class _Work:
         n, d = features.shape
         self.n_samples = n
         if given is not None and given.n_samples != n:
+            check_not_of_columns(given.labels, features.shape, "The ensemble")
             raise InputError(
                 f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
             )

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from ..ensemble import Ensemble
 from ..errors import InputError
 from ..features import as_features
-from ..generate import generators
+from ..generate import generators, takes_pairs
 from ..kernels.incidence import Labels
 from ..kernels.kmeans import many_kmeans
 from ..kernels.kmeans_gram import Gram
@@ -75,6 +75,11 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
             raise InputError(
                 f"generator={chosen!r} has no parameter n_clusters, so it cannot be asked for k clusters. Use another clusterer, or a "
                 "function (X, k, random_state) -> labels."
+            )
+        if takes_pairs(chosen):
+            raise InputError(
+                f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. Make the clusterings with "
+                "cs.generate.estimators(D, [clusterer for each k], n_clusterings=..., ratio=0.8), and pass these to choose_k."
             )
         return Generator(type(chosen).__name__, _by_clusterer(chosen), False)
     if callable(chosen) and not isinstance(chosen, type):

@@ -12,18 +12,20 @@ How members see the features is the parameter ``prepare`` of all of them, record
 * "log": log(1 + x), for values that are not negative;
 * "tf-idf": words that few objects have count for more, then rows of length one, for values that are not negative;
 * "unit": rows of length one;
+* "pearson": rows of mean 0 and length one, so that squared distances are 2 (1 - correlation of the rows) (dense X);
 * "diverse": each member draws one of those that suit the data, with equal chances. Counts (no negative values; sparse,
   or dense with at most a tenth that is not zero): "tf-idf", "unit". Other sparse tables: "none",
   "standardise", "unit". Other dense ones: "none", "standardise", "ranks".
 
-Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none" leave
-constant columns out. A prepared table is a copy of X in its own precision, made for all members that see it, one at a time.
+Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none" and
+"pearson" leave constant columns out. A prepared table is a copy of X in its own precision, made for all members that see it, one at a time.
 With "none", columns that distances hardly see beside a thousand times wider one are named in a warning.
 
 ``generators()`` lists those that can be asked for by name.
 """
 
 from ._estimators import estimators
+from ._estimators import takes_pairs as takes_pairs
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace

@@ -32,6 +32,7 @@ class _Runs:
     ratio: float
     bootstrap: bool
     keep: bool
+    of_pairs: bool  # X is a matrix of pairs
 
     def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
         return partial(self.run, view)
@@ -42,7 +43,8 @@ class _Runs:
         seed = self.seeds[i] % 2**32  # scikit-learn takes no more
         own, X, n = _seeded(model, seed), view.features.X, self.features.n_samples
         rows = self._sample(i)
-        found = _labels_of(own, name, X if rows is None else X[rows], n if rows is None else len(rows))
+        part = X if rows is None else X[rows][:, rows] if self.of_pairs else X[rows]
+        found = _labels_of(own, name, part, part.shape[0])
         labels = np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
         labels[slice(None) if rows is None else rows] = found
         recipe = {
@@ -86,6 +88,8 @@ def estimators(
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
+        Or, where the clusterers have ``metric="precomputed"`` (``affinity="precomputed"``), the matrix (n_samples, n_samples) of distances
+        (similarities): a sample is then one of rows and columns.
     clusterers : clusterer, list of clusterers or (name, clusterer) pairs, or dict by name
         Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get a seed of
         their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
@@ -136,10 +140,11 @@ def estimators(
     models = _check_clusterers(clusterers)
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
+    of_pairs = _check_pairs(models, features, prepare, keep_members)
     n_bytes = neighbour_bytes(features.X, m)
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_members, n_bytes) and not of_pairs
 
-    runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep)
+    runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep, of_pairs)
     # No note on scales: a clusterer may be a pipeline that takes care of them.
     views = Views(prepare, features, seeds, n_jobs=n_jobs, note=False)
     columns, recipes, members = each_member(
@@ -192,6 +197,40 @@ def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:
                 f"clusterers[{i}]={model!r} is not a scikit-learn style clusterer: it needs fit_predict and get_params."
             )
     return models
+
+
+def takes_pairs(clusterer: Any) -> bool:
+    """Whether it clusters a matrix of distances or similarities instead of features."""
+    params = clusterer.get_params()
+    return "precomputed" in (params.get("metric"), params.get("affinity"))
+
+
+def _check_pairs(
+    models: list[tuple[str, Any]], features: Features, prepare: Any, keep_members: bool | None
+) -> bool:
+    """Whether X is a matrix of pairs; what does not go with that is refused."""
+    of_pairs = [takes_pairs(model) for _, model in models]
+    if not any(of_pairs):
+        return False
+    if not all(of_pairs):
+        other = models[of_pairs.index(False)][0]
+        raise InputError(
+            f"{models[of_pairs.index(True)][0]} takes precomputed pairs and {other} takes features, but X can be only one of them. Make two "
+            "ensembles and join them with concatenate."
+        )
+    n, d = features.shape
+    if n != d:
+        raise InputError(
+            f"X has shape {(n, d)}, but precomputed distances or similarities are a square matrix (n_samples, n_samples). Pass that, or use "
+            "clusterers of features."
+        )
+    if prepare not in (None, "none"):
+        raise InputError(f"prepare={prepare!r} prepares features, and X is a matrix of pairs. Leave it out.")
+    if keep_members:
+        raise InputError(
+            "keep_members=True needs features to label further objects by, and X is a matrix of pairs. Leave it out."
+        )
+    return True
 
 
 def _seeded(model: Any, seed: int) -> Any:

@@ -8,8 +8,9 @@ weight w_p (1 by default; W is the sum) and a column j:
     log           log(1 + x_pj)                                                                                (3)
     tf-idf        x_pj (1 + log( W / w(x_.j != 0) )), then (5)                                                 (4)
     unit          x_pj / |x_p|, a row of zeros stays                                                           (5)
+    pearson       x_pj - mean_j x_pj, then (5): squared distances are 2 (1 - correlation of the rows)          (6)
 
-A sparse X stays sparse: (1) then leaves m_j out, which no distance between objects can tell, and (2) is refused. (4) has
+A sparse X stays sparse: (1) then leaves m_j out, which no distance between objects can tell, and (2) and (6) are refused. (4) has
 no smoothing term, so that the unit of the weights does not matter.
 """
 
@@ -30,7 +31,9 @@ from ..validation import Choice, Nothing, check, listed, unit_of_lightest
 from ._members import CHOOSE_PREPARATION, stream
 
 #: The preparations by name, in the order in which members that have them are made.
-PREPARATIONS = ("none", "standardise", "ranks", "log", "tf-idf", "unit")
+PREPARATIONS = ("none", "standardise", "ranks", "log", "tf-idf", "unit", "pearson")
+#: Those that leave no zero where it was, and that keep constant columns: a correlation is over all of them.
+DENSE_ONLY, OVER_ALL = ("ranks", "pearson"), ("none", "pearson")
 #: What generators accept as ``prepare``. None is "none", which the command line reads as None.
 PREPARE = Choice(*PREPARATIONS, "diverse") | Nothing()
 #: Ranks are kept for at most so many values of a column; between them they are interpolated.
@@ -106,7 +109,7 @@ class Preparation:
             _check_not_negative(self.name, X)
         if sp.issparse(X):
             X = X if len(self.columns) == self.n_features else sp.csr_array(X[:, self.columns])
-            if self.shift is None and self.places is None:
+            if self.shift is None and self.name not in DENSE_ONLY:
                 values = self._entries(X.data[: X.nnz].astype(np.float64), X.indices[: X.nnz])
                 if self.name in ("tf-idf", "unit"):
                     values = _unit_entries(values, X.indptr)
@@ -126,7 +129,9 @@ class Preparation:
                 else X[a:b, columns].astype(np.float64)
             )
             Z = self._entries(Z, slice(None))
-            out[a:b] = _unit_rows(Z) if self.name in ("tf-idf", "unit") else Z
+            if self.name == "pearson":
+                Z = _centred_rows(Z, float(np.finfo(X.dtype).eps))
+            out[a:b] = _unit_rows(Z) if self.name in ("tf-idf", "unit", "pearson") else Z
 
         map_blocks(block, X.shape[0], size=max(1, _BLOCK // max(1, X.shape[1])), n_jobs=n_jobs)
         return out
@@ -267,7 +272,7 @@ def learn(
         return Preparation(name, n_features, np.arange(n_features))
     _check_suits(name, X)
     columns = columns or Columns(X)
-    kept = columns.varying
+    kept = np.arange(n_features) if name in OVER_ALL else columns.varying
     if kept.size == 0:
         kept = np.zeros(1, np.int64)  # a table without columns would be none
     _ensure_copy(name, X, len(kept))
@@ -380,6 +385,15 @@ def _unit_rows(Z: np.ndarray) -> np.ndarray:
     return Z
 
 
+def _centred_rows(Z: np.ndarray, eps: float) -> np.ndarray:
+    """Dense rows less their mean, in any scale; a row that is constant but for rounding becomes zeros: it correlates with nothing."""
+    largest = np.abs(Z).max(axis=1, initial=0.0)
+    Z /= np.where(largest > 0, largest, 1.0)[:, None]
+    Z -= Z.mean(axis=1)[:, None]
+    Z[np.abs(Z).max(axis=1, initial=0.0) <= 4 * eps] = 0.0
+    return Z
+
+
 def _unit_entries(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """The entries of CSR rows, likewise."""
     counts = np.diff(indptr)
@@ -398,10 +412,16 @@ def _unit_entries(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
 
 
 def _check_suits(name: str, X: Any) -> None:
-    if name == "ranks" and sp.issparse(X):
+    if name in DENSE_ONLY and sp.issparse(X):
+        why = "ranks of zeros" if name == "ranks" else "zeros less the mean of their row"
         raise InputError(
-            f"prepare='ranks' on a sparse X of shape {X.shape}: ranks of zeros are not zero, so it would become dense. "
+            f"prepare={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become dense. "
             "Use prepare='log', 'tf-idf', 'standardise' or 'unit', or pass X.toarray() if it fits."
+        )
+    if name == "pearson" and X.shape[1] < 3:
+        raise InputError(
+            f"prepare='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use prepare='standardise', "
+            "or give at least 3 features."
         )
     if name in ("log", "tf-idf"):
         _check_not_negative(name, X)

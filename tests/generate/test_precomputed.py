@@ -1,0 +1,67 @@
+"""Clusterers of distances: samples of them are samples of rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.cluster import AgglomerativeClustering, KMeans
+
+import consilience as cs
+from consilience.errors import InputError
+
+
+def table(seed, n=40):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 5)) + 6 * (np.arange(n) % 3)[:, None]
+
+
+def linkage(k, metric="precomputed"):
+    return AgglomerativeClustering(k, metric=metric, linkage="average")
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.7])
+def test_distances_give_what_the_features_give(ratio, seed):
+    X = table(seed)
+    kept = {"n_clusterings": 6, "ratio": ratio, "random_state": seed}
+    of_pairs = cs.generate.estimators(squareform(pdist(X)), [linkage(2), linkage(4)], **kept)
+    of_features = cs.generate.estimators(X, [linkage(2, "euclidean"), linkage(4, "euclidean")], **kept)
+    np.testing.assert_array_equal(of_pairs.labels, of_features.labels)
+    assert (of_pairs.labels[:, 0] < 0).mean() == pytest.approx(1 - ratio)
+
+
+def test_similarities_are_sampled_alike():
+    from sklearn.cluster import SpectralClustering
+
+    A = np.exp(-cdist(table(0), table(0)) / 10)
+    model = SpectralClustering(3, affinity="precomputed")
+    ens = cs.generate.estimators(A, model, n_clusterings=3, ratio=0.6, random_state=0)
+    assert ens.n_clusters.tolist() == [3, 3, 3]
+
+
+def test_what_does_not_go_with_pairs_is_refused():
+    X, D = table(0), squareform(pdist(table(0)))
+    refused = [
+        ((X, linkage(2)), {}, r"X has shape \(40, 5\), but precomputed distances .* are a square matrix"),
+        ((D, linkage(2)), {"prepare": "pearson"}, "prepare='pearson' prepares features"),
+        ((D, linkage(2)), {"keep_members": True}, "keep_members=True needs features"),
+        (
+            (D, [linkage(2), KMeans(2)]),
+            {},
+            "AgglomerativeClustering takes precomputed pairs and KMeans takes features",
+        ),
+    ]
+    for given, more, message in refused:
+        with pytest.raises(InputError, match=message):
+            cs.generate.estimators(*given, **more)
+    with pytest.raises(InputError, match="clusters a matrix of pairs, of which no references can be drawn"):
+        cs.choose_k(D, generator=linkage(2))
+
+
+def test_how_many_clusters_from_distances():
+    ks = range(2, 6)
+    ens = cs.generate.estimators(
+        squareform(pdist(table(0))), [linkage(k) for k in ks], n_clusterings=40, ratio=0.8, random_state=0
+    )
+    study = cs.choose_k(ens, k=ks)
+    assert (study.k, study.verdict) == (3, "not tested")

@@ -1,0 +1,73 @@
+"""What docs/choose-k.md says of real sets and of clouds is what was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import bench_choose_k as bench
+
+pytest.importorskip("msgspec")  # the extra "reproduction"
+
+
+def test_the_page_is_that_of_the_stored_figures():
+    text = bench.PAGE.read_text("utf-8")
+    assert bench.page(text) == text, "run python -m benchmarks.bench_choose_k"
+
+
+def test_what_is_stored_is_of_the_fixed_halves():
+    halves = {item.name: (item.group, item.classes) for item in bench.sets()}
+    assert len(halves) == 76
+    stored = bench.read(bench.SETS)
+    assert len({row["set"] for row in stored}) == len(stored)
+    for row in stored:
+        assert (f"{row['half']}, {row['how']}", row["classes"]) == halves[row["set"]]
+        assert row["ks"] == list(bench.KS)
+
+
+def row(classes, k, alternatives, **rivals):
+    flat = [0.0] * 3
+    columns = {"gain": [0.1, 0.3, 0.2], "eigengap": [0.5, 0.1, 0.1], "lifetime": [0.1, 0.2, None]}
+    columns |= {"pac": [0.3, 0.2, 0.1], "rcsi": flat, "delta_area": [0.5, 0.3, 0.05]}
+    return {
+        "half": "half A",
+        "how": "as given",
+        "classes": classes,
+        "ks": [2, 3, 4],
+        "k": k,
+        "alternatives": alternatives,
+        "columns": columns,
+        "rivals": rivals,
+    }
+
+
+def test_counts_by_hand():
+    rows = [row(3, 3, [], BIC=2), row(4, 2, [4], BIC=4)]
+    named = bench.answers(rows[0])
+    assert [named[f"{one} alone"] for one in ("gain", "eigengap", "lifetime")] == [3, 2, 3]
+    assert (named["PAC"], named["delta area"], named["BIC"]) == (4, 3, 2)
+    hits = bench.right(rows)
+    assert (hits["choose_k"], hits["choose_k or an alternative"], hits["BIC"]) == (1, 2, 1)
+    assert bench.off(rows)["choose_k"] == pytest.approx(np.sqrt(2))
+
+
+def test_clouds_are_the_same_every_time_and_within_their_sizes():
+    shapes = [bench.shape_of(i) for i in range(bench.N_NULLS)]
+    kinds = [kind for kind, _, _ in shapes]
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+        "gaussian": 105,
+        "uniform": 35,
+        "lognormal": 35,
+        "t": 35,
+    }
+    assert all(100 <= n <= 2000 and 2 <= d <= 500 for _, n, d in shapes)
+    first = bench.nulls()[0]
+    np.testing.assert_array_equal(bench.null(first), bench.null(first))
+    assert bench.null(first).shape == shapes[first][1:]
+
+
+def test_the_gap_statistic_and_mixtures_can_say_one():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    found = bench.rivals(X)
+    assert found["BIC"] == 1
+    assert set(found) == {"silhouette", "Calinski-Harabasz", "gap statistic", "BIC"}
