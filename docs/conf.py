@@ -76,7 +76,6 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "backreferences_dir": "api/examples",
     "doc_module": ("consilience",),
-    "reference_url": {"consilience": None},
     "prefer_full_module": {r"consilience\.\w+"},
     "write_computation_times": False,  # that page loads files from elsewhere
     "download_all_examples": False,

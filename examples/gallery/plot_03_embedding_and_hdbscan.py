@@ -4,6 +4,8 @@ A map and HDBSCAN, over eight seeds
 
 A popular recipe: squeeze the data into a two-dimensional map (t-SNE, UMAP), then let HDBSCAN find the dense regions. The map depends on
 the seed, so the clusters do. Do it eight times and take the consensus of the eight, instead of the run that looks nicest.
+
+Settings were chosen so that the effect is easy to see: an illustration, not a comparison.
 """
 
 # %%

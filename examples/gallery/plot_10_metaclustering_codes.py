@@ -8,7 +8,8 @@ With very many objects one often makes a codebook first (a self-organising map, 
 
 # %%
 # Forty thousand cells, simulated: five populations with six markers each, and 3% debris that lies anywhere. A k-means codebook of 100 codes
-# stands for the self-organising map. Debris is rare but spread widely, so it takes many codes.
+# stands for the self-organising map. Debris is rare but spread widely, so it takes many codes. That is where weights matter;
+# with clean, equally large populations they can also do harm.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -4,6 +4,9 @@ Several related tasks at once
 
 Five small collections of texts about the same three themes, each too small to cluster well by itself. Multi-task clustering lets them share what they have
 in common, and keeps what is particular to each. Clusters have the same numbers in all tasks.
+
+The setting is one in which sharing pays: tasks are small, and what they have in common is stronger than their own habits. Where habits are the stronger,
+k-means in each task by itself did better (97% against 79% in a trial): compare both.
 """
 
 # %%

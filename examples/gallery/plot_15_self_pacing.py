@@ -4,6 +4,8 @@ Self-pacing, seen at work
 
 When base clusterings contradict each other, which evidence should lead? Self-paced methods begin with what is easy, pairs of objects or memberships on which
 nearly all clusterings agree, and admit the contested rest step by step.
+
+Settings were chosen so that the effect is easy to see: an illustration, not a comparison.
 """
 
 # %%

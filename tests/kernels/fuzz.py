@@ -415,7 +415,8 @@ def differences(rng):
 CASES = [  # new ones at the end: their place is their seed
     trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
-    differences, gaps_of_kmeans,
+    differences,
+    gaps_of_kmeans,
 ]  # fmt: skip
 
 

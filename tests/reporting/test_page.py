@@ -19,7 +19,7 @@ from consilience import evidence
 from consilience.errors import FileError, InputError, MissingExtraError
 from consilience.fitted import Fitted
 from consilience.kernels import incidence
-from consilience.reporting import _content
+from consilience.reporting import _payload
 from consilience.reporting._embed import pack, printable, to_json
 from consilience.reporting._words import count, duration, percent
 from consilience.validation import listed
@@ -192,11 +192,11 @@ def test_labels_travel_with_the_page(small):
 def test_what_does_not_fit_is_left_out_and_said(small, monkeypatch):
     model = small[0]
     names = [f"object {i}" for i in range(90)]
-    monkeypatch.setattr(_content, "_PAYLOAD", 500)
+    monkeypatch.setattr(_payload, "_PAYLOAD", 500)
     page = Page(cs.report(model, sample_names=names).html)
     assert "names" not in page.data["objects"]
     assert "row numbers (from 0) instead of names" in page.visible
-    monkeypatch.setattr(_content, "_PAYLOAD", 10)
+    monkeypatch.setattr(_payload, "_PAYLOAD", 10)
     page = Page(cs.report(model, sample_names=names).html)
     assert page.data["objects"] is None
     assert "does not carry the labels of all 90 objects" in page.visible

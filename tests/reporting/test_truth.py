@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import consilience as cs
 from consilience.fitted import Fitted, firmness_of
 from consilience.plot import CoassociationDisplay
-from consilience.reporting import _content
+from consilience.reporting import _bases, _certainty, _compared
 from consilience.reporting._methods import METHODS, words_of
 
 from .conftest import groups
@@ -160,12 +160,12 @@ def test_choices_are_those_of_the_evidence():
     labels = np.column_stack([truth] * 4)
     labels[0, :3] = 1
     fitted = Fitted.from_ensemble(labels, truth)
-    choice, tie = _content.choices(fitted, np.array([0, 15]))
+    choice, tie = _certainty.choices(fitted, np.array([0, 15]))
     assert choice.tolist() == [[1, 0], [1, 0]]
     # Memberships, Eq. (3): with group 1 wholly in three clusterings, with the other nine of group 0 (and itself) in one.
     with_one, with_zero = 3 * 1.0, 3 * 0.1 + 1.0
     np.testing.assert_allclose(tie[0], np.array([with_one, with_zero]) / (with_one + with_zero))
-    shown = _content.doubts(fitted)
+    shown = _certainty.doubts(fitted)
     first = shown["doubtful"][0]
     assert (first["cluster"], [pair[0] for pair in first["choices"]]) == (0, [1, 0])
     assert first["choices"][0][1] == "70%"
@@ -201,11 +201,11 @@ def test_finer_base_clusterings_are_not_punished_by_accuracy():
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 40)
     labels = np.column_stack([truth * 4 + rng.integers(0, 4, 120) for _ in range(12)])
-    shown = _content.against_truth(Fitted.from_ensemble(labels, truth), truth)
+    shown = _compared.against_truth(Fitted.from_ensemble(labels, truth), truth)
     assert shown["measures"] == ["NMI", "ARI", "Purity"]
     assert "Half of the base clusterings have 12 clusters or more for 3 classes" in shown["text"][0]
     assert [row["numbers"][2] for row in shown["rows"]] == ["1.000"] * 3  # base clusterings are pure
-    equal = _content.against_truth(Fitted.from_ensemble(np.column_stack([truth] * 3), truth), truth)
+    equal = _compared.against_truth(Fitted.from_ensemble(np.column_stack([truth] * 3), truth), truth)
     assert "Accuracy" in equal["measures"]
 
 
@@ -234,7 +234,7 @@ def test_agreement_between_base_clusterings():
     fitted = Fitted.from_ensemble(labels, truth)
     np.testing.assert_allclose(fitted.similarity, [[1, 1, 0], [1, 1, 0], [0, 0, 1]], atol=1e-12)
     assert fitted.mean_similarity == pytest.approx(1 / 3)
-    shown, data = _content.similarity(fitted)
+    shown, data = _bases.similarity(fitted)
     assert "0.33 on average" in shown["text"]
     assert sorted(data["names"]) == ["clustering 0", "clustering 1", "clustering 2"]
     assert data["names"].index("clustering 2") in (0, 2)  # alike ones side by side
@@ -245,4 +245,4 @@ def test_agreement_of_many_base_clusterings_is_compressed():
     fitted = Fitted.from_ensemble(labels, labels[:, 0])
     assert fitted.similarity.shape == (100, 100)
     assert 0 in fitted.compared  # the closest to the consensus is among them
-    assert "100 of the 260 are shown" in _content.similarity(fitted)[0]["text"]
+    assert "100 of the 260 are shown" in _bases.similarity(fitted)[0]["text"]

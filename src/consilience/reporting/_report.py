@@ -1,4 +1,4 @@
-"""The page: numbers from the displays, words from :mod:`._content`, one template."""
+"""The page: numbers from the displays, words from one file for each section, one template."""
 
 from __future__ import annotations
 
@@ -28,7 +28,19 @@ from ..plot import (
     PacingDisplay,
 )
 from ..plot.style import CLUSTER_COLOURS, as_mapping, colour, needs_log
-from . import _annotations, _content, _how_many, _provenance, _svg
+from . import (
+    _annotations,
+    _answer,
+    _bases,
+    _certainty,
+    _compared,
+    _features,
+    _how_many,
+    _payload,
+    _pictures,
+    _provenance,
+    _svg,
+)
 from ._embed import printable, to_json
 from ._methods import words_of
 from ._words import count, number, percent
@@ -184,46 +196,46 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     agreement = AgreementDisplay.from_fitted(main)
     values: dict[str, Any] = {
         "n_clusters": main.n_clusters,
-        "lead": _content.lead(main),
+        "lead": _answer.lead(main),
         "tiles": _tiles(main),
-        "warnings": _content.cautions(main),
+        "warnings": _answer.cautions(main),
         "ridges": _svg.ridges(ConfidenceDisplay.from_fitted(main)) if main.n_clusters <= _RIDGES else None,
-        "base": _content.base(main, agreement),
-        **_content.clusters(main),
-        **_content.doubts(main),
+        "base": _bases.base(main, agreement),
+        **_answer.clusters(main),
+        **_certainty.doubts(main),
     }
     data: dict[str, Any] = {
         "n": main.n_samples,
         "colours": list(CLUSTER_COLOURS),
         "doubtful": values.pop("doubtful_data"),
     }
-    cells = CoassociationDisplay.from_fitted(main, _content.HEAT_CELLS)
-    values["heat"], data["heat"] = _content.heat(main, cells)
-    values["items"], data["items"] = _content.items(main, cells) or (None, None)
-    first = _content.plane(main, X)
-    values["scatter"], data["scatter"] = _content.scatter(main, first)
+    cells = CoassociationDisplay.from_fitted(main, _pictures.HEAT_CELLS)
+    values["heat"], data["heat"] = _pictures.heat(main, cells)
+    values["items"], data["items"] = _pictures.items(main, cells) or (None, None)
+    first = _pictures.plane(main, X)
+    values["scatter"], data["scatter"] = _pictures.scatter(main, first)
     values["around"] = data["around"] = None
     if X is not None:
-        values["around"], data["around"] = _content.scatter(main, _content.plane(main, None))
-    data["points"] = _content.points(main, first.index)
+        values["around"], data["around"] = _pictures.scatter(main, _pictures.plane(main, None))
+    data["points"] = _pictures.points(main, first.index)
     known = [] if truth is None else read_annotations({"known classes": truth}, main.n_samples, None)
     data["strips"] = [_annotations.strip(each, cells, first.index) for each in (*known, *notes)]
     values["strips"] = [strip["name"] for strip in data["strips"]]
     values["annotations"] = _annotations.table(notes, main)
-    values["features"] = _content.distinguishing(main, X)
-    values["similarity"], data["similarity"] = _content.similarity(main) or (None, None)
-    values["alluvial"], values["alluvial_note"], data["alluvial"] = _content.alluvial(main, agreement)
-    data["objects"], values["payload_notes"] = _content.payload(main)
+    values["features"] = _features.distinguishing(main, X)
+    values["similarity"], data["similarity"] = _bases.similarity(main) or (None, None)
+    values["alluvial"], values["alluvial_note"], data["alluvial"] = _bases.alluvial(main, agreement)
+    data["objects"], values["payload_notes"] = _payload.payload(main)
     values["downloadable"] = data["objects"] is not None
     values |= _history(main)
     values["comparison"] = values["truth"] = None
     if len(fitted) > 1:
-        values["comparison"] = _content.comparison(name, ComparisonDisplay.from_fitted(fitted, truth))
+        values["comparison"] = _compared.comparison(name, ComparisonDisplay.from_fitted(fitted, truth))
     if truth is not None:
-        values["truth"] = _content.against_truth(main, truth)
+        values["truth"] = _compared.against_truth(main, truth)
     shape = None if X is None else tuple(np.shape(X)) if not hasattr(X, "shape") else tuple(X.shape)
     values["facts"] = _provenance.facts(main, shape, source, seconds)
-    data["members"] = None if command or main.pipeline is not None else _content.members(main)
+    data["members"] = None if command or main.pipeline is not None else _payload.members(main)
     values["members"] = held = data["members"] is not None
     data["clusterings"] = [printable(each, 60) for each in main.signatures.clustering_names] if held else None
     given = {"X": shape, "truth": truth, "annotations": notes or None}
