@@ -3,8 +3,8 @@
     minimise over centres c and labels l    sum_i w_i | x_i - c_l(i) |^2                                 (1)
 
 by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
-are independent; what they share is the reading of X: one matrix product per block of rows bounds the distances
-to all centres of all runs still moving (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
+are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
+over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centres (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
 in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Data that fits a
 core's cache has no passes to share; there, each run is one compiled call (:mod:`.kmeans_small`).
 
@@ -89,8 +89,9 @@ def many_kmeans(
 
     Notes
     -----
-    Time per iteration: one product of (n, q) by (q, sum of ks), q <= min(d, 125) where a few directions hold
-    half the variance and q = d otherwise. Memory beside X: 4 n (q + 3) bytes, 8 n m for labels and starts.
+    Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.kmeans_gaps`) a
+    product of q columns with the k centres of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
+    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps.
     """
     X = as_floats(X)
     n, _ = X.shape
