@@ -28,10 +28,10 @@ TOP = {
     "cite": "How to cite",
 }
 #: Pages that lead a section and say in their text what stands in it; where a page that nobody lists goes.
-LEADERS = ("start", "guide", "methods/index", "reproduction/index")
+LEADERS = ("start", "guide", "methods/index", "coming-from", "reproduction/index")
 REST = "guide"
-#: Where a section's leading page is written by a program, which does not know of these.
-MORE = {"reproduction/index": ("comparisons",)}
+#: What stands in a section though the lists of its leading page, which a program may have written, do not name it.
+MORE = {"reproduction/index": ("comparisons",), "coming-from": ("coming-from-consensusclusterplus",)}
 #: They have trees of their own.
 OWN = ("api", "gallery")
 _LISTED = re.compile(r"^(?:- |\* |\| )(.*)$", re.M)
