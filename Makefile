@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-oldest lint types bench which-method pictures docs docs-test changelog fuzz browser reproduce clean
+.PHONY: help demo test test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
@@ -15,6 +15,8 @@ help:
 	@echo "make test-oldest  all tests with the lowest versions of pyproject.toml (before a release, or after a change of them)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
+	@echo "make bench-compare  a short set of benchmarks beside the stored baseline (minutes)"
+	@echo "make growth  measure how cost grows where that was not done, and write docs/growth.md"
 	@echo "make which-method  measure methods that were not, and write docs/which-method.md and the README's costs"
 	@echo "make docs    the site, into build/site; open build/site/index.html (no network, minutes)"
 	@echo "make docs-test  the same, then every page in a browser: links, requests, messages, overflow"
@@ -89,8 +91,16 @@ browser: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# Make the outcome the baseline: make bench-compare COMPARE=--store
+COMPARE ?=
+bench-compare: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.compare $(COMPARE)
+
 which-method: $(VENV)/.dev
 	$(BIN)/python -m benchmarks which-method
+
+growth: $(VENV)/.dev
+	$(BIN)/python -m benchmarks growth
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -3,6 +3,8 @@
     python -m benchmarks.bench_kmeans              k = 10 with 20 runs, k = 100 with 4, all cores
     python -m benchmarks.bench_kmeans --runs 5     fewer runs for a first look
     python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
+    python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on both sides, and
+                                                   --runs (20) runs with k = 20..60; with the floor, one pass over X an iteration
     python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
                                                    compiled runs, shared passes and scikit-learn
 
@@ -110,6 +112,66 @@ def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int |
     return [row for k in ks for row in measure(X, k, runs or (20 if k <= 10 else 4), threads)]
 
 
+def many_rows(n: int = 1_000_000, runs: int = 20, threads: int | None = None) -> list[dict]:
+    """Many rows of few columns, with and without clusters to find.
+
+    The floor is one pass over X in single precision for each iteration of the run that takes most of them, for all runs
+    together; it is measured as a sum over X.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import make_blobs
+    from threadpoolctl import threadpool_limits
+
+    from consilience.kernels.kmeans import many_kmeans
+
+    rng = np.random.default_rng(0)
+    sets = {
+        "blobs": make_blobs(n, 16, centers=40, cluster_std=3.0, random_state=0)[0].astype(np.float32),
+        "no clusters": rng.standard_normal((n, 16), dtype=np.float32),
+    }
+    ks = rng.integers(20, 61, runs)
+    options: dict[str, Any] = {"n_init": 1, "max_iter": MAX_ITER, "tol": TOL}
+    rows = []
+    for name, X in sets.items():
+        many_kmeans(X[:20_000], [3], seeds=[0])  # compiled before the clock starts
+        start = X[rng.choice(n, 40, replace=False)].astype(np.float64)
+        ours = {
+            "same start": lambda X=X, start=start: many_kmeans(X, [40], inits=[start], n_jobs=threads),
+            f"{runs} runs": lambda X=X: many_kmeans(X, ks, seeds=range(runs), n_jobs=threads),
+        }
+        theirs = {
+            "same start": lambda X=X, start=start: [KMeans(40, init=start, **options).fit(X)],
+            f"{runs} runs": lambda X=X: [
+                KMeans(int(k), random_state=i, **options).fit(X) for i, k in enumerate(ks)
+            ],
+        }
+        with threadpool_limits(threads):
+            one_pass = min(clocked(lambda X=X: X.sum(dtype=np.float32))[0] for _ in range(5))
+            for what, call in ours.items():
+                wall, busy, found = clocked(call)
+                their_wall, their_busy, models = clocked(theirs[what])
+                their_iterations = sum(model.n_iter_ for model in models)
+                rows.append(
+                    {
+                        "data": name,
+                        "what": what,
+                        "s": wall,
+                        "CPU s": busy,
+                        "scikit-learn, s": their_wall,
+                        "CPU s ": their_busy,
+                        "faster": their_wall / wall,
+                        "faster in CPU": their_busy / busy,
+                        "CPU ms/iteration": 1e3 * busy / found.n_iter.sum(),
+                        "theirs": 1e3 * their_busy / their_iterations,
+                        "iterations": int(found.n_iter.sum()),
+                        "theirs ": int(their_iterations),
+                        "inertia": f"{found.inertia.mean() / np.mean([m.inertia_ for m in models]):.4f}",
+                        "floor, s": one_pass * int(found.n_iter.max()),
+                    }
+                )
+    return rows
+
+
 def small(runs: int = 100) -> list[dict]:
     """Each small set the three ways; where compiled runs stop winning is where data stops being small."""
     from sklearn.cluster import KMeans
@@ -160,10 +222,14 @@ def main() -> None:
         "-k", type=int, nargs="+", default=[10, 100], help="numbers of clusters (default: 10 100)"
     )
     parser.add_argument("--threads", type=int, help="threads of both sides (default: all cores)")
+    parser.add_argument("--rows", action="store_true", help="many rows of few columns only")
     parser.add_argument("--small", action="store_true", help="small data only")
     options = parser.parse_args()
     if options.small:
         print(table(small()))
+        return
+    if options.rows:
+        print(table(many_rows(runs=options.runs or 20, threads=options.threads)))
         return
     print(table(run(options.runs, tuple(options.k), options.threads)))
 

@@ -59,7 +59,6 @@ myst_links_external_new_tab = False
 
 # Reference from docstrings --------------------------------------------------------------------------------------
 
-autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_class_signature = "mixed"
@@ -77,7 +76,6 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "backreferences_dir": "api/examples",
     "doc_module": ("consilience",),
-    "reference_url": {"consilience": None},
     "prefer_full_module": {r"consilience\.\w+"},
     "write_computation_times": False,  # that page loads files from elsewhere
     "download_all_examples": False,

@@ -58,11 +58,8 @@ def functions_of(room: Any) -> list[Any]:
 
 
 def public_functions() -> list[Any]:
-    return [
-        function
-        for room in (cs.generate, cs.io, cs.metrics, cs.anndata, cs.dask)
-        for function in functions_of(room)
-    ]
+    rooms = (cs.generate, cs.io, cs.metrics, cs.anndata, cs.dask)
+    return [cs.choose_k, *(function for room in rooms for function in functions_of(room))]
 
 
 def public_classes() -> list[type]:

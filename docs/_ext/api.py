@@ -19,6 +19,7 @@ ROOMS = {
     "metrics": ("Measures", "Labels against labels, and an ensemble by itself."),
     "plot": ("Displays", "Numbers first, then a drawing by matplotlib (extra ``plot``)."),
     "io": ("Files", "Labels, features, annotations and fitted models."),
+    "dask": ("Dask", "Ensembles and features that are larger than one machine's memory (extra ``dask``)."),
     "anndata": ("AnnData", "Features and base clusterings from an AnnData object, answers back into it."),
     "errors": ("Errors and warnings", "What is raised on purpose, and what is warned of."),
 }
@@ -131,6 +132,11 @@ def members_of(cls: type) -> dict[str, list[str]]:
     return found
 
 
+def name_pages(app: Any, config: Any) -> None:
+    """By itself autosummary goes by the pages of the last build, and misses those of a new room."""
+    config.autosummary_generate = [f"api/{name}" for name in pages()]
+
+
 def context(app: Any, config: Any) -> None:
     """What the template of a class asks for."""
     classes = {address: value for address in names() if inspect.isclass(value := resolve_name(address))}
@@ -139,5 +145,6 @@ def context(app: Any, config: Any) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", context)
+    app.connect("config-inited", name_pages)
     app.connect("config-inited", write)  # before pages are looked for
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,10 +23,13 @@ def candidates(node: Any) -> list[str]:
 
 
 def resolve(name: str) -> Any:
+    """What the name stands for, None if for nothing; a field that only objects of a class have stands for its name."""
     try:
         return resolve_name(name)
     except (ImportError, AttributeError, ValueError):
-        return None
+        owner, _, field = name.rpartition(".")
+        is_class = "." in owner and isinstance(cls := resolve(owner), type)
+        return name if is_class and field in getattr(cls, "__annotations__", {}) else None
 
 
 def lead(app: Any, env: Any, node: Any, text: Any) -> nodes.Node | None:

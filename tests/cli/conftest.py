@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     cs.io.write_features("features.csv", X, sample_names=names, feature_names=list("abcd"))
     cs.io.write_features("genes.tsv", X.T, sample_names=list("abcd"), feature_names=names)
+    cs.io.write_features("big.parquet", X, sample_names=names, feature_names=list("abcd"))
     cs.io.write_table("truth.csv", {"class": np.array(["x", "y", "z"])[truth]}, sample_names=names)
     base = np.column_stack([truth, truth, np.where(rng.random(60) < 0.1, 0, truth)])
     ensemble = cs.Ensemble(base, sample_names=names, clustering_names=["one", "two", "three"])

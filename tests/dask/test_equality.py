@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -41,15 +44,29 @@ def test_every_method_gives_the_labels_of_one_machine(name):
     labels, _ = planted(3, n=80, noise=0.3, missing=0.1)
     labels = labels[np.random.default_rng(0).permutation(80)]
     expected = built(methods()[name]).fit(labels)
-    for chunks in (BLOCKS["many"], BLOCKS["uneven"]):
-        model = built(methods()[name]).fit(cs.dask.Ensemble(in_blocks(labels, chunks)))
-        assert model.labels_.chunks == (chunks,)
-        np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-        np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
-        assert model.coverage_ == 1.0
-        assert model.agreement_ == expected.agreement_
-    np.testing.assert_array_equal(model.predict(in_blocks(labels, chunks)).compute(), expected.labels_)
+    lazy = in_blocks(labels, BLOCKS["uneven"])
+    model = built(methods()[name]).fit(cs.dask.Ensemble(lazy))
+    assert model.labels_.chunks == (BLOCKS["uneven"],)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
+    assert model.coverage_ == 1.0
+    assert model.agreement_ == expected.agreement_
+    np.testing.assert_array_equal(model.predict(lazy).compute(), expected.labels_)
     np.testing.assert_array_equal(model.predict(labels), expected.labels_)
+
+
+@pytest.mark.parametrize("chunks", BLOCKS.values(), ids=BLOCKS)
+def test_methods_are_given_what_one_machine_gives_them(chunks):
+    """Rows, order, weights and codes: the same for any blocks, and so is what any method makes of them."""
+    labels, _ = planted(3, n=80, m=5, noise=0.3, missing=0.1)
+    found = cs.dask.Ensemble(in_blocks(labels, chunks)).signatures().compress()
+    expected = cs.Ensemble(labels).compress()
+    for one, other in zip(found.canonical(), expected.canonical()):
+        if isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(one, other)
+        else:
+            np.testing.assert_array_equal(one.labels, other.labels)
+            np.testing.assert_array_equal(one.weights, other.weights)
 
 
 def test_everything_about_objects_is_lazy_and_equal():
@@ -173,6 +190,23 @@ def test_tables_merge_in_any_grouping():
         np.testing.assert_array_equal(one.labels, compressed.labels)
         np.testing.assert_array_equal(one.first, compressed.rows)
         np.testing.assert_array_equal(one.weights(None), compressed.weights)
+
+
+def test_dask_is_imported_only_when_used():
+    code = """
+import sys
+import consilience as cs
+cs.LWEA(2).fit([[0, 0, 1, 1], [0, 0, 1, 1]])
+assert not {"dask", "distributed"} & set(sys.modules)
+sys.modules["dask"] = sys.modules["dask.array"] = None
+try:
+    cs.dask
+except cs.errors.MissingExtraError as error:
+    assert "pip install 'consilience[dask]'" in str(error)
+else:
+    raise AssertionError("no Dask, and no word of it")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_refusals_name_the_remedy():

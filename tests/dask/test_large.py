@@ -41,6 +41,16 @@ def test_buckets_hold_every_distinct_row_once():
         cs.dask.Ensemble(lazy, max_signatures=100).signatures()
 
 
+def test_an_ensemble_of_another_looks_anew():
+    _, _, lazy = many(n=400)
+    ens = cs.dask.Ensemble(lazy)
+    assert ens.signatures().weights.sum() == 400
+    assert cs.dask.Ensemble(ens, max_signatures=50).found.whole is None
+    twice = cs.dask.Ensemble(ens, sample_weight=da.full(400, 2, chunks=150))
+    assert twice.signatures().weights.sum() == 800
+    assert cs.dask.Ensemble(ens, clustering_names=list("abcdefghij")).signatures().clustering_names[0] == "a"
+
+
 @pytest.mark.parametrize("cls", [cs.LWGP, cs.CoassociationKMeans])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):

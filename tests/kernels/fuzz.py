@@ -34,6 +34,9 @@ from consilience.kernels import (
     hypergraph,
     information,
     kmeans,
+    kmeans_assign,
+    kmeans_gaps,
+    kmeans_rows,
     krylov,
     label_tables,
     landmarks,
@@ -45,13 +48,14 @@ from consilience.kernels import (
     overlaps,
     paced_pairs,
     partition,
+    representation,
     signatures,
 )
 from consilience.labels import encode
 
 paced_pairs._TILE = 4
 neighbours._ROWS, neighbours._COLUMNS = 4, 8
-kmeans.BLOCK = 8
+kmeans_assign.BLOCK = 8
 signatures._ROWS_PER_BLOCK = 8
 contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
@@ -299,6 +303,20 @@ def runs_of_kmeans(rng):
     kmeans.nearest_centers(X, found.centers)
 
 
+def gaps_of_kmeans(rng):
+    """Some rows are passed over, others looked at, in any order."""
+    X = some_rows(rng)
+    X = X.toarray() if sp.issparse(X) else X
+    n = len(X)
+    ks = rng.integers(1, n + 1, int(rng.integers(1, 4)))
+    rows = kmeans_rows.as_rows(np.ascontiguousarray(X), np.ones(n), 1)
+    memory = kmeans_gaps.Gaps(rows, ks, np.zeros((len(ks), n), np.int32))
+    for listed in (False, True):
+        memory.gaps[...] = rng.choice([0.0, 1e9], memory.gaps.shape)
+        stack = rows.stack(np.vstack([rows.rows(rng.integers(0, n, k)) for k in ks]), ks)
+        memory.look(stack, np.arange(len(ks)), listed=listed)
+
+
 def boxes(rng):
     b, k = int(rng.integers(1, 6)), int(rng.integers(1, 25))
     E = (
@@ -385,9 +403,20 @@ def features(rng):
     cs.generate.kmeans(X, 2, k=1, random_state=0)
 
 
+def differences(rng):
+    u, s = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    gap, root = hostile(rng, (u, s + 2)).astype(np.float32)[:, :s], rng.random(u) + 0.1
+    start = int(rng.integers(u))
+    stop = int(rng.integers(start, u + 1))
+    representation.energies(gap, start, stop)
+    representation.largest_row(gap, (rng.random(s) < 0.5).astype(float), root, start, stop)
+
+
 CASES = [  # new ones at the end: their place is their seed
     trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
+    differences,
+    gaps_of_kmeans,
 ]  # fmt: skip
 
 

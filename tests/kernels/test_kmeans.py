@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from consilience.kernels import kmeans as kernel
-from consilience.kernels import kmeans_rows, kmeans_small
+from consilience.kernels import kmeans_assign, kmeans_rows, kmeans_small
 from consilience.kernels.kmeans import many_kmeans, nearest_centers
 from consilience.kernels.parallel import one_blas_thread
 
@@ -131,7 +131,7 @@ def test_small_parts_and_batches_change_nothing(monkeypatch):
     X = low_rank(2100, 100, 5, 3)
     ks = [4, 9, 2, 7, 7]
     whole = many_kmeans(X, ks, seeds=range(5))
-    monkeypatch.setattr(kernel, "PART", 10)
+    monkeypatch.setattr(kmeans_assign, "PART", 10)
     monkeypatch.setattr(kernel, "BATCH", 12 * 100)
     assert len(kernel._batches(np.array(ks), 100)) == 4
     pieces = many_kmeans(X, ks, seeds=range(5))
@@ -147,12 +147,12 @@ def test_bounds_hold():
             [rows.rows(np.arange(5)), rows.rows(np.arange(400)).reshape(4, 100, -1).mean(1)]
         )
         stack = rows.stack(centers, np.array([len(centers)]))
-        L = rows.bounds(stack, slice(0, len(centers)), 0, 800).astype(float) * rows.scale**2
+        L = (rows.bounds(stack, slice(0, len(centers)), 0, 800) + stack.least[:, None]).astype(float)
         exact = stack.half_squares[:, None] - centers @ rows.rows(np.arange(800)).T
-        far, norm = rows.doubt(0, 800)
-        error = np.outer(stack.remainder, far) + np.outer(stack.slack, norm) + stack.margin[:, None]
-        assert np.all(exact >= L)
-        assert np.all(exact <= L + 2 * error * rows.scale**2)
+        far, blur = rows.doubt(0, 800)
+        error = np.outer(stack.remainder, far) + stack.margin[:, None]
+        assert np.all(exact >= (L - blur) * rows.scale**2)
+        assert np.all(exact <= (L + 2 * error + blur) * rows.scale**2)
 
 
 def test_low_rank_rows_are_turned_and_others_are_not():

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from consilience.kernels import representation, shrinkage
 from consilience.kernels.orthonormal import orthonormal_factors
 from consilience.kernels.shrinkage import (
+    Deflated,
     LowRank,
     remainder_is_below,
     shrink_singular_values,
@@ -119,6 +120,31 @@ def test_a_start_from_the_last_answer_saves_products():
     warm = shrink_singular_values(X + 1e-5 * rng.standard_normal(X.shape), 0.8, start=cold.block)
     assert warm.rank == cold.rank == 10
     assert 0 < warm.iterations < cold.iterations
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_split_off_an_earlier_answer_single_precision_is_enough(scale):
+    """Values far above the threshold, as late in the Lagrangian: rounding is relative to what is not split off."""
+    rng = np.random.default_rng(0)
+    low = shrink_singular_values(low_rank_plus_noise(rng, 300, 20, 0.0), 0.3)
+    rest = (scale * low_rank_plus_noise(rng, 300, 10, 0.1)).astype(np.float32)
+    X, threshold = Deflated(low, rest), 0.5 * scale
+    left, values, right = np.linalg.svd(X.dense())
+    exact = (left * np.maximum(values - threshold, 0)) @ right
+    found = shrink_singular_values(X, threshold, start=low.block)
+    assert found.rank == (values > threshold).sum() > 20
+    assert np.linalg.norm(found.dense() - exact) <= 1e-4 * threshold
+    assert remainder_is_below(X, found.right, threshold)
+    assert not remainder_is_below(X, found.right[:, :-2], threshold)
+
+
+def test_basis_is_cut_back_and_still_right(monkeypatch):
+    monkeypatch.setattr(shrinkage, "_MOST", 1)
+    rng = np.random.default_rng(0)
+    X = low_rank_plus_noise(rng, 320, 12, 0.1)
+    values = np.linalg.svd(X, compute_uv=False)
+    found = shrink_singular_values(X, 0.5)
+    assert np.allclose(found.values, values[values > 0.5] - 0.5, atol=1e-5)
 
 
 def test_certificate_tells_what_was_missed(seed):

@@ -473,3 +473,10 @@ def test_numbers_need_no_plotting_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_colours_follow_the_number_of_a_cluster():
+    palette = cs.plot.style.CLUSTER_COLOURS
+    assert cs.plot.colours([2, 0, 12, 2.0]).tolist() == [palette[2], palette[0], palette[2], palette[2]]
+    assert cs.plot.colours(["b", "a", None]).tolist() == [palette[1], palette[0], cs.plot.style.UNLABELLED]
+    assert cs.plot.colours(np.array([-1, -1])).tolist() == [cs.plot.style.UNLABELLED] * 2

@@ -35,6 +35,7 @@ COMMANDS = {
     "score": ("score", "Compare clusterings with the truth."),
     "report": ("report", "Make a page about a result from files."),
     "methods": ("methods", "List the consensus methods and generators."),
+    "warm-up": ("warm_up", "Compile everything now instead of at first use."),
 }
 
 

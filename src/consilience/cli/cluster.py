@@ -123,7 +123,6 @@ def command(
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
-      consilience cluster big.parquet -k 12 --dask tcp://host:8786 -o labels/
     """
     from .. import consensus, generate
     from ..defaults import is_auto

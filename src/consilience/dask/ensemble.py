@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from operator import getitem
 from typing import Any, ClassVar
 
 import dask.array as da
@@ -90,9 +91,7 @@ class Ensemble:
         self.max_signatures = max_signatures
         self._lengths: tuple[int, ...] | None = None
         if isinstance(labels, Ensemble):
-            vars(self).update(
-                {k: v for k, v in vars(labels).items() if k not in ("max_signatures", "_found")}
-            )
+            vars(self).update({k: v for k, v in vars(labels).items() if k not in ("max_signatures", "found")})
             self.max_signatures = labels.max_signatures if max_signatures is None else max_signatures
         else:
             self._weights: Any = None
@@ -276,7 +275,7 @@ def find_signatures(ensemble: Ensemble) -> Found:
     make = tables.table_and_places if remember else tables.table_of
     tasks = [call(make, block, own, found.exponent) for block, own in zip(ensemble.blocks(), weights)]
     pairs = keep(tasks) if remember else []
-    parts = [call(_first, pair) for pair in pairs] if remember else keep(tasks)
+    parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks)
     facts = collect([call(_facts, part) for part in parts])
     found.lengths = tuple(n for n, _, _ in facts)
     _say_lengths(ensemble)
@@ -328,7 +327,9 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: Ensemb
         call(tables.dealt, part, own, found.categories, int(start), count)
         for part, own, start in zip(parts, numbers, starts)
     ]
-    found.buckets = keep(call(tables.gathered, [call(_item, one, b) for one in dealt]) for b in range(count))
+    found.buckets = keep(
+        call(tables.gathered, [call(getitem, one, b) for one in dealt]) for b in range(count)
+    )
     summary = collect([call(_bucket_facts, bucket, found.exponent) for bucket in found.buckets])
     found.size, found.weight = sum(size for size, *_ in summary), float(sum(w for _, w, *_ in summary))
     for _, _, unseen, first in summary:
@@ -340,10 +341,6 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: Ensemb
 # Tasks -------------------------------------------------------------------------------------------------------
 
 
-def _first(pair: tuple) -> Any:
-    return pair[0]
-
-
 def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarray:
     """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects follow."""
     table, places = pair
@@ -353,10 +350,6 @@ def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarr
         own = tables.as_ensemble(table, np.ones(table.size), table.names)
         codes = codes_of(own, whole, "The ensemble")[0]
         return RowTable(whole.labels).find(codes).astype(np.int32)[places]
-
-
-def _item(several: list, i: int) -> Any:
-    return several[i]
 
 
 def _facts(table: Table) -> tuple[int, int, int]:
@@ -406,10 +399,15 @@ def _collection_of(labels: Any) -> tuple[Any, list[str] | None]:
         if len(labels.columns) == 0:
             raise InputError("The data frame has no columns: give one column per clustering.")
         return labels, [str(name) for name in labels.columns]
-    kind = f"{type(labels).__module__.partition('.')[0]}.{type(labels).__name__}"
-    raise InputError(
-        f"labels is a {kind}, which is in memory already: pass it to consilience.Ensemble, or to fit itself. To divide it all the same "
-        "give dask.array.from_array(labels, chunks=(250_000, -1))."
+    raise in_memory(labels, "labels", "consilience.Ensemble, or to fit itself")
+
+
+def in_memory(data: Any, name: str, where: str) -> InputError:
+    """What to say about an argument that is no collection of Dask."""
+    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+    return InputError(
+        f"{name} is a {kind}, which is in memory already: pass it to {where}. To divide it all the same give "
+        f"dask.array.from_array({name}, chunks=(250_000, -1))."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from operator import getitem
 from typing import Any
 
 import dask.array as da
@@ -177,7 +178,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
             f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the distinct ones."
         )
     held = share(values)
-    tasks = [call(_take, held, block) for block in inverse.to_delayed().ravel()]
+    tasks = [call(getitem, held, block) for block in inverse.to_delayed().ravel()]
     width = None if values.ndim == 1 else values.shape[1]
     return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
 
@@ -233,10 +234,10 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
         return lazy.lazily([call(_confidence, b, held) for b in lazy.blocks()], dtype=np.float64, name=what)
     pairs = [call(_shares, b, held, top) for b in lazy.blocks()]
     width = predictor.n_clusters if top is None else min(top, predictor.n_clusters)
-    shares = lazy.lazily([call(_item, p, 1) for p in pairs], dtype=np.float64, width=width, name=what)
+    shares = lazy.lazily([call(getitem, p, 1) for p in pairs], dtype=np.float64, width=width, name=what)
     if top is None:
         return shares
-    clusters = lazy.lazily([call(_item, p, 0) for p in pairs], dtype=np.int64, width=width, name=what)
+    clusters = lazy.lazily([call(getitem, p, 0) for p in pairs], dtype=np.int64, width=width, name=what)
     return clusters, shares
 
 
@@ -254,14 +255,6 @@ def score_lazily(model: Any, X: Any, y: Any) -> float:
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
-
-
-def _take(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    return values[positions]
-
-
-def _item(pair: tuple, i: int) -> Any:
-    return pair[i]
 
 
 def codes_in(block: Any, predictor: Predictor) -> np.ndarray:

@@ -10,6 +10,7 @@ import copy
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from operator import getitem
 from typing import Any
 
 import dask.array as da
@@ -28,7 +29,7 @@ from ..kernels.parallel import one_blas_thread, one_thread
 from ..rng import draw_seeds, make_rng
 from ..validation import Integer, check
 from .engine import call, collect, ensure_task_fits, share
-from .ensemble import Ensemble, stacked
+from .ensemble import Ensemble, in_memory, stacked
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
@@ -116,11 +117,7 @@ class Rows:
         """From what a user gives; sizes that Dask does not know are counted, which is said."""
         frame = hasattr(X, "npartitions") and hasattr(X, "columns")
         if not frame and not isinstance(X, da.Array):
-            kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
-            raise InputError(
-                f"X is a {kind}, which is in memory already: pass it to consilience.generate or ConsensusClustering. To divide it all the "
-                "same give dask.array.from_array(X, chunks=(250_000, -1))."
-            )
+            raise in_memory(X, "X", "consilience.generate or ConsensusClustering")
         if len(X.shape) != 2 or X.shape[1] == 0:
             raise InputError(
                 f"X has shape {X.shape}; expected (n_samples, n_features), one feature at least."
@@ -287,10 +284,10 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
     tasks = [call(_predict, block, held, what, top, width) for block in rows.blocks]
     if top is not None:
         clusters = stacked(
-            [call(_item, t, 0) for t in tasks], rows.lengths, dtype=np.int64, width=width, name=what
+            [call(getitem, t, 0) for t in tasks], rows.lengths, dtype=np.int64, width=width, name=what
         )
         shares = stacked(
-            [call(_item, t, 1) for t in tasks], rows.lengths, dtype=np.float64, width=width, name=what
+            [call(getitem, t, 1) for t in tasks], rows.lengths, dtype=np.float64, width=width, name=what
         )
         return clusters, shares
     dtype = np.int64 if what == "predict" else np.float64
@@ -333,7 +330,3 @@ def _predict(block: Any, model: Any, what: str, top: int | None, width: int | No
     with one_thread(), one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return getattr(model, what)(block) if top is None else getattr(model, what)(block, top)
-
-
-def _item(pair: tuple, i: int) -> Any:
-    return pair[i]

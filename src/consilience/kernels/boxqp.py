@@ -116,20 +116,21 @@ def smooth_rows(
     E: np.ndarray,
     r: np.ndarray,
     *,
+    coupling: Coupling | None = None,
     observed: np.ndarray | None = None,
     tol: float = 1e-10,
     max_sweeps: int = 2000,
 ) -> tuple[np.ndarray, int]:
     """(solution of (1) for every row, rows that still moved at the end), starting at ``S``.
 
-    ``W=None`` means all weights are 1, as ``observed=None`` does for o.
+    ``W=None`` means all weights are 1, as ``observed=None`` does for o. coupling: that of E, where it is known.
 
     S, W, Y, linear (b, k); E (k, k); r (k,). A coordinate of weight 0 without a linear term does not matter
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
     maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
     large against the loss it would creep; rows are then finished by solving for their positive entries.
     """
-    coupling = couple(E, r)
+    coupling = couple(E, r) if coupling is None else coupling
     S = np.array(S, dtype=float, order="C")
     total = coupling.columns.sum(axis=0)
     if W is None:
@@ -393,6 +394,7 @@ def weigh_rows(
     E: np.ndarray,
     r: np.ndarray,
     *,
+    coupling: Coupling | None = None,
     observed: np.ndarray | None = None,
     tol: float = 1e-9,
     max_steps: int = 3000,
@@ -407,7 +409,7 @@ def weigh_rows(
     """
     loss = (S - Y) ** 2 if observed is None else observed * (S - Y) ** 2
     # Every term of the gradient but -lam is at its largest where all weights are 1.
-    worst = 2 * loss + contradiction(S, E, r)
+    worst = 2 * loss + contradiction(S, E, r, coupling)
     certain = worst <= lam
     out = np.where(certain, 1.0, W)
     rows = np.flatnonzero(~certain.all(axis=1))
@@ -415,9 +417,11 @@ def weigh_rows(
     return out, rows.size, moving
 
 
-def contradiction(S: np.ndarray, E: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1."""
-    coupling, squares = couple(E, r), S * S
+def contradiction(
+    S: np.ndarray, E: np.ndarray, r: np.ndarray, coupling: Coupling | None = None
+) -> np.ndarray:
+    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1. coupling: that of E, where known."""
+    coupling, squares = couple(E, r) if coupling is None else coupling, S * S
     value = squares * coupling.columns.sum(axis=0) - 2 * S * spread(S, coupling) + spread(squares, coupling)
     return np.maximum(value, 0.0, out=value)
 

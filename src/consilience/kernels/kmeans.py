@@ -4,7 +4,7 @@
 
 by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X: one matrix product per block of rows bounds the distances
-to all centres of all runs still moving (:mod:`.kmeans_rows`), and rows whose bounds leave a doubt are settled
+to all centres of all runs still moving (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
 in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Data that fits a
 core's cache has no passes to share; there, each run is one compiled call (:mod:`.kmeans_small`).
 
@@ -26,17 +26,15 @@ from typing import Any
 import numpy as np
 
 from ..validation import unit_of_lightest
-from ._jit import kernel
 from .floats import as_floats
-from .kmeans_rows import BLOCK, DenseRows, SparseRows, Stack, as_rows, screen_block
+from .kmeans_assign import assign
+from .kmeans_lloyd import lloyd
+from .kmeans_rows import BLOCK, as_rows
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
+from .kmeans_starts import choose_seeds, random_rows
 from .memory import ensure_fits
-from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
+from .parallel import map_tasks, one_blas_thread, resolve_jobs
 
-Rows = DenseRows | SparseRows
-
-#: Centres bounded by one product: its output stays in the second-level cache.
-PART = 512
 #: Numbers held for the centres of one batch of runs (sums and centres in float64, screen in float32).
 BATCH = 2**25
 
@@ -164,7 +162,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
         else:
             rng = np.random.default_rng(seeds[r])
             start = rows.X[
-                plus_plus(rows, ks[r], rng) if init == "k-means++" else _random_rows(rows.weight, ks[r], rng)
+                plus_plus(rows, ks[r], rng) if init == "k-means++" else random_rows(rows.weight, ks[r], rng)
             ]
         found = run_from(rows, start, max_iter, tol * rows.mean_variance)
         if on_done is not None:
@@ -217,218 +215,3 @@ def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:
         batches.append(np.arange(first, min(last, len(ks))))
         first = last
     return batches
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Starts
-
-
-def choose_seeds(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator], init: str) -> list[np.ndarray]:
-    """Rows to start from, one array of k_r row numbers for each run."""
-    if init == "random":
-        return [_random_rows(rows.weight, k, rng) for k, rng in zip(ks, rngs)]
-    return greedy_plus_plus(rows, ks, rngs)
-
-
-def _random_rows(weight: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    p = None if np.all(weight == weight[0]) else weight / weight.sum()
-    return rng.choice(weight.size, size=k, replace=False, p=p)
-
-
-def greedy_plus_plus(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator]) -> list[np.ndarray]:
-    """k-means++ with 2 + log k candidates a step, of which the one that lowers Eq. (1) most is kept.
-
-    All candidates of all runs share the passes. Distances are along the kept directions only: a start
-    need not be exact, and equal rows still have distance zero.
-    """
-    n, m, weight, n_jobs = rows.n_samples, len(ks), rows.weight, rows.n_jobs
-    trials = 2 + np.log(ks).astype(np.int64)
-    heaps = np.cumsum(weight)
-    chosen = [np.empty(k, dtype=np.int64) for k in ks]
-    for index, rng in zip(chosen, rngs):
-        index[0] = _draw(heaps, rng.random(1))[0]
-    closest = np.full((m, n), np.finfo(np.float32).max, dtype=np.float32)
-    _approach(rows, np.array([index[0] for index in chosen]), np.arange(m), closest)
-
-    def draw(r: int) -> np.ndarray:
-        heap = np.cumsum(closest[r] * weight)
-        # Where every row sits on a chosen one any will do, and Lloyd's empty clusters sort it out.
-        return _draw(heap if heap[-1] > 0 else heaps, rngs[r].random(trials[r]))
-
-    for step in range(1, int(ks.max(initial=1))):
-        active = np.flatnonzero(ks > step)
-        drawn = map_tasks(draw, list(active), n_jobs=n_jobs)
-        left_over = _left_over_by(rows, np.concatenate(drawn), np.repeat(active, trials[active]), closest)
-        ends = np.cumsum(trials[active])
-        for r, candidates, end in zip(active, drawn, ends):
-            chosen[r][step] = candidates[np.argmin(left_over[end - trials[r] : end])]
-        _approach(rows, np.array([chosen[r][step] for r in active]), active, closest)
-    return chosen
-
-
-def _draw(heap: np.ndarray, tickets: np.ndarray) -> np.ndarray:
-    """Rows drawn with the probabilities whose running sum is ``heap``."""
-    return np.minimum(np.searchsorted(heap, tickets * heap[-1], side="right"), len(heap) - 1)
-
-
-def _approach(rows: Rows, index: np.ndarray, runs: np.ndarray, closest: np.ndarray) -> None:
-    """closest[runs[t]] <- min(itself, squared distance to row index[t])."""
-    seeds = rows.seeds(index)
-    map_blocks(
-        lambda a, b: _keep_smaller(rows.seed_squares(seeds, a, b), closest, runs, a),
-        rows.n_samples,
-        size=BLOCK,
-        n_jobs=rows.n_jobs,
-    )
-
-
-def _left_over_by(rows: Rows, index: np.ndarray, owner: np.ndarray, closest: np.ndarray) -> np.ndarray:
-    """What Eq. (1) would be with row index[t] added to the centres of run owner[t]."""
-    seeds = rows.seeds(index)
-    parts = map_blocks(
-        lambda a, b: _left_over(rows.seed_squares(seeds, a, b), closest, rows.weight, owner, a),
-        rows.n_samples,
-        size=BLOCK,
-        n_jobs=rows.n_jobs,
-    )
-    return np.sum(parts, axis=0)
-
-
-@kernel
-def _keep_smaller(squares, closest, runs, start):
-    for t in range(runs.shape[0]):
-        for i in range(squares.shape[0]):
-            closest[runs[t], start + i] = min(closest[runs[t], start + i], squares[i, t])
-
-
-@kernel
-def _left_over(squares, closest, weight, owner, start):
-    out = np.zeros(owner.shape[0])
-    for i in range(squares.shape[0]):
-        w = weight[start + i]
-        for t in range(owner.shape[0]):
-            out[t] += w * min(closest[owner[t], start + i], squares[i, t])
-    return out
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Lloyd
-
-
-def lloyd(
-    rows: Rows,
-    starts: list[np.ndarray],
-    *,
-    max_iter: int,
-    tol: float,
-    on_done: Callable[[int], Any] | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
-    """Labels (m, n), iterations, whether converged, and centres of all runs from the given starts."""
-    m = len(starts)
-    ks = np.array([len(c) for c in starts])
-    offsets = np.concatenate([[0], np.cumsum(ks)])
-    centers = np.vstack(starts)
-    sums = np.zeros_like(centers)
-    labels = np.full((m, rows.n_samples), -1, dtype=np.int32)
-    n_iter, converged = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool)
-    last_look = np.zeros(m, dtype=bool)  # centres stand; labels are to be read off once more
-    active = np.arange(m)
-    while len(active):
-        own = [slice(offsets[r], offsets[r + 1]) for r in active]
-        stack = rows.stack(np.vstack([centers[o] for o in own]), ks[active])
-        old, new = labels[active], assign(rows, stack)
-        labels[active] = new
-        moving = np.flatnonzero(~last_look[active])
-        before_move = old[moving]
-        if rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up anew
-            before_move = np.full_like(before_move, -1)
-            for a in moving:
-                sums[own[a]] = 0
-        rows.move(offsets[active[moving]], before_move, new[moving], sums)
-        for a in moving:
-            r = active[a]
-            o = own[a]
-            before = centers[o].copy()
-            centers[o] = means(rows, before, sums[o], new[a])
-            n_iter[r] += 1
-            if np.array_equal(old[a], new[a]):
-                converged[r] = True
-            elif ((centers[o] - before) ** 2).sum() <= tol:
-                converged[r] = last_look[r] = True
-            elif n_iter[r] == max_iter:
-                last_look[r] = True
-        stay = [a for a in moving if last_look[active[a]] or not converged[active[a]]]
-        if on_done is not None and len(stay) < len(active):
-            on_done(len(active) - len(stay))
-        active = active[stay]
-    return labels, n_iter, converged, [centers[offsets[r] : offsets[r + 1]] for r in range(m)]
-
-
-def assign(rows: Rows, stack: Stack) -> np.ndarray:
-    """Nearest centre of every row in each run of the stack: (runs, n) int32."""
-    runs = len(stack.sizes)
-    labels = np.empty((runs, rows.n_samples), dtype=np.int32)
-    parts = _parts(stack.sizes)
-
-    def assign_block(start: int, stop: int) -> None:
-        b = stop - start
-        for first, last in parts:
-            part = slice(int(stack.offsets[first]), int(stack.offsets[last]))
-            offsets = stack.offsets[first : last + 1] - part.start
-            L = rows.bounds(stack, part, start, stop)
-            size = (last - first) * b
-            doubt = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-            count = screen_block(
-                L,
-                offsets,
-                *rows.doubt(start, stop),
-                stack.remainder[part],
-                stack.slack[part],
-                stack.margin[part],
-                labels[first:last],
-                start,
-                *doubt,
-            )
-            rows.settle(stack, part, offsets, L, *doubt, count, start, labels[first:last])
-
-    map_blocks(assign_block, rows.n_samples, size=BLOCK, n_jobs=rows.n_jobs)
-    return labels
-
-
-def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
-    """Consecutive runs with about PART centres together."""
-    parts, first, total = [], 0, 0
-    for r, k in enumerate(sizes):
-        if total and total + k > PART:
-            parts.append((first, r))
-            first, total = r, 0
-        total += k
-    return [*parts, (first, len(sizes))]
-
-
-def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Centres of one run from its cluster sums, with empty clusters moved to the farthest rows."""
-    k = len(before)
-    mass = np.bincount(labels, weights=rows.weight, minlength=k)
-    empty, moved = np.flatnonzero(mass == 0), False
-    if len(empty):
-        sums = sums.copy()
-        distance = rows.own_squares(before, labels)
-        if moved := bool(distance.max() > 0):
-            farthest = np.argpartition(distance, -len(empty))[: -len(empty) - 1 : -1]
-            far_rows = rows.rows(farthest)
-            for j, i, x in zip(empty, farthest, far_rows):
-                w = rows.weight[i]
-                sums[labels[i]] -= w * x
-                mass[labels[i]] -= w
-                sums[j] = w * x
-                mass[j] = w
-    # A cluster can stay empty only if rows coincide; it then follows the heaviest one.
-    heaviest = mass.argmax()
-    filled = mass > 0
-    centers = np.empty_like(before)
-    centers[filled] = sums[filled] / mass[filled, None]
-    if rows.far and not moved:
-        rows.add_residuals(labels, mass, centers)
-    centers[~filled] = centers[heaviest]
-    return centers

@@ -13,13 +13,13 @@ from ._jit import fast_kernel
 
 
 @fast_kernel
-def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thresholds, start, out):
+def step_columns(U, lam, J, G, Q, share, Y2, rest, gap, mu, mu_last, mu_next, thresholds, start, out):
     """Z, E (by columns) and both multipliers, for rows start..start + len(J).
 
     E = share Q and Y1 = mu (1 - share) Q by column, so neither is stored: with y = Y1 / mu,
         z = (lam (lam u - e + y) + j + (g - y2) / mu) / (lam^2 + 1),     q = lam (u - z) + y,
-        y2 += mu (z - j),     share = max(1 - threshold / |q|, 0),       x = z + y2 / mu_next.
-    J and G are blocks; U, Q, Y2, X (float64) and gap = Z - J (float32) whole arrays. out (len(J), 2): |S - S Z - E| and
+        y2 += mu (z - j),     share = max(1 - threshold / |q|, 0),       rest = z - j + y2 / mu_next.
+    J and G are blocks; U, Q (float64) and Y2, rest, gap = Z - J (float32) whole arrays. out (len(J), 2): |S - S Z - E| and
     |Z - J| of each column.
     """
     for r in range(J.shape[0]):
@@ -37,7 +37,7 @@ def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thres
             d = z - J[r, j]
             y2 = Y2[i, j] + mu * d
             Y2[i, j] = y2
-            X[i, j] = z + y2 / mu_next
+            rest[i, j] = d + y2 / mu_next
             gap[i, j] = d
             Q[i, j] = q
             new2 += q * q
@@ -48,13 +48,13 @@ def step_columns(U, lam, J, G, Q, share, Y2, X, gap, mu, mu_last, mu_next, thres
         kept = 1.0 - thresholds[i] / norm if norm > thresholds[i] else 0.0
         share[i] = kept
         # S - S Z - E = (1 - kept) q - y old
-        rest = (1.0 - kept) ** 2 * new2 - 2.0 * (1.0 - kept) * y * cross + y * y * old2
-        out[r, 0] = np.sqrt(max(rest, 0.0))
+        left = (1.0 - kept) ** 2 * new2 - 2.0 * (1.0 - kept) * y * cross + y * y * old2
+        out[r, 0] = np.sqrt(max(left, 0.0))
         out[r, 1] = np.sqrt(gap2)
 
 
 @fast_kernel
-def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start, norms):
+def step_representation(U, lam, J, G, D, Y2, rest, gap, image, mu, mu_next, start, norms):
     """Z and its multiplier where E is shrunk entry by entry: D = E - Y1 / mu is given in the eigenbasis.
 
     image (float32) becomes lam (z - j), from which S Z follows; norms (len(J),) those of z - j.
@@ -69,7 +69,7 @@ def step_representation(U, lam, J, G, D, Y2, X, gap, image, mu, mu_next, start, 
             d = z - J[r, j]
             y2 = Y2[i, j] + mu * d
             Y2[i, j] = y2
-            X[i, j] = z + y2 / mu_next
+            rest[i, j] = d + y2 / mu_next
             gap[i, j] = d
             image[i, j] = lam[j] * d
             gap2 += d * d
@@ -100,6 +100,28 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
             moved[i, p] = (e - y1 / mu_next) - (E[i, p] - y)
             E[i, p] = e
             Y1[i, p] = y1
+    return worst
+
+
+@fast_kernel
+def energies(gap, start, stop):
+    """Sums of squares of each column over rows start..stop."""
+    out = np.zeros(gap.shape[1])
+    for i in range(start, stop):
+        for j in range(gap.shape[1]):
+            out[j] += np.float64(gap[i, j]) * gap[i, j]
+    return out
+
+
+@fast_kernel
+def largest_row(gap, chosen, root, start, stop):
+    """Largest norm / root of rows start..stop, of the columns where ``chosen`` is 1 (0 elsewhere)."""
+    worst = 0.0
+    for i in range(start, stop):
+        square = 0.0
+        for j in range(gap.shape[1]):
+            square += chosen[j] * gap[i, j] * gap[i, j]
+        worst = max(worst, np.sqrt(square) / root[i])
     return worst
 
 

@@ -9,6 +9,7 @@
 
 ``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels, ``from_study`` what
 :func:`consilience.choose_k` returns.
+:func:`colours` gives pictures of your own the colours of the displays.
 """
 
 from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay
@@ -20,6 +21,7 @@ from ._embedding import EmbeddingDisplay
 from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
 from ._reliability import ReliabilityDisplay
+from .style import colours
 
 __all__ = [
     "AgreementDisplay",
@@ -38,4 +40,5 @@ __all__ = [
     "SpectrumDisplay",
     "TrackingDisplay",
     "WeightsDisplay",
+    "colours",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, need
+from ..labels import encode
 from ..naming import numbered
 
 #: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are numbered.
@@ -24,8 +25,28 @@ CLUSTER_COLOURS = (
 )
 
 
+#: Of objects without a label.
+UNLABELLED = "#d9d9d9"
+
+
 def colour(cluster: int) -> str:
     return CLUSTER_COLOURS[cluster % len(CLUSTER_COLOURS)]
+
+
+def colours(labels: Any) -> np.ndarray:
+    """The colour that the displays give to each object's cluster, for pictures of your own: (n,) strings such as "#0072b2".
+
+    A cluster number has one colour in all pictures, so that labels brought to the same numbers by :func:`consilience.align` can be
+    compared by eye. Labels that are no whole numbers are numbered in sorted order; missing ones are light grey. From the 11th
+    cluster on colours repeat.
+
+    >>> import consilience as cs
+    >>> cs.plot.colours([0, 0, 1, -1]).tolist()
+    ['#0072b2', '#0072b2', '#e69f00', '#d9d9d9']
+    """
+    codes, categories = encode(labels, "labels")
+    numbers = categories if categories.dtype.kind in "iu" else np.arange(len(categories))
+    return np.array([*(colour(int(number)) for number in numbers), UNLABELLED])[codes]
 
 
 def axes(ax: Any, purpose: str, **options: Any) -> Any:

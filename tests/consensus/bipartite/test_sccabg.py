@@ -95,6 +95,21 @@ def test_sums_equal_plain_formulas(seed):
     np.testing.assert_allclose(trusted.G, graphs.sums(S, np.ones_like(S), Y, None, Y, w, copies).G, atol=1e-9)
 
 
+def test_what_all_blocks_share_is_formed_once_a_round(monkeypatch):
+    """However few sums are held at a time: the same bits."""
+    labels, _ = planted(0, n=90, m=6, noise=0.3)
+    monkeypatch.setattr(graphs, "block_rows", lambda k: 16)
+    whole = cs.SCCABG(3, n_jobs=1).fit(labels)
+    formed, couple = [], graphs.couple
+    monkeypatch.setattr(graphs, "couple", lambda *a: formed.append(1) or couple(*a))
+    monkeypatch.setattr(graphs, "_BYTES_AT_A_TIME", 1)
+    assert graphs.blocks_at_a_time(5000, n_jobs=1) == 2
+    few = cs.SCCABG(3, n_jobs=1).fit(labels)
+    assert np.array_equal(few.labels_, whole.labels_)
+    assert np.array_equal(few.cluster_similarity_, whole.cluster_similarity_)
+    assert len(formed) == few.n_iter_  # one to begin with, and one for each round after the first
+
+
 def test_a_row_split_over_blocks_gives_the_same_sums(seed):
     ensemble = small(seed, missing=0.2)
     graph = graph_of(ensemble, self_paced=True)

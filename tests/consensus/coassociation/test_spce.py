@@ -163,8 +163,12 @@ def test_all_thetas_share_one_store_and_one_count_of_its_pairs(monkeypatch):
     make, count = spce.SparsePairs, spce_pairs.count_row_pattern
     monkeypatch.setattr(spce, "SparsePairs", lambda *a, **k: made.append(1) or make(*a, **k))
     monkeypatch.setattr(spce_pairs, "count_row_pattern", lambda *a: counted.append(1) or count(*a))
+    begun, embed = [], spce.ByComponents.embed
+    monkeypatch.setattr(
+        spce.ByComponents, "embed", lambda self, a: begun.append(self._first is None) or embed(self, a)
+    )
     chosen = cs.SPCE(3, threshold="auto").fit(labels)
-    assert (len(made), len(counted)) == (1, 1)
+    assert (len(made), len(counted), sum(begun)) == (1, 1, 1)
     assert np.array_equal(chosen.labels_, alone[chosen.threshold_].labels_)
     assert np.array_equal(chosen.confidence_, alone[chosen.threshold_].confidence_)
 
@@ -225,6 +229,31 @@ def test_alpha_is_the_minimiser(seed):
     found = minimize(lambda z: np.sum(d / np.exp(z)) * np.sum(np.exp(z)), np.zeros(6), tol=1e-12)
     expected = np.exp(found.x) / np.exp(found.x).sum()
     np.testing.assert_allclose(spce.update_alpha(d), expected, atol=1e-5)
+
+
+def test_seeing_little_earns_no_trust():
+    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as before."""
+    np.testing.assert_allclose(
+        spce.update_alpha(np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 0.25])),
+        np.array([1, 2, 2]) * 0.75 / 3.5,
+    )
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) * 4 // 200
+    labels = np.stack(
+        [
+            np.where(rng.random(200) < rate, rng.integers(0, 4, 200), truth)
+            for rate in (0.1, 0.2, 0.2, 0.3, 0.9)
+        ],
+        1,
+    )
+    whole = cs.SPCE(4, threshold=0.2).fit(labels)
+    gaps = labels.copy()
+    gaps[rng.random(200) < 0.5, 4] = -1  # of the one that guesses
+    model = cs.SPCE(4, threshold=0.2).fit(gaps)
+    assert model.clustering_weights_[4] == model.clustering_weights_.min()
+    assert model.clustering_weights_[4] < 1.3 * whole.clustering_weights_[4]
+    assert model.clustering_losses_.sum() == pytest.approx(1.0)
+    assert cs.metrics.ari(model.labels_, truth) > 0.9
 
 
 @pytest.mark.parametrize("case", ["complete", "missing"])

@@ -7,21 +7,23 @@ rows and their share of the sums; :class:`Graph` holds the blocks and adds up wh
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...kernels.boxqp import contradiction, gram, smooth_rows, weigh_rows
+from ...kernels.boxqp import Coupling, contradiction, couple, gram, smooth_rows, weigh_rows
 from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.incidence import Memberships
 from ...kernels.memory import ensure_fits
-from ...kernels.parallel import map_tasks
+from ...kernels.parallel import map_tasks, resolve_jobs
 
 SMALL = 1e-4  # edges below are no edges
 
 _BLOCKS_AT_A_TIME = 32
+_BYTES_AT_A_TIME = 1 << 28  # of their sums, unless there are more threads
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,19 @@ class Block:
     W: np.ndarray | None  # (b, k); None once all are 1
     trust: np.ndarray | None = None  # (b, k) mean of the W learned so far
     paced: int = 0  # rounds in which W was learned
+
+
+class Pull(NamedTuple):
+    """What similar base clusters do to each other: E of :mod:`...kernels.boxqp`, and its coupling. The same for all rows."""
+
+    E: np.ndarray  # (k, k)
+    coupling: Coupling
+
+
+def pull_together(C: np.ndarray, gamma1: float, copies: np.ndarray) -> Pull:
+    E = 2 * gamma1 * C
+    np.fill_diagonal(E, 0.0)
+    return Pull(E, couple(E, copies))
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,10 @@ class State:
     floor: float  # edges below are cut in every round
     tol: float  # of the row problems
 
+    @cached_property
+    def pull(self) -> Pull:
+        return pull_together(self.C, self.gamma1, self.copies)
+
 
 @dataclass(frozen=True)
 class Sums:
@@ -59,7 +78,7 @@ class Sums:
 
     D2: np.ndarray  # (k,) degrees of clusters
     P: np.ndarray  # (k, k) S' D1^-1 S
-    G: np.ndarray  # (k, k) disagreement of clusters, Eq. (16)
+    half: np.ndarray  # (k, k) disagreement of clusters, Eq. (16), is this plus its transpose
     loss: float  # ||W o (S - Y)||^2
     trace: float  # tr(F' L F)
     total_W: float
@@ -72,6 +91,12 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         added = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         return Sums(**added | {"least_W": min(self.least_W, other.least_W)})
+
+    @cached_property
+    def G(self) -> np.ndarray:
+        """(k, k) Eq. (16)."""
+        G = self.half + self.half.T
+        return np.maximum(G, 0.0, out=G)
 
 
 # The map over rows ------------------------------------------------------------------------------------------
@@ -111,23 +136,22 @@ def advance(block: Block, state: State) -> tuple[Block, Sums]:
     """One round for some rows: W by Eq. (10), S by Eq. (14), and their share of the sums."""
     Y = indicator(block.codes, state.C.shape[0])
     O = None if state.owners is None else observed(block.codes, state.owners)
-    E = 2 * state.gamma1 * state.C
-    np.fill_diagonal(E, 0.0)
     solved = unfinished_W = 0
     if state.weigh:
-        W, solved, unfinished_W = update_W(block.W, block.S, Y, O, E, state)
+        W, solved, unfinished_W = update_W(block.W, block.S, Y, O, state)
         trust = W if block.trust is None else block.trust + (W - block.trust) / (block.paced + 1)
         block = replace(block, W=W, trust=trust, paced=block.paced + 1)
     H = pull_apart(block.S, state)
-    S, unfinished_S = update_S(block.S, block.W, Y, O, E, H, state)
+    S, unfinished_S = update_S(block.S, block.W, Y, O, H, state)
     total = sums(S, block.W, Y, O, H, block.weights, state.copies)
     counts = {"solved": solved, "unfinished_S": unfinished_S, "unfinished_W": unfinished_W}
     return replace(block, S=S), replace(total, **counts)
 
 
-def update_W(W, S, Y, O, E, state):
+def update_W(W, S, Y, O, state):
     """Eq. (10), from the current W: (W, rows that needed a solver, rows it did not finish)."""
-    return weigh_rows(W, S, Y, state.lam, E, state.copies, observed=O, tol=10 * state.tol)
+    E, coupling = state.pull
+    return weigh_rows(W, S, Y, state.lam, E, state.copies, coupling=coupling, observed=O, tol=10 * state.tol)
 
 
 def embed(S, state):
@@ -148,9 +172,12 @@ def pull_apart(S, state):
     return np.maximum(H, 0.0, out=H)
 
 
-def update_S(S, W, Y, O, E, H, state):
+def update_S(S, W, Y, O, H, state):
     """Eq. (14), from the current S: (S, rows the solver did not finish)."""
-    S, unfinished = smooth_rows(S, W, Y, state.rho * H, E, state.copies, observed=O, tol=state.tol)
+    E, coupling = state.pull
+    S, unfinished = smooth_rows(
+        S, W, Y, state.rho * H, E, state.copies, coupling=coupling, observed=O, tol=state.tol
+    )
     if state.floor > 0:
         S[np.less(S, state.floor)] = 0.0
     return S, unfinished
@@ -162,24 +189,24 @@ def sums(S, W, Y, O, H, weights, copies) -> Sums:
     scale = np.divide(weights, degree, out=np.zeros_like(degree), where=degree > 0)
     P = gram(S, scale)
     if W is None:
-        G = gram(S, weights)
-        squares = np.diagonal(G).copy()
-        G *= -2
-        G += squares[:, None] + squares
+        half = gram(S, weights)
+        squares = np.diagonal(half).copy()
+        np.subtract(squares[:, None], half, out=half)
         error = S - Y
         total_W, least_W = float(weights.sum() * copies.sum()), 1.0
     else:
         T = S * W
         # sum_i S_ip^2 W_ip W_iq, by way of 1 - W, which is 0 at most entries.
-        cross = (weights @ (S * T))[:, None] - gram(S * T, weights, 1.0 - W)
-        G = cross + cross.T - 2 * gram(T, weights)
+        half = gram(S * T, weights, 1.0 - W)
+        np.subtract((weights @ (S * T))[:, None], half, out=half)
+        half -= gram(T, weights)
         error = W * (S - Y)
         total_W, least_W = float(weights @ (W @ copies)), float(W.min())
     if O is not None:
         error *= O
     trace = float(weights @ ((H * S) @ copies))
     loss = float(weights @ ((error * error) @ copies))
-    return Sums(S.T @ weights, P, np.maximum(G, 0.0), loss, trace, total_W, least_W)
+    return Sums(S.T @ weights, P, half, loss, trace, total_W, least_W)
 
 
 # What is shared ---------------------------------------------------------------------------------------------
@@ -242,9 +269,14 @@ def block_rows(k: int) -> int:
     return max((1 << 17) // k, k // 2, 32)
 
 
+def blocks_at_a_time(k: int, n_jobs: int | None = None) -> int:
+    """Blocks whose sums are held at once."""
+    return int(np.clip(_BYTES_AT_A_TIME / (24 * k * k), 2 * resolve_jobs(n_jobs), _BLOCKS_AT_A_TIME))
+
+
 def bytes_needed(u: int, k: int, self_paced: bool) -> float:
     """Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
-    blocks = min(_BLOCKS_AT_A_TIME, -(-u // block_rows(k)))
+    blocks = min(blocks_at_a_time(k), -(-u // block_rows(k)))
     return (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k
 
 
@@ -286,12 +318,13 @@ class Graph:
             codes = np.where(codes >= 0, self.column[codes], -1)
         rows = block_rows(k)
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
+        pull = pull_together(self.K, self.gamma1, self.copies) if self_paced else None
         self.blocks, self.total = self._pass(
-            lambda s: self._start(codes[s], ensemble.weights[s], self_paced), spans
+            lambda s: self._start(codes[s], ensemble.weights[s], pull), spans
         )
         self.total_weight = float(ensemble.weights.sum())
 
-    def _start(self, codes, weights, self_paced):
+    def _start(self, codes, weights, pull: Pull | None):
         """S = Y, with expected labels where they are missing, and W = 0: nothing is trusted yet."""
         Y, O = indicator(codes, self.copies.size), None
         S = Y
@@ -300,24 +333,24 @@ class Graph:
             O = observed(codes, self.owners)
             S = Y + expected(Y, O, self.owners, self.copies, self.K, self.sizes)
         first = sums(S, None, Y, O, np.zeros_like(Y), weights, self.copies)
-        if not self_paced:
+        if pull is None:
             return Block(codes, weights, S, None), first
-        E = 2 * self.gamma1 * self.K
-        np.fill_diagonal(E, 0.0)
-        strain = float(weights @ contradiction(Y, E, self.copies).max(axis=1))
+        strain = float(weights @ contradiction(Y, pull.E, self.copies, pull.coupling).max(axis=1))
         return Block(codes, weights, S, np.zeros_like(Y)), replace(first, strain=strain)
 
     def _pass(self, function, parts):
         """The map over parts and the sum of what they return, added in their order."""
         blocks, total = [], None
-        for i in range(0, len(parts), _BLOCKS_AT_A_TIME):  # so that few k x k sums are held at a time
-            for block, add in map_tasks(function, parts[i : i + _BLOCKS_AT_A_TIME], n_jobs=self.n_jobs):
+        size = blocks_at_a_time(self.copies.size, self.n_jobs)
+        for i in range(0, len(parts), size):  # so that few k x k sums are held at a time
+            for block, add in map_tasks(function, parts[i : i + size], n_jobs=self.n_jobs):
                 blocks.append(block)
                 total = add if total is None else total + add
         return blocks, total
 
     def advance(self, state: State) -> None:
         """One round: W and S of all rows, then C."""
+        _ = state.pull  # formed once, before threads ask for it
         self.blocks, self.total = self._pass(lambda block: advance(block, state), self.blocks)
         if self.mu > 0:
             self.C = update_C(self.K, self.total.G, self.mu)

@@ -57,13 +57,18 @@ class ByComponents:
 
     def __init__(self, pairs, c):
         self.pairs, self.c, self.start = pairs, c, None
+        self._first = None
 
     def embed(self, labels) -> tuple[Embedding, float]:
         F, trace, self.start = update_F(self.pairs, self.c, labels, start=self.start)
         return Embedding(F, np.zeros(F.shape[0])), trace
 
     def first(self) -> Embedding:
-        return self.embed(self.pairs.components()[1])[0]
+        """Of the S that every threshold begins with: found once, and half of the work where S falls apart at once."""
+        if self._first is None:
+            self._first = self.embed(self.pairs.components()[1])[0], self.start
+        embedding, self.start = self._first
+        return embedding
 
     def __call__(self) -> Look:
         count, labels = self.pairs.components()
@@ -101,6 +106,7 @@ class ByEigenvalues:
 
     def __init__(self, pairs, c):
         self.pairs, self.c = pairs, c
+        self._first = None
 
     def solve(self):
         weights, u = self.pairs.weights, self.pairs.weights.size
@@ -113,7 +119,9 @@ class ByEigenvalues:
         return Embedding(vectors[:, :kept] / root, spread), float(values.sum()), beyond
 
     def first(self) -> Embedding:
-        return self.solve()[0]
+        """As for :class:`ByComponents`."""
+        self._first = self.solve()[0] if self._first is None else self._first
+        return self._first
 
     def __call__(self) -> Look:
         count = self.pairs.components()[0]

@@ -72,13 +72,25 @@ def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
     return pairs.step(1.0 / alpha, F, spread, rho, gamma)
 
 
-def update_alpha(d) -> np.ndarray:
-    """Eq. (6). The published rule divides by 0 when a clustering equals S: no root counts as less than 1e-9 of the largest."""
-    root = np.sqrt(d)
+def update_alpha(d, seen: float | np.ndarray = 1.0) -> np.ndarray:
+    """Eq. (6) of d_i / s_i, where s = ``seen`` (m,) are the shares of all pairs that the clusterings saw.
+
+    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing little. This alpha minimises
+    sum_i d_i / alpha_i subject to sum_i s_i alpha_i = mean(s), which is the published constraint where all saw alike. The published rule
+    divides by 0 when a clustering equals S: no root counts as less than 1e-9 of the largest.
+    """
+    seen = np.broadcast_to(seen, d.shape)
+    root = np.sqrt(d / seen)
     if root.max() == 0.0:  # all clusterings equal S: nothing tells them apart
         return np.full(d.size, 1.0 / d.size)
     root = np.maximum(root, 1e-9 * root.max())
-    return root / root.sum()
+    return root * seen.mean() / (seen * root).sum()
+
+
+def shares_seen(ensemble) -> np.ndarray:
+    """(m,) the share of all pairs, by weight, that each clustering saw."""
+    seen = ensemble.weights @ (ensemble.labels >= 0)
+    return (seen / ensemble.weights.sum()) ** 2
 
 
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
@@ -134,10 +146,10 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
     return SparsePairs(codes, ensemble.weights, upper, any_missing=ensemble.has_missing, n_jobs=n_jobs)
 
 
-def learn(pairs, m, threshold, rank, *, weighting, tol):
+def learn(pairs, m, threshold, rank, *, weighting, tol, seen: float | np.ndarray = 1.0):
     """The published loop. Returns (alpha, F, history); S is left in ``pairs``.
 
-    rank: :class:`ByComponents` or :class:`ByEigenvalues`. tol: a stage with too many components ends when the
+    seen: see :func:`update_alpha`. rank: :class:`ByComponents` or :class:`ByEigenvalues`, for one threshold after the other. tol: a stage with too many components ends when the
     objective moves by less than this share of itself (None: never), since halving rho joins nothing that the
     cut of Eq. (4) has taken apart.
     """
@@ -157,7 +169,7 @@ def learn(pairs, m, threshold, rank, *, weighting, tol):
                 bar.update(1)
                 d, nonzero = update_S(pairs, embedding.F, embedding.spread, alpha, rho, gamma)
                 look = rank()
-                alpha = update_alpha(d)
+                alpha = update_alpha(d, seen)
                 trace = look.measured["trace"]
                 terms = objective(
                     d, alpha, lam=lam, easy=easy, gamma=gamma, nonzero=nonzero, rho=rho, trace=trace
@@ -219,7 +231,7 @@ class SPCE(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
     clustering_losses_ : array (n_clusterings,)
-        alpha, adding up to 1: how far each base clustering is from the consensus matrix.
+        alpha, adding up to 1: how far each base clustering is from the consensus matrix, for the pairs it saw.
     n_pieces_ : int
         Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged by average
         co-association or split by the embedding, and a ConvergenceWarning says so.
@@ -245,8 +257,8 @@ class SPCE(BaseConsensus):
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
     guaranteed across stages, or while rho adapts.
 
-    Missing labels: a pair is judged by the clusterings that saw both objects. A pair that none saw has no loss
-    and no edge. Only objects with the same label in every clustering are tied for certain.
+    Missing labels: a pair is judged by the clusterings that saw both objects, and a clustering by its loss for each pair that it
+    saw, so that seeing less earns no trust. A pair that none saw has no loss and no edge. Only objects with the same label in every clustering are tied for certain.
 
     Differences from the paper: components are counted by graph search instead of eigenvalues; objects with equal
     labels are one weighted object (the same iterates, except that no eigenvector can separate them); exactly
@@ -316,24 +328,25 @@ class SPCE(BaseConsensus):
         # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.
         solver = self.mode == "authors" or 5 * (self.n_clusters + 4) >= ensemble.n_samples
         pairs = make_pairs(ensemble, n_jobs=self.n_jobs, solver=solver)
+        rank = (ByEigenvalues if self.mode == "authors" else ByComponents)(pairs, self.n_clusters)
         if self.threshold != "auto":
-            return self._solve(ensemble, pairs, self.threshold)
-        best = self._solve(ensemble, pairs, THRESHOLDS[0])
+            return self._solve(ensemble, pairs, rank, self.threshold)
+        best = self._solve(ensemble, pairs, rank, THRESHOLDS[0])
         highest = agreement(ensemble, best.labels)
         for threshold in THRESHOLDS[1:]:
             pairs.restart()
-            solution = self._solve(ensemble, pairs, threshold)
+            solution = self._solve(ensemble, pairs, rank, threshold)
             # A hair more is needed, so that rounding does not choose between thresholds that give the same partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best
 
-    def _solve(self, ensemble, pairs, threshold):
+    def _solve(self, ensemble, pairs, rank, threshold):
         c, faithful = self.n_clusters, self.mode == "authors"
-        rank = (ByEigenvalues if faithful else ByComponents)(pairs, c)
         tol = None if faithful else self.tol
+        seen = 1.0 if faithful else shares_seen(ensemble)  # the published program knows no missing labels
         alpha, F, history = learn(
-            pairs, ensemble.n_clusterings, threshold, rank, weighting=self.weighting, tol=tol
+            pairs, ensemble.n_clusterings, threshold, rank, weighting=self.weighting, tol=tol, seen=seen
         )
         found, components = pairs.components()
         labels = components if faithful else repair(ensemble, components, c, alpha=alpha, F=F)
@@ -343,7 +356,10 @@ class SPCE(BaseConsensus):
             converged=found == c,
             shortfall=_shortfall(found, c, threshold, faithful),
             exact=not faithful,
-            per_clustering={"clustering_weights": share_out(1.0 / alpha), "clustering_losses": alpha},
+            per_clustering={
+                "clustering_weights": share_out(1.0 / alpha),
+                "clustering_losses": share_out(alpha),
+            },
             per_pair={"signature_consensus": pairs.matrix()},
             extra={"n_pieces": found, "threshold": float(threshold)},
         )

@@ -95,9 +95,10 @@ class BaseLowRank(BaseConsensus):
         ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)
         root = np.sqrt(ensemble.weights)
         frame, errors, state = self._learn(ensemble, root)
+        frame.release()
         E = errors.error()
         graph = frame.graph
-        Z = frame.product(frame.U, (state.J.dense() + frame.gap).T)
+        Z = frame.original(state.J)
         vectors = state.H if self.labels_from == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
         cut = cut_rows(
             vectors if self.unit_rows else vectors / root[:, None],

@@ -25,14 +25,17 @@ from ...kernels import representation as passes
 from ...kernels.eigen import eigenpairs, smallest_eigenvectors
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
-from ...kernels.shrinkage import LowRank, remainder_is_below, shrink_singular_values
+from ...kernels.shrinkage import Deflated, LowRank, remainder_is_below, shrink_singular_values
 from ...progress import progress
 
 LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
 _ROOM = 64  # directions kept for the term of H beyond the range of S, for each cluster
 _NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, that is rounding
-_SMALL_GAP = 1e-4  # |Z - J| / |J| from which the graph is built from J; measured in benchmarks/bench_rsec.py
+_SMALL_GAP = 1e-4  # part of |J| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
+_FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
+_NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
+_UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
 
 class Frame:
@@ -48,22 +51,27 @@ class Frame:
         u, s = U.shape
         self.root = root  # (u,) square roots of the weights
         self.n_jobs = n_jobs
+        self.range = s  # directions of S: those that are admitted later have eigenvalue 0
         self.size = s  # directions in use
         room = min(u, s + _ROOM * n_clusters)
         self._lam, self._U = np.zeros(room), np.zeros((u, room))
         self._lam[:s], self._U[:, :s] = lam, U
         self._single = self._U.astype(np.float32)
         self.norm = float(np.abs(lam).max())  # |S|_2
-        self._Y2, self._X = np.zeros((u, room)), np.zeros((u, room))
-        self._gap = np.zeros((u, room), np.float32)
+        # Multiplier and differences vanish with the residuals or are divided by mu: single precision is enough.
+        self._Y2, self._rest, self._gap = (np.zeros((u, room), np.float32) for _ in range(3))
         self.graph = np.zeros((u, u), np.float32)  # Z in the original basis, then its affinity
 
     lam = property(lambda self: self._lam[: self.size])
     U = property(lambda self: self._U[:, : self.size])
     single = property(lambda self: self._single[:, : self.size])
     Y2 = property(lambda self: self._Y2[:, : self.size])
-    X = property(lambda self: self._X[:, : self.size], doc="Z + Y2 / mu, what the next J is shrunk from.")
+    rest = property(lambda self: self._rest[:, : self.size], doc="X - J, for X = Z + Y2 / mu of the next J.")
     gap = property(lambda self: self._gap[:, : self.size], doc="Z - J.")
+
+    def release(self) -> None:
+        """Give back what only the loop needs."""
+        self._Y2 = self._rest = np.zeros((self.n_objects, 0), np.float32)
 
     @property
     def n_objects(self) -> int:
@@ -75,8 +83,8 @@ class Frame:
     def product(self, A: np.ndarray, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         return row_product(A, B, out, n_jobs=self.n_jobs)
 
-    def admit(self, B: np.ndarray) -> None:
-        """Make room in the basis for the columns of B (u, c)."""
+    def admit(self, B: np.ndarray, unfelt: float = 0.0) -> None:
+        """Make room in the basis for the columns of B (u, c), but for parts that change B B' by less than ``unfelt``."""
         free = self._lam.size - self.size
         scale = np.linalg.norm(B)
         if not free or scale == 0:
@@ -85,7 +93,7 @@ class Frame:
         # Twice: the first may leave mostly rounding.
         rest -= self.product(self.U, self.product(self.U.T, rest))
         left, values, _ = svd(rest, full_matrices=False, check_finite=False)
-        new = left[:, values > _NEGLIGIBLE * scale][:, :free]
+        new = left[:, values > max(_NEGLIGIBLE * scale, unfelt / scale)][:, :free]
         span = slice(self.size, self.size + new.shape[1])
         self._U[:, span], self._single[:, span] = new, new
         self.size += new.shape[1]
@@ -98,23 +106,40 @@ class Frame:
         pad = ((0, missing), (0, 0))
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
-    def original(self, low_rank: LowRank, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Factors (a, b) with rows (a b') in the original basis; ``scale`` multiplies each eigendirection."""
-        right = low_rank.right if scale is None else scale[:, None] * low_rank.right
-        return low_rank.left * low_rank.values, self.product(self.U, right)
+    def original(self, J: LowRank) -> np.ndarray:
+        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision."""
+        low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
+        low += self.product(self.single, self.gap.T)
+        return low
 
     def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
-        """Bring Z - J to ``graph``, in the original basis; returns max |Z - J|.
+        """Bring Z - J to ``graph``, in the original basis; returns a bound on max |Z - J|.
 
-        ``norms`` are those of the columns of Z - J. Once it is small beside J the graph is built from J alone and the product
-        saved: what that changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu. The largest
-        norm, which bounds max |Z - J|, is returned then.
+        ``norms`` are those of the columns of Z - J. It soon lies in few eigendirections, those of large eigenvalues and
+        of the term of H: others are left out as long as they are small beside J together, and in the end all are. What that
+        changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu.
         """
-        if np.linalg.norm(norms) <= _SMALL_GAP * np.linalg.norm(J.values):
+        allowed = _SMALL_GAP * float(np.linalg.norm(J.values))
+        if np.linalg.norm(norms) <= allowed:
             self.graph[:] = 0.0
             return float((norms / self.root).max())
-        self.product(self.gap, self.single.T, out=self.graph)
-        return max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+        out = self._left_out(allowed) if self.size > _FEW_DIRECTIONS else np.zeros(0)
+        missing = 0.0
+        gap, basis = self.gap, self.single
+        if self.size - out.sum() < _NEARLY_ALL * self.size:
+            missing = max(self.blocks(lambda a, b: passes.largest_row(self.gap, out, self.root, a, b)))
+            kept = np.flatnonzero(out == 0)
+            gap, basis = gap[:, kept], basis[:, kept]
+        self.product(gap, basis.T, out=self.graph)
+        return missing + max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+
+    def _left_out(self, allowed: float) -> np.ndarray:
+        """(s,) 1 for the weakest directions of Z - J, as many as have at most this norm together; 0 for the others."""
+        energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, a, b)), axis=0)
+        order = np.argsort(energies, kind="stable")
+        out = np.zeros(self.size)
+        out[order[np.cumsum(energies[order]) <= allowed**2]] = 1.0
+        return out
 
 
 def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +155,7 @@ class ColumnErrors:
 
     def __init__(self, frame: Frame, weight: float):
         self.frame, self.weight = frame, weight
-        self._Q = np.zeros_like(frame._X)
+        self._Q = np.zeros_like(frame._U)
         self.share = np.zeros(frame.n_objects)  # E = share Q, Y1 = mu (1 - share) Q, by column
         self.mu = 1.0
 
@@ -147,7 +172,7 @@ class ColumnErrors:
         norms = np.empty((frame.n_objects, 2))
         frame.blocks(
             lambda a, b: passes.step_columns(
-                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.Q, self.share, frame.Y2, frame.X,
+                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.Q, self.share, frame.Y2, frame.rest,
                 frame.gap, mu, self.mu, mu_next, thresholds, a, norms[a:b],
             )
         )  # fmt: skip
@@ -165,7 +190,7 @@ class EntryErrors:
     def __init__(self, frame: Frame, weight: float, S: np.ndarray):
         u = frame.n_objects
         self.frame, self.weight, self.S = frame, weight, S
-        self.E, self.Y1, self._D = np.zeros((u, u)), np.zeros((u, u)), np.zeros_like(frame._X)
+        self.E, self.Y1, self._D = np.zeros((u, u)), np.zeros((u, u)), np.zeros_like(frame._U)
         self._image = np.zeros_like(frame._gap)
         self.moved = np.zeros((u, u), np.float32)
         self.weights = np.zeros((0, 0), np.float32)  # of the entries; empty for one everywhere
@@ -174,11 +199,11 @@ class EntryErrors:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
         self.weights = weights
         self.Y1[:] = 0.0
-        self.frame.product(self.E, self.frame.U, out=self.D)
+        self.frame.product(self.E, self.frame.U[:, : self.frame.range], out=self.D[:, : self.frame.range])
 
     @property
     def D(self) -> np.ndarray:
-        """E - Y1 / mu, in the eigenbasis."""
+        """E - Y1 / mu, in the eigenbasis; 0 where S has eigenvalue 0, since Z there does not depend on it."""
         return self._D[:, : self.frame.size]
 
     def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
@@ -190,25 +215,25 @@ class EntryErrors:
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
         towards = frame.product(frame.U.T, B).T.copy()
-        image = self._image[:, : frame.size]
+        image, span = self._image[:, : frame.size], slice(0, frame.range)
         norms = np.empty(frame.n_objects)
         frame.blocks(
             lambda a, b: passes.step_representation(
-                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.D, frame.Y2, frame.X, frame.gap,
+                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.D, frame.Y2, frame.rest, frame.gap,
                 image, mu, mu_next, a, norms[a:b],
             )
         )  # fmt: skip
-        frame.product(image, frame.single.T, out=self.moved)
+        frame.product(image[:, span], frame.single[:, span].T, out=self.moved)
         gap = frame.gap_entries(norms, J)
-        left, SJ = frame.original(J, scale=frame.lam)
-        SJ = SJ.T.copy()
+        left = J.left * J.values
+        SJ = frame.product(frame.U, frame.lam[:, None] * J.right).T.copy()
         worst = frame.blocks(
             lambda a, b: passes.step_entries(
                 self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
                 self.weight / mu, mu, mu_next, a,
             )
         )  # fmt: skip
-        self.D[:] += frame.product(self.moved, frame.single)
+        self.D[:, span] += frame.product(self.moved, frame.single[:, span])
         return max(worst), gap
 
     def error(self) -> np.ndarray:
@@ -254,18 +279,19 @@ def solve(
     """
     mu = 1.5 / frame.norm if penalty is None else penalty
     frame.Y2[:] = 0.0
-    frame.X[:] = 0.0
-    if state.J.rank:  # a second linearisation starts where the first ended
-        frame.product(state.J.left * state.J.values, state.J.right.T, out=frame.X)
-        frame.X[:] += frame.gap
+    frame.rest[:] = frame.gap  # X = Z: 0 at first; a second linearisation starts where the first ended
     state.converged = False
     for _ in progress(range(max_iter), what="low rank, at most", unit="iteration"):
         mu_next = min(growth * mu, LARGEST_PENALTY)
         state.J = shrink_singular_values(
-            frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs
+            Deflated(state.J, frame.rest),
+            low_rank_weight / mu,
+            weights=rank_weights,
+            start=state.J.block,
+            n_jobs=frame.n_jobs,
         )
         B = state.scale[:, None] * state.H
-        frame.admit(B)
+        frame.admit(B, unfelt=_UNFELT * tol * mu)
         state.J = frame.fitting(state.J)
         residual, gap = errors.step(state.J, B, mu, mu_next)
         build_graph(frame, state.J, absolute=affinity == "absolute")
@@ -275,10 +301,13 @@ def solve(
         )
         mu = mu_next
         if residual < tol and gap < tol:
+            X = Deflated(state.J, frame.rest)
             J = shrink_singular_values(
-                frame.X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs
+                X, low_rank_weight / mu, weights=rank_weights, start=state.J.block, n_jobs=frame.n_jobs
             )
-            state.certified = J.iterations == 0 or remainder_is_below(frame.X, J.right, low_rank_weight / mu)
+            state.certified = J.iterations == 0 or remainder_is_below(
+                X, J.right, low_rank_weight / mu, n_jobs=frame.n_jobs
+            )
             if state.certified:
                 state.converged = True
                 break
@@ -291,8 +320,8 @@ def solve(
 
 def build_graph(frame: Frame, J: LowRank, *, absolute: bool) -> None:
     """frame.graph <- (|Z| + |Z|')/2, or (Z + Z')/2, from Z - J that it holds. Eq. (5) without H H'."""
-    left, right = frame.original(J)
-    left, right = left.astype(np.float32), right.astype(np.float32).T.copy()
+    left = (J.left * J.values).astype(np.float32)
+    right = frame.product(frame.single, J.right.astype(np.float32)).T.copy()
     W = frame.graph
 
     def add(a: int, b: int) -> None:

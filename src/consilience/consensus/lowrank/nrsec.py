@@ -55,7 +55,7 @@ class NRSEC(BaseLowRank):
 
     Notes
     -----
-    Three products of u x u matrices an iteration, one run for the warm start and one for each step: about six times
+    Three products of u x u matrices an iteration, one run for the warm start and one for each step: about five times
     the time of RSEC. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
     weights that only say which objects count more should have mean 1.
 

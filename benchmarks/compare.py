@@ -1,0 +1,220 @@
+"""A short set of benchmarks against a stored baseline: has anything become slower?
+
+    python -m benchmarks.compare             run, keep the outcome in results/bench/, and print it beside the baseline
+    python -m benchmarks.compare --store     make the outcome the baseline (benchmarks/results/baseline.json)
+    python -m benchmarks.compare --only kmeans,SPCE
+
+Everything runs on one thread and is counted in seconds of the processor, over those of a fixed piece of work (a product, a sort, a
+pass over memory, a loop of the interpreter) done just before it: a slower or busier machine is slower at both. What
+scikit-learn does as well is measured beside it. A case is the best of several runs; below NOISE nothing is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before anything that counts threads is imported
+
+import numpy as np
+
+from ._measure import ROOT, table
+
+BASELINE = ROOT / "benchmarks" / "results" / "baseline.json"
+KEPT = ROOT / "results" / "bench"
+#: Seconds of the processor after which a case is not repeated, and the most repetitions.
+ENOUGH, REPEATS = 1.5, 5
+#: Ratio to the baseline up to which a change may be chance.
+NOISE = 1.25
+
+Case = Callable[[], Any]
+
+
+def reference() -> float:
+    """CPU seconds of work that no change of ours touches: best of three."""
+    rng = np.random.default_rng(0)
+    A = rng.random((700, 700), dtype=np.float32)
+    values = rng.random(1_000_000)
+
+    def work() -> None:
+        A @ A
+        np.sort(values)
+        (values * 2.0).sum()
+        sum(i * i for i in range(200_000))
+
+    return min(cpu_seconds(work) for _ in range(3))
+
+
+def cpu_seconds(call: Case) -> float:
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+
+
+def best_of(call: Case) -> float:
+    """CPU seconds: the least of a few runs after one that compiles."""
+    call()
+    best, spent = float("inf"), 0.0
+    for _ in range(REPEATS):
+        seconds = cpu_seconds(call)
+        best, spent = min(best, seconds), spent + seconds
+        if spent > ENOUGH:
+            break
+    return best
+
+
+def cases() -> dict[str, Case]:
+    """Name -> what is timed. Names are what baselines are compared by: a changed case gets a new one."""
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import load_digits, make_blobs
+
+    import consilience as cs
+    from consilience.kernels.kmeans import many_kmeans
+    from consilience.kernels.signatures import unique_rows
+
+    from .bench_baselines import synthetic
+    from .bench_which_method import build, registered
+
+    digits = load_digits().data
+    wide = (
+        make_blobs(8000, 20, centers=12, cluster_std=5.0, random_state=0)[0]
+        @ np.random.default_rng(0).normal(size=(20, 300))
+    ).astype(np.float32)
+    rows = make_blobs(150_000, 16, centers=40, cluster_std=3.0, random_state=0)[0].astype(np.float32)
+    start = rows[:40].astype(np.float64)
+    labels = synthetic(2000)[0]
+    many = synthetic(300_000)[0]
+    tasks = np.arange(600) // 300
+    found: dict[str, Case] = {
+        "kmeans 150000x16 k=40, same start": lambda: many_kmeans(rows, [40], inits=[start], n_jobs=1),
+        "scikit-learn, 150000x16 k=40, same start": lambda: KMeans(40, init=start, n_init=1).fit(rows),
+        "kmeans 8000x300 k=10, 8 runs": lambda: many_kmeans(wide, [10] * 8, seeds=range(8), n_jobs=1),
+        "scikit-learn, 8000x300 k=10, 8 runs": lambda: [KMeans(10, n_init=1, random_state=s).fit(wide) for s in range(8)],
+        "generate.random_k digits": lambda: cs.generate.random_k(digits, 20, random_state=0, n_jobs=1),
+        "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(digits[:600], 6, random_state=0, n_jobs=1),
+        "generate.landmarks digits": lambda: cs.generate.landmarks(digits, 6, random_state=0, n_jobs=1),
+        "unique_rows 300000x20": lambda: unique_rows(many),
+        "scores of 300000 labels": lambda: cs.metrics.scores(many[:, 0], many[:, 1]),
+        "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(digits[:600]),
+        "MDEC 600 digits": lambda: cs.MDEC(10, n_clusterings=10, random_state=0, n_jobs=1).fit(digits[:600]),
+        "SPMTC 600 digits": lambda: cs.SPMTC(10, random_state=0, n_jobs=1).fit(digits[:600], task=tasks),
+    }  # fmt: skip
+    slow = {"NRSEC": 500, "RSEC": 800, "BestOf": 500, "TRCE": 800, "RCE": 800}
+    for name in registered():
+        n = slow.get(name, 2000)
+        found[f"{name} {n}x20"] = lambda name=name, n=n: build(name, 10).fit(labels[:n])
+    return found
+
+
+def measure(only: list[str] | None = None) -> dict[str, Any]:
+    """Everything, with what is needed to read it later."""
+    outcome: dict[str, Any] = {**origin(), "cases": {}}
+    for name, call in cases().items():
+        if only and not any(part.casefold() in name.casefold() for part in only):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            unit = reference()
+            seconds = best_of(call)
+        outcome["cases"][name] = {"cpu_seconds": round(seconds, 5), "ratio": round(seconds / unit, 4)}
+        print(f"{name}: {seconds:.3g} s, {seconds / unit:.3g} of the reference", file=sys.stderr, flush=True)
+    return outcome
+
+
+def origin() -> dict[str, Any]:
+    """Commit and machine."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    import numba
+    import scipy
+    import sklearn
+
+    return {
+        "commit": git("rev-parse", "--short", "HEAD"),
+        "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            **{module.__name__: module.__version__ for module in (np, scipy, sklearn, numba)},
+        },
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """One row for each case: what it takes of the reference, now and then."""
+    old = (before or {}).get("cases", {})
+    rows = []
+    for name, case in now["cases"].items():
+        was = old.get(name, {}).get("ratio")
+        change = case["ratio"] / was if was else None
+        rows.append(
+            {
+                "case": name,
+                "CPU s": case["cpu_seconds"],
+                "of reference": case["ratio"],
+                "baseline": was if was else "",
+                "change": change if change else "",
+                "": _verdict(change),
+            }
+        )
+    return rows
+
+
+def _verdict(change: float | None) -> str:
+    if change is None:
+        return "new"
+    return "slower" if change > NOISE else "faster" if change < 1 / NOISE else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", action="store_true", help="make the outcome the baseline")
+    parser.add_argument("--only", help="parts of names, with commas between them")
+    options = parser.parse_args()
+    now = measure(options.only.split(",") if options.only else None)
+    before = json.loads(BASELINE.read_text()) if BASELINE.is_file() else None
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file = KEPT / f"{now['when'].replace(':', '')}-{now['commit']}.json"
+    file.write_text(json.dumps(now, indent=1) + "\n")
+    if before:
+        print(
+            f"Baseline: commit {before['commit']}, {before['machine']['processor']}, load {before['load']}."
+        )
+    print(f"Now: commit {now['commit']}{', changed' if now['changed'] else ''}, load {now['load']}; kept in {file.relative_to(ROOT)}.\n")  # fmt: skip
+    rows = compared(now, before)
+    print(table(rows))
+    slower = [row["case"] for row in rows if row[""] == "slower"]
+    print(f"\n{len(slower)} slower by more than {NOISE:.2f}{': ' + ', '.join(slower) if slower else ''}.")
+    if options.store:
+        BASELINE.write_text(json.dumps({**(before or {}), **now, "cases": {**(before or {}).get("cases", {}), **now["cases"]}}, indent=1) + "\n")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Scores of all centres bounded in float32, by which most rows find their nearest centre.
+
+Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a centre, all
+questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest centre.
+
+Scores are first bounded from below in float32, for every row and centre at once by one matrix product, and
+settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
+directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
+
+    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                 (1)
+
+and centres, being averages, have small remainders. So the product runs over q instead of d columns, and
+
+    L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
+
+with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of summation is at
+most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their squares. So what rounding blurs
+is a share of the row and one of the centre; the remainders take one more column, and rows that are not turned none.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ._jit import fast_kernel
+
+UNIT = 2.0**-24  # rounding unit of float32
+#: Lengths, in units of the longest row, from which on the squares of centres may not fit into float32.
+BEYOND = 1e18
+#: An error of a bound that leaves every centre in doubt, and is a number in float32 still, also doubled.
+LOOSE = 1e38
+
+
+class Stack:
+    """Centres of several runs on top of each other, in the form the float32 product needs."""
+
+    def __init__(self, centers: np.ndarray, sizes: np.ndarray):
+        self.centers = centers  # (K, d) float64
+        self.sizes = sizes
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.half_squares = np.einsum("ij,ij->i", centers, centers) / 2  # (K,)
+        self.screen: np.ndarray  # (K, q) or (K, q + 1), or by columns (d, K); float32
+        self.least: np.ndarray  # (K,) float32 |c|^2 / 2 - m(c): what the product lacks of L
+        self.remainder: np.ndarray  # (K,) |r(c)| in the units of the screen
+        self.margin: np.ndarray  # (K,) m(c)
+
+    def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
+        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns.
+
+        The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
+        centre, and so loose that, wherever it is the smallest, float64 decides.
+        """
+        beyond = norm > BEYOND
+        if beyond.any():
+            turned = np.where(beyond[:, None], 0.0, turned)
+            remainder, norm = np.where(beyond, 0.0, remainder), np.where(beyond, 0.0, norm)
+        self.remainder, self.margin = remainder, g * norm**2
+        least = norm**2 / 2 - self.margin
+        # |c|^2 / 2 - x'c with |x| <= 1 is above that.
+        self.margin[beyond], least[beyond] = LOOSE, BEYOND**2 / 4
+        self.least = least.astype(np.float32)
+        return np.hstack([-turned, -remainder[:, None]])
+
+
+def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
+    """Scratch space of this thread, kept between blocks: fresh pages cost as much as the product."""
+    flat = getattr(store, "flat", None)
+    if flat is None or flat.size < rows * columns:
+        flat = store.flat = np.empty(rows * columns, dtype=np.float32)
+    return flat[: rows * columns].reshape(rows, columns)
+
+
+@fast_kernel
+def two_smallest(L, least, first, last, smallest, second, where):
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first."""
+    b = L.shape[1]
+    for i in range(b):
+        smallest[i] = L[first, i] + least[first]
+        second[i] = np.float32(3.0e38)
+        where[i] = np.int32(first)
+    for j in range(first + 1, last):
+        here, more = np.int32(j), least[j]
+        for i in range(b):  # written as choices, not branches, so that it becomes vector code
+            value = L[j, i] + more
+            low = smallest[i]
+            closer = value < low
+            other = low if closer else value
+            second[i] = other if other < second[i] else second[i]
+            smallest[i] = value if closer else low
+            where[i] = here if closer else where[i]
+
+
+@fast_kernel
+def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start, runs, rows, limits):
+    """Nearest centre of every row by the bounds L (centres, rows) + least; returns how many are in doubt.
+
+    Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
+    not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
+    centre is out in ``limits``; these have a place for every row of every run. No run is without centres, and a
+    bound that is no number leaves the first of them: labels are always centres of the run.
+    """
+    b = L.shape[1]
+    smallest, second = np.empty(b, np.float32), np.empty(b, np.float32)
+    where = np.empty(b, np.int32)
+    count = 0
+    for r in range(offsets.shape[0] - 1):
+        first = offsets[r]
+        two_smallest(L, least, first, offsets[r + 1], smallest, second, where)
+        for i in range(b):
+            j = where[i]
+            labels[r, start + i] = j - first
+            limit = smallest[i] + 2.0 * (far[i] * remainder[j] + margin[j] + blur[i])
+            if second[i] <= limit:
+                runs[count] = r
+                rows[count] = i
+                limits[count] = limit
+                count += 1
+    return count
