@@ -166,7 +166,7 @@ class Study:
 
     @property
     def table(self) -> Any:
-        """One row for each k, as a data frame of the library that X came in, else of pandas; :attr:`columns` has the same as arrays."""
+        """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has the same as arrays."""
         import narwhals as nw
 
         backend = self._backend
