@@ -58,7 +58,7 @@ def functions_of(room: Any) -> list[Any]:
 
 
 def public_functions() -> list[Any]:
-    return [
+    return [cs.choose_k] + [
         function
         for room in (cs.generate, cs.io, cs.metrics, cs.anndata, cs.dask)
         for function in functions_of(room)
