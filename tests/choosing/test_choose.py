@@ -258,7 +258,7 @@ def test_the_rule():
     at2, at3, at4 = (1, 0, 0), (0, 1, 0), (0, 0, 1)
     assert answer(at3, at3, at2, (0.025, 0.025)) == (3, "strong", [2])
     assert answer(at3, at4, at4, (0.025, 0.5)) == (4, "moderate", [3])
-    assert answer(at2, at3, at4, (0.025, 0.025)) == (4, "weak", [2, 3])
+    assert answer(at2, at3, at4, (0.025, 0.025)) == (2, "weak", [3, 4])
     assert answer(at3, at3, at3, (0.05, 0.5)) == (1, "none", [])
     assert answer(at3, at3, at3, ()) == (3, "not tested", [])
     assert answer((np.nan,) * 3, at3, at2, ())[0] == 2

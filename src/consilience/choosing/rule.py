@@ -13,7 +13,8 @@ different things: two clusters on the main axis divide no more stably than one l
 that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
 the ARI over references falls with k, and a ratio to it would favour large k.
 
-k is what at least two of gain, eigengap and lifetime name. Where all differ it is the lifetime's, and the verdict is "weak" at most.
+k is what at least two of gain, eigengap and lifetime name. Where all differ it is the smallest, which promises
+least, and the verdict is "weak" at most: finer ones are among the alternatives.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def decide(
     votes = {name: k for name, k in named.items() if k is not None}
     counts = {k: list(votes.values()).count(k) for k in votes.values()}
     agreed = max(counts.values()) >= 2
-    k = max(counts, key=lambda one: (counts[one], one == votes.get("lifetime")))
+    k = max(counts, key=lambda one: (counts[one], -one))
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
         return Answer(1, "none", [], votes)
