@@ -47,6 +47,7 @@ from .statistics import (
     LINKED,
     Linked,
     Pairs,
+    changes,
     concordance,
     eigengaps,
     lifetimes,
@@ -458,10 +459,7 @@ class _Work:
             name: np.array(values) for name, values in columns.items() if np.isfinite(values).any()
         }
         if "area" in self.columns:
-            area = self.columns["area"]
-            before = np.concatenate([[0.0], area[:-1]])
-            change = np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)
-            self.columns["delta_area"] = change
+            self.columns["delta_area"] = changes(self.columns["area"])
         if self.found:
             assert self.own is not None
             ari, loss, pac = (

@@ -286,3 +286,9 @@ def split(labels: np.ndarray, finer: Ensemble) -> float:
             share = count * (count - 1) / (n_runs * (n_runs - 1))
             best = max(best, share * mean_ari(part.select(divides)))
     return best
+
+
+def changes(area: np.ndarray) -> np.ndarray:
+    """Each as a share of what it adds to the one before; the first as it is. Delta area, of the areas under the CDFs."""
+    before = np.concatenate([[0.0], area[:-1]])
+    return np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..choosing.statistics import changes
 from ..errors import InputError
 from ..metrics import align
 from .style import axes, colour, plain
@@ -333,12 +334,6 @@ class SpectrumDisplay:
         ax.set(xlabel="number", ylabel="eigenvalue", title="Spectrum of the co-association", ylim=(0, 1.03))
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)
-
-
-def changes(area: np.ndarray) -> np.ndarray:
-    """Each as a share of what it adds to the one before; the first as it is."""
-    before = np.concatenate([[0.0], area[:-1]])
-    return np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)
 
 
 def shade(j: int, count: int) -> tuple[float, float, float]:
