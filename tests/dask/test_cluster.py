@@ -89,7 +89,16 @@ def test_a_killed_worker_changes_nothing_but_the_time(client):
 def test_an_interrupt_cancels_what_is_under_way(client):
     labels, _ = planted(7, n=400, m=5)
     lazy = da.from_array(labels, chunks=(20, 5)).map_blocks(slow, 1.0, dtype=labels.dtype, meta=labels[:0])
-    threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    main = threading.main_thread().ident
+
+    def press():
+        """Ctrl-C, once workers are at work: what comes earlier may fall into a place that swallows it."""
+        while not any(worker.processing for worker in client.cluster.scheduler.workers.values()):
+            time.sleep(0.05)
+        time.sleep(0.3)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         cs.LWGP(3).fit(cs.dask.Ensemble(lazy))

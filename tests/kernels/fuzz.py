@@ -36,6 +36,7 @@ from consilience.kernels import (
     kmeans,
     kmeans_assign,
     kmeans_gaps,
+    kmeans_gram,
     kmeans_rows,
     krylov,
     label_tables,
@@ -47,8 +48,10 @@ from consilience.kernels import (
     normalised_cut,
     overlaps,
     paced_pairs,
+    pair_histogram,
     partition,
     representation,
+    scatter,
     signatures,
 )
 from consilience.labels import encode
@@ -61,6 +64,7 @@ contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
 label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
 mixed_membership._BLOCK = 8
+pair_histogram._ROWS, pair_histogram._TILE, pair_histogram._DRAWS = 4, 8, 16
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
 INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
@@ -352,7 +356,7 @@ def eigenvectors(rng):
 
 def pairs(rng):
     ensemble = some_ensemble(rng).compress().canonical()[0]
-    u, m = ensemble.labels.shape
+    u = ensemble.n_samples
     x = rng.uniform(0.1, 2, m)
     for sparse in (False, True):
         store = spce.make_pairs(ensemble, sparse=sparse)
@@ -412,11 +416,30 @@ def differences(rng):
     representation.largest_row(gap, (rng.random(s) < 0.5).astype(float), root, start, stop)
 
 
+def studies_of_k(rng):
+    ensemble = some_ensemble(rng)
+    u = ensemble.n_samples
+    weights = hostile(rng, u) if rng.random() < 0.2 else ensemble.weights
+    pair_histogram.pair_histogram(ensemble.labels, weights)
+    pair_histogram.sampled_pair_histogram(ensemble.labels, None, 40, rng)
+    table = rng.random((ensemble.n_total_clusters, 3)) * (rng.random((ensemble.n_total_clusters, 3)) < 0.5)
+    label_tables.commonest_rows(table, ensemble.offsets, table[:, 0])
+    X = some_rows(rng)
+    X = X.toarray() if sp.issparse(X) else X
+    n, k = len(X), int(rng.integers(1, len(X) + 2))
+    gram = kmeans_gram.Gram.of(hostile(rng, X.shape) if rng.random() < 0.2 else X)
+    weights = rng.uniform(0.1, 3, n)
+    labels = gram.kmeans(k, weights, rng, max_iter=5)
+    gram.within(labels, weights)
+    scatter.between_scatter(X, np.where(rng.random(n) < 0.2, -1, labels), weights, k)
+
+
 CASES = [  # new ones at the end: their place is their seed
     trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
     differences,
     gaps_of_kmeans,
+    studies_of_k,
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import consilience as cs
 from consilience import Ensemble
+from consilience.choosing import statistics
 from consilience.consensus.bipartite import lce
 from consilience.consensus.coassociation import evidence, locally_weighted, pta, spce, weac
 from consilience.consensus.metaclusters import ecpcs
@@ -159,6 +160,7 @@ def callers(rng):
             partition,
             lambda: partition.merge_clusters(pieces, 3, similarity=similarity, weights=weights),
         ),
+        "statistics": (statistics, lambda: statistics.lifetimes(ensemble, np.array([2, 3]))),
         "_metric_subspace": (
             _metric_subspace,
             lambda: _metric_subspace.nearest_pieces(pieces, 20, 3, rng.normal(size=(n, 7))),
