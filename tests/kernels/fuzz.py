@@ -356,7 +356,7 @@ def eigenvectors(rng):
 
 def pairs(rng):
     ensemble = some_ensemble(rng).compress().canonical()[0]
-    u = ensemble.n_samples
+    u, m = ensemble.labels.shape
     x = rng.uniform(0.1, 2, m)
     for sparse in (False, True):
         store = spce.make_pairs(ensemble, sparse=sparse)
