@@ -71,6 +71,7 @@ toc_object_entries_show_parents = "hide"
 # Gallery --------------------------------------------------------------------------------------------------------
 
 sphinx_gallery_conf = {
+    "within_subsection_order": "FileNameSortKey",  # scripts are numbered as they are best read
     "examples_dirs": [str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
