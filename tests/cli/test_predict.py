@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -66,7 +67,7 @@ def test_what_is_refused(folder, run):
 @pytest.mark.parametrize("line", [0, 1])
 def test_examples_of_the_help_work(folder, run, line):
     run("cluster", "features.csv", "-k", "3", "--save", "model.consilience", "-o", "first.csv")
-    text = _program.cli.get_command(None, "predict").help  # type: ignore[arg-type]
+    text = _program.cli.get_command(click.Context(_program.cli), "predict").help
     example = text.partition("Examples:")[2].strip().splitlines()[line].strip()
     piped = example.startswith("cat ")
     args = example.partition("consilience ")[2].partition(" > ")[0].split()

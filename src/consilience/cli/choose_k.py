@@ -122,17 +122,13 @@ def command(
       consilience choose-k ensemble.npz --ensemble --features features.csv
     """
     from ..choosing import choose_k
-    from ..io import read_features, read_labels, write_labels, write_table
+    from ..io import read_features, read_labels
     from ..progress import progress_shown
 
     start = time.perf_counter()
     ks = parse_ks(k)
     inputs = [file, *([] if features is None else [features])]
-    for path in (output, labels_output):
-        if path is not None:
-            others = [one for one in (output,) if one is not None and path is labels_output]
-            check_output(path, *inputs, outputs=others, as_json=as_json, json_instead=False)
-    check_report(report_output, *inputs, *(path for path in (output, labels_output) if path is not None))
+    _check_outputs(inputs, output, labels_output, report_output, as_json=as_json)
     if features is not None and not is_ensemble:
         raise InputError("--features goes with --ensemble; FILE itself holds features otherwise.")
     layout: dict[str, Any] = {
@@ -162,20 +158,9 @@ def command(
             n_jobs=n_jobs,
         )
     if output is not None:
-        target = sys.stdout.buffer if output == "-" else output
-        write_table(target, study.columns, sample_names=[f"k={one}" for one in study.ks])
-        if output != "-":
-            session.say(f"wrote a table of {len(study.ks)} numbers of clusters to {output}")
+        _write_columns(session, output, study)
     if labels_output is not None:
-        names = data.sample_names
-        if study.sample is not None:
-            names = [names[i] if names else str(i) for i in study.sample]
-        labels = study.labels()
-        write_labels(sys.stdout.buffer if labels_output == "-" else labels_output, labels, sample_names=names)
-        if labels_output != "-":
-            session.say(
-                f"wrote {len(labels)} labels in {study.k} cluster{'' if study.k == 1 else 's'} to {labels_output}"
-            )
+        _write_answer(session, labels_output, study, data.sample_names)
     pictured = X if is_ensemble else data
     write_report(
         session,
@@ -201,4 +186,44 @@ def _print_table(study: Any) -> None:
         cells = (study.columns[name][i] for name in names)
         click.echo(
             " ".join(f"{cell:9d}" if name == "k" else f"{cell:9.3f}" for name, cell in zip(names, cells))
+        )
+
+
+def _check_outputs(
+    inputs: list[str],
+    output: str | None,
+    labels_output: str | None,
+    report_output: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Raise where a file that is to be written is one of the others, or cannot be written."""
+    before: list[str] = []
+    for path in (output, labels_output):
+        if path is not None:
+            check_output(path, *inputs, outputs=before, as_json=as_json, json_instead=False)
+            before = [*before, path]
+    check_report(report_output, *inputs, *before)
+
+
+def _write_columns(session: Session, output: str, study: Any) -> None:
+    from ..io import write_table
+
+    target = sys.stdout.buffer if output == "-" else output
+    write_table(target, study.columns, sample_names=[f"k={one}" for one in study.ks])
+    if output != "-":
+        session.say(f"wrote a table of {len(study.ks)} numbers of clusters to {output}")
+
+
+def _write_answer(session: Session, output: str, study: Any, names: Any) -> None:
+    """The labels for the answer, of the objects that were studied."""
+    from ..io import write_labels
+
+    if study.sample is not None:
+        names = [names[i] if names else str(i) for i in study.sample]
+    labels = study.labels()
+    write_labels(sys.stdout.buffer if output == "-" else output, labels, sample_names=names)
+    if output != "-":
+        session.say(
+            f"wrote {len(labels)} labels in {study.k} cluster{'' if study.k == 1 else 's'} to {output}"
         )

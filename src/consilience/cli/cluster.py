@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
@@ -124,11 +125,7 @@ def command(
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
     """
-    from .. import consensus, generate
-    from ..defaults import is_auto
     from ..io import read_features, write_ensemble
-    from ..naming import find
-    from ..pipeline import WHOLE, ConsensusClustering
     from ..progress import progress_shown
 
     start = time.perf_counter()
@@ -146,20 +143,15 @@ def command(
     check_report(report_output, features, output, ensemble_output or output)
     if ensemble_output is not None:
         check_output(ensemble_output, features, outputs=[output], as_json=True, json_instead=False)
-    whole = find(method, WHOLE)
-    if whole is not None and is_auto(generator):
-        generator = whole.generator
-    maker = None if is_auto(generator) else generate.generator(generator)
-    combining = whole.method if whole else method
-    cls = None if is_auto(combining) else consensus.method(combining)
-    model = ConsensusClustering(
+    model = _estimator(
         n_clusters,
-        generator=generator if maker is None else maker.name,
-        generator_params=generator_params(maker, generator_param, {}, scale=scale),
-        consensus=method,
-        consensus_params=method_params(cls, param),
-        n_clusterings=n_clusterings,
-        random_state=seed,
+        method,
+        param,
+        generator,
+        generator_param,
+        n_clusterings,
+        scale=scale,
+        seed=seed,
         n_jobs=n_jobs,
     )
     if scheduler is not None:
@@ -206,3 +198,39 @@ def command(
             names=table.sample_names,
             seconds=time.perf_counter() - start,
         )
+
+
+def _estimator(
+    n_clusters: int | str,
+    method: str,
+    param: tuple[str, ...],
+    generator: str,
+    generator_param: tuple[str, ...],
+    n_clusterings: int | None,
+    *,
+    scale: bool,
+    seed: int,
+    n_jobs: int | None,
+) -> Any:
+    """What the options ask for, not fitted."""
+    from .. import consensus, generate
+    from ..defaults import is_auto
+    from ..naming import find
+    from ..pipeline import WHOLE, ConsensusClustering
+
+    whole = find(method, WHOLE)
+    if whole is not None and is_auto(generator):
+        generator = whole.generator
+    maker = None if is_auto(generator) else generate.generator(generator)
+    combining = whole.method if whole else method
+    cls = None if is_auto(combining) else consensus.method(combining)
+    return ConsensusClustering(
+        n_clusters,
+        generator=generator if maker is None else maker.name,
+        generator_params=generator_params(maker, generator_param, {}, scale=scale),
+        consensus=method,
+        consensus_params=method_params(cls, param),
+        n_clusterings=n_clusterings,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )

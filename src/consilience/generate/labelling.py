@@ -12,6 +12,7 @@ Whether members are kept is ``keep_members`` of every generator: False, True, or
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,7 +58,7 @@ def codes_of_labels(labels: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class Member(ABC):
     """What one clustering of an ensemble keeps to label further objects.
 
     preparation : how it sees the features.
@@ -69,16 +70,16 @@ class Member:
         """(n,) int32 codes of the ensemble, -1 for missing, of the rows of X."""
         return label_rows([self], Features(X, least_rows=1).X, n_jobs=n_jobs)[0][:, 0]
 
+    @abstractmethod
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
         """(codes (n,), distances (n,) from what it was learned from, or None) of prepared rows.
 
         known : the rows of fit, prepared, for those that go by neighbours.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def furthest(self, known: Any, n_jobs: int | None) -> float:
         """The largest distance that a row of fit has."""
-        raise NotImplementedError
 
     @property
     def known_rows(self) -> Any:
