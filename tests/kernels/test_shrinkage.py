@@ -181,6 +181,18 @@ def test_orthonormal_factors(seed):
         assert np.allclose(Q @ R, Y, atol=1e-14)
 
 
+@pytest.mark.parametrize("columns", [214, 220])
+def test_a_start_that_leaves_no_room_to_grow(columns):
+    """A rank just below the number of columns: with its guard vectors the start is the whole space."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((260, 220))
+    start = np.linalg.qr(rng.standard_normal((220, columns)))[0]
+    threshold = float(np.linalg.svd(X, compute_uv=False)[[209, 210]].mean())
+    found = shrink_singular_values(X, threshold, start=start)
+    assert found.rank == 210
+    assert np.allclose(found.dense(), shrinkage._dense(X, threshold, np.zeros(0)).dense(), atol=1e-4)
+
+
 def test_inputs_stay_as_they_are():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((260, 260))

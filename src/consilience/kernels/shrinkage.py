@@ -138,6 +138,8 @@ def shrink_singular_values(
             return _dense(whole.dense(), threshold, weights)
         missing[:, kept:] *= _GUARD_SHARE
         new = _leading_directions(missing, _LEFT_OUT * tol * threshold)
+        if values.size + new.shape[1] > small:  # the basis is the whole space, or about to be
+            return _dense(whole.dense(), threshold, weights)
         if crowded:
             new = np.hstack([new, _random(whole.shape[1], values.size)])
         if values.size > _MOST * (wanted + _GUARD):
