@@ -213,7 +213,8 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     labels = labels[np.random.default_rng(0).integers(0, 90, 120)]  # repeated objects
     ensemble = cs.Ensemble(labels)
     options = {"low_rank_weight": 1.0, "error_weight": 0.03, "growth": 1.4, "tol": 1e-6}
-    model = getattr(cs, method)(3, random_state=0, **options).fit(ensemble)
+    twice = {"start": "convex"} if method == "NRSEC" else {}
+    model = getattr(cs, method)(3, random_state=0, **options, **twice).fit(ensemble)
     assert model.signatures_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
@@ -283,15 +284,40 @@ def test_residuals_vanish(method, seed):
 def test_nrsec_differs_from_its_convex_start():
     """From zero all weights are one: one linearisation is then the convex problem."""
     labels, _ = planted(0, n=60, m=8)
-    zero = cs.NRSEC(3, start="zero", random_state=0).fit(labels)
-    warm = cs.NRSEC(3, random_state=0).fit(labels)
-    again = cs.NRSEC(3, n_steps=3, random_state=0).fit(labels)
-    flat = cs.NRSEC(3, gamma=1e12, start="zero", random_state=0).fit(labels)
+    zero = cs.NRSEC(3, random_state=0).fit(labels)
+    warm = cs.NRSEC(3, start="convex", random_state=0).fit(labels)
+    again = cs.NRSEC(3, start="convex", n_steps=3, random_state=0).fit(labels)
+    flat = cs.NRSEC(3, gamma=1e12, random_state=0).fit(labels)
+    second = cs.NRSEC(3, n_steps=2, random_state=0).fit(labels)
     assert np.allclose(zero.representation_, flat.representation_, atol=1e-6)
     assert np.abs(zero.representation_ - warm.representation_).max() > 1e-3
+    assert np.array_equal(second.representation_, warm.representation_)
     assert {entry["linearisation"] for entry in zero.history_} == {1}
     assert {entry["linearisation"] for entry in warm.history_} == {0, 1}
     assert {entry["linearisation"] for entry in again.history_} == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
+def test_subspaces_by_their_definition(method):
+    """On all objects, repeated ones too: squared cosines between the rows of L Sigma^1/2, Z = L Sigma R'."""
+    labels, truth = planted(3, n=70, m=7, noise=0.15)
+    rows = np.random.default_rng(0).integers(0, 70, 100)
+    model = getattr(cs, method)(3, labels_from="subspaces", random_state=0)
+    seen = {}
+    learn, squared = model._learn, lowrank_base.squared_cosines
+    model._learn = lambda ensemble, root: seen.setdefault("state", learn(ensemble, root))
+    model.fit(labels[rows])
+    frame, _, state = seen["state"]
+    graph = squared(frame, state.J) / np.outer(frame.root, frame.root)
+    inverse = model.signatures_.inverse
+    left, values, _ = np.linalg.svd(full(model, "representation_"))
+    L = (left * np.sqrt(values))[:, : model.rank_]
+    L /= np.linalg.norm(L, axis=1, keepdims=True)
+    found = np.sort(graph.ravel())
+    assert graph.shape == (model.signatures_.n_samples,) * 2
+    first = np.unique(inverse, return_index=True)[1]
+    assert np.allclose(found, np.sort(((L @ L.T) ** 2)[np.ix_(first, first)].ravel()), atol=1e-3)
+    assert cs.metrics.accuracy(truth[rows], model.labels_) > 0.9
 
 
 # What users see ----------------------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ import scipy.sparse as sp
 
 from ...compressed import Compressed
 from ...kernels.cut import cut_rows
-from ...kernels.eigen import eigenpairs
+from ...kernels.eigen import every_eigenpair
+from ...kernels.parallel import row_product
+from ...kernels.shrinkage import LowRank
 from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
 from .._base import BaseConsensus, Solution
-from ._lagrangian import Frame, eigenpairs_of_product, ensure_memory, leading_vectors
+from ._lagrangian import Frame, State, eigenpairs_of_product, ensure_memory, leading_vectors
 
 _POSITIVE = Real(0, open_low=True)
 _THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
@@ -49,13 +51,29 @@ def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | Non
     return leading_vectors(W, scale, count, n_jobs=n_jobs)[0]
 
 
+def squared_cosines(frame: Frame, J: LowRank) -> np.ndarray:
+    """(u, u) affinity of subspaces, scaled like the graph: squared cosines between the rows of L Sigma^1/2, Z = L Sigma R'.
+
+    What low-rank representation calls clustering Z (G. Liu et al., TPAMI 2013): objects in independent subspaces are orthogonal
+    there, however many directions a subspace has and however long a row is. In ``frame.graph``, which it overwrites.
+    """
+    rows = frame.product(frame.U, J.right * np.sqrt(J.values))
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    # sqrt(root) on either side of a cosine is root on either side of its square.
+    rows *= np.sqrt(frame.root)[:, None] / np.where(norms > 0, norms, np.inf)
+    rows = rows.astype(np.float32)
+    graph = row_product(rows, rows.T, frame.graph, n_jobs=frame.n_jobs)
+    frame.blocks(lambda a, b: np.square(graph[a:b], out=graph[a:b]))
+    return graph
+
+
 class BaseLowRank(BaseConsensus):
     """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either."""
 
     constraints: ClassVar[dict[str, Rule]] = {
         "low_rank_weight": _POSITIVE,
         "error_weight": _POSITIVE,
-        "labels_from": Choice("embedding", "representation"),
+        "labels_from": Choice("embedding", "representation", "subspaces"),
         "affinity": Choice("absolute", "signed"),
         "evidence": Choice("together", "signed"),
         "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
@@ -64,7 +82,7 @@ class BaseLowRank(BaseConsensus):
         "unit_rows": Flag(),
         "n_init": Integer(1),
         "gamma": Real(1, open_low=True),
-        "start": Choice("convex", "zero"),
+        "start": Choice("zero", "convex"),
         "n_steps": Integer(1),
     }
     _any_unit = False
@@ -97,9 +115,8 @@ class BaseLowRank(BaseConsensus):
         frame, errors, state = self._learn(ensemble, root)
         frame.release()
         E = errors.error()
-        graph = frame.graph
         Z = frame.original(state.J)
-        vectors = state.H if self.labels_from == "embedding" else spectral_rows(graph, root, c, self.n_jobs)
+        vectors = self._vectors(frame, state)
         cut = cut_rows(
             vectors if self.unit_rows else vectors / root[:, None],
             c,
@@ -125,6 +142,13 @@ class BaseLowRank(BaseConsensus):
             extra={"rank": state.J.rank, "singular_values": state.J.values},
         )
 
+    def _vectors(self, frame: Frame, state: State) -> np.ndarray:
+        """(u, c) orthonormal columns whose rows k-means divides."""
+        if self.labels_from == "embedding":
+            return state.H
+        graph = frame.graph if self.labels_from == "representation" else squared_cosines(frame, state.J)
+        return spectral_rows(graph, frame.root, state.H.shape[1], self.n_jobs)
+
     def _options(self) -> dict:
         return {
             "low_rank_weight": self.low_rank_weight,
@@ -147,5 +171,6 @@ class BaseLowRank(BaseConsensus):
         else:
             if S is None:
                 S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
-            pairs = eigenpairs(S, which="largest", overwrite=True)
+            values, vectors = every_eigenpair(S)
+            pairs = values[::-1], vectors[:, ::-1]
         return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)

@@ -5,7 +5,7 @@
 
 S (n, n) co-association, Z (n, n) representation, E (n, n) error, H (n, c) embedding. RSEC measures rank by the nuclear
 norm and E by its column norms (l2,1); NRSEC by concave penalties of the singular values and of the entries (MCP,
-phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearised about a first answer. With Z = J split off, multipliers
+phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearised about zero or a first answer. With Z = J split off, multipliers
 Y1, Y2 and a growing penalty mu:
 
     J  <- shrink singular values of Z + Y2/mu by lambda_1/mu (times Lambda_i)                                   (11, 24)
@@ -39,8 +39,9 @@ class RSEC(BaseLowRank):
         lambda_1 in Eq. (7). Larger: fewer directions in Z. The paper prints 0.1.
     error_weight : float, default 0.003
         lambda_2 in Eq. (7). Smaller: more of S is put aside as error. The paper prints 0.01.
-    labels_from : {"embedding", "representation"}
-        Read labels off H by k-means, or off Z by spectral clustering.
+    labels_from : {"embedding", "representation", "subspaces"}
+        Read labels off H by k-means, or off Z by spectral clustering: of the graph of Z that H is learned from, or of the
+        squared cosines between the rows of L Sigma^1/2, Z = L Sigma R', as low-rank representation does.
     affinity : {"absolute", "signed"}
         Graph of Z: ``(|Z| + |Z|')/2``, or (Z + Z')/2 as printed, whose row sums can be negative.
     evidence : {"together", "signed"}
