@@ -12,8 +12,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import make_blobs
 
 import consilience as cs
-from consilience.choosing import COLUMNS, statistics
-from consilience.choosing import choose as choosing
+from consilience.choosing import COLUMNS, description, statistics
 from consilience.choosing.rule import Test as OneTest
 from consilience.choosing.rule import decide
 from consilience.errors import FileError, InputError
@@ -234,7 +233,7 @@ def test_an_ensemble_of_one_k():
 
 
 def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
-    monkeypatch.setattr(choosing, "LINK_ALL", 20)
+    monkeypatch.setattr(description, "LINK_ALL", 20)
     monkeypatch.setattr(statistics, "LINKED", 30)
     study = cs.choose_k(ensemble, k=range(2, 6))
     assert isinstance(study.fitted(4), cs.LWEA)
