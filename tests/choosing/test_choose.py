@@ -223,6 +223,15 @@ def test_features_beside_labels_add_the_tests(ensemble):
     assert study.mixed_ensemble is ensemble
 
 
+def test_features_beside_labels_may_be_sampled(ensemble):
+    study = cs.choose_k(ensemble, **QUICK, X=BLOBS, max_objects=60)
+    assert (study.k, study.n_samples, study.sample) == (4, 120, None)
+    assert study.labels().shape == (120,)
+    assert study.notes == [
+        "What X shows is that of a random sample of 60 of the 120 objects (max_objects=60)."
+    ]
+
+
 def test_an_ensemble_of_one_k():
     study = cs.choose_k(cs.generate.bagging(BLOBS, 20, k=4, random_state=0), k=range(2, 7))
     assert study.k == 4

@@ -82,7 +82,10 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
             f"With {answer.k} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
         )
     if compared is not None and not sp.issparse(compared.features.X):
-        far = far_from_gaussian(compared.features.X, found.labels[answer.k])
+        labels = found.labels[answer.k]
+        if found.base.given and compared.sample is not None:  # labels of all objects, features of a sample
+            labels = labels[compared.sample]
+        far = far_from_gaussian(compared.features.X, labels)
         if is_far(far):
             said.append(
                 f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud of that shape also has more "

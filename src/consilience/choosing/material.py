@@ -101,7 +101,8 @@ def take_features(
         sample = np.sort(rng.choice(n, most, replace=False))
         features = features.take(sample)
         why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
-        notes.append(f"Studied is a random sample of {most:,} of the {n:,} objects ({why}).")
+        what = "Studied is" if given is None else "What X shows is that of"
+        notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
     _check_distinct(features, settings)
     features = prepared(features, prepare, n_jobs=settings.n_jobs)
     weight = features.sample_weight
