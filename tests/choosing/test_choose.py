@@ -35,7 +35,7 @@ def nothing():
 def test_clear_clusters(study):
     assert (study.k, study.verdict) == (4, "strong")
     assert study.alternatives == []
-    assert study.votes == {"gain": 4, "eigengap": 4, "lifetime": 4}
+    assert study.votes == {"gain": 4, "eigengap": 4, "rcsi": 4}
     assert [(test.name, test.p, test.rejected) for test in study.tests] == [
         ("inertia", 0.1, True),
         ("stability", 0.1, True),
@@ -88,7 +88,7 @@ def test_no_clusters(nothing):
 def test_what_is_said(study, nothing):
     assert str(study) == (
         "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one Gaussian cloud of the same covariance "
-        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap and lifetime name 4. No other number stands out. "
+        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap and rcsi name 4. No other number stands out. "
         "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters above 5."
     )
     assert str(nothing).startswith(
@@ -252,28 +252,51 @@ def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
 # The rule --------------------------------------------------------------------------------------------------
 
 
-def answer(gain, eigengap, lifetime, p, pac=(1, 1, 1), error=(0.01, 0.01, 0.01)):
-    ks = np.array([2, 3, 4])
-    rows = {"gain": gain, "eigengap": eigengap, "lifetime": lifetime, "pac": pac, "gain_error": error}
+def answer(p, pac=(1, 1, 1), error=0.01, **curves):
+    columns = {"k": np.array([2, 3, 4]), "pac": np.array(pac, float)}
+    columns |= {name: np.array(values, float) for name, values in curves.items()}
+    if "gain" in columns:
+        columns["gain_error"] = np.full(3, error)
     tests = [
         OneTest(name, 1.0, value, 0.025, "gaussian", 39) for name, value in zip(("inertia", "stability"), p)
     ]
-    found = decide(ks, **{name: np.array(row, float) for name, row in rows.items()}, tests=tests)
+    found = decide(columns, tests)
     return found.k, found.verdict, found.alternatives
 
 
-def test_the_rule():
-    at2, at3, at4 = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-    assert answer(at3, at3, at2, (0.025, 0.025)) == (3, "strong", [2])
-    assert answer(at3, at4, at4, (0.025, 0.5)) == (4, "moderate", [3])
-    assert answer(at2, at3, at4, (0.025, 0.025)) == (2, "weak", [3, 4])
-    assert answer(at3, at3, at3, (0.05, 0.5)) == (1, "none", [])
-    assert answer(at3, at3, at3, ()) == (3, "not tested", [])
-    assert answer((np.nan,) * 3, at3, at2, ())[0] == 2
-    # Nested: the coarse level is clear, too.
-    assert answer(at4, at4, at4, (0.025, 0.025), pac=(0.01, 0.3, 0.05)) == (4, "strong", [2])
-    # A second peak of the gain, as good as the first.
-    assert answer((0.99, 0, 1), at4, at4, (0.025, 0.025), error=(0.1, 0.1, 0.1)) == (4, "strong", [2])
+AT2, AT3, AT4 = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("gain", "eigengap", "rcsi", "p", "expected"),
+    [
+        (AT3, AT3, AT2, (0.025, 0.025), (3, "strong", [2])),
+        (AT3, AT4, AT4, (0.025, 0.5), (4, "moderate", [3])),
+        (AT4, AT2, AT3, (0.025, 0.025), (3, "weak", [2, 4])),  # the one in the middle, whoever names it
+        (AT2, AT3, AT4, (0.025, 0.025), (3, "weak", [2, 4])),
+        (AT3, AT3, AT3, (0.05, 0.5), (1, "none", [])),
+        (AT3, AT3, AT4, (), (3, "not tested", [4])),
+    ],
+)
+def test_the_rule(gain, eigengap, rcsi, p, expected):
+    # Lifetime does not vote where there are references.
+    assert answer(p, gain=gain, eigengap=eigengap, rcsi=rcsi, lifetime=AT4) == expected
+
+
+def test_the_rule_without_references():
+    """Of eigengap and lifetime the smaller, where they differ."""
+    for eigengap, lifetime in ((AT3, AT2), (AT2, AT3)):
+        assert answer((), eigengap=eigengap, lifetime=lifetime) == (2, "not tested", [3])
+    assert answer((), eigengap=(np.nan,) * 3, lifetime=AT4) == (4, "not tested", [])
+
+
+def test_alternatives():
+    """Of nested clusters the coarse level, where it is clear; and the largest gain, where a smaller k has as much but for an error."""
+    agreed = {"gain": AT4, "eigengap": AT4, "rcsi": AT4}
+    assert answer((0.025, 0.025), pac=(0.01, 0.3, 0.05), **agreed) == (4, "strong", [2])
+    close = {"gain": (0, 0.99, 1), "eigengap": AT3, "rcsi": AT4}
+    assert answer((0.025, 0.025), error=0.1, **close) == (3, "strong", [4])
+    assert answer((0.025, 0.025), error=0.001, **close) == (4, "strong", [3])
 
 
 def test_remarks():

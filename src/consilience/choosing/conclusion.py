@@ -35,16 +35,7 @@ def conclude(
         assert own is not None
         assert null is not None
         tests = run_tests(own, references, alpha, null)
-    nothing = np.full(len(ks), np.nan)
-    answer = decide(
-        ks,
-        gain=found.columns.get("gain", nothing),
-        gain_error=found.columns.get("gain_error", nothing),
-        eigengap=found.columns["eigengap"],
-        lifetime=found.columns["lifetime"],
-        pac=found.columns.get("pac", nothing),
-        tests=tests,
-    )
+    answer = decide(found.columns, tests)
     notes = [*(objects.notes if objects is not None else []), *base.notes, *found.notes]
     # Clusterings that were given are of all objects, also where features were sampled for the tests.
     studied = None if base.given else objects

@@ -14,7 +14,19 @@ from ._options import common, reading, report_option, running, scale_option
 from ._session import Session
 
 #: Columns that are printed; the file has all.
-_PRINTED = ("k", "frequency", "ari", "gain", "eigengap", "lifetime", "gap", "pac", "smallest", "doubtful")
+_PRINTED = (
+    "k",
+    "frequency",
+    "ari",
+    "gain",
+    "eigengap",
+    "rcsi",
+    "lifetime",
+    "gap",
+    "pac",
+    "smallest",
+    "doubtful",
+)
 
 
 def parse_ks(text: str) -> list[int]:

@@ -19,6 +19,7 @@ _SHOWN = (
     "ari_null",
     "gain",
     "eigengap",
+    "rcsi",
     "lifetime",
     "gap",
     "silhouette",
@@ -27,7 +28,7 @@ _SHOWN = (
     "smallest",
     "doubtful",
 )
-_AS_THERE = ("pac", "rcsi", "rpac", "dispersion", "area", "delta_area")
+_AS_THERE = ("pac", "rpac", "dispersion", "area", "delta_area")
 
 
 def how_many(study: Any) -> dict[str, Any]:
