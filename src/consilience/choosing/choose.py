@@ -227,9 +227,9 @@ def _weights(given: Ensemble | None, sample_weight: Any) -> Any:
     return given.weights if given is not None and sample_weight is None else sample_weight
 
 
-def _library_of(data: Any) -> Any:
+def _library_of(data: Any) -> str | None:
     """The data frame library that the features came in, for the table; None of arrays."""
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
-    return frame.implementation if isinstance(frame, nw.DataFrame) else None
+    return str(frame.implementation) if isinstance(frame, nw.DataFrame) else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -26,7 +24,7 @@ def conclude(
     *,
     alpha: float,
     null: str | None,
-    backend: Any,
+    backend: str | None,
 ) -> Study:
     """The study: tests, votes, verdict, and remarks."""
     base, ks = found.base, found.settings.ks
@@ -53,7 +51,8 @@ def conclude(
         not_tested=_not_tested(null, with_features=objects is not None, most=int(ks[-1])),
         _ensembles=base.ensembles,
         _mixed=base.mixed,
-        _fitted=found.fitted,
+        _combined=found.combined,
+        _models=found.models,
         _labels=found.labels,
         _pairs=found.pairs,
         _backend=backend,

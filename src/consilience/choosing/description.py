@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,8 @@ class Description:
     def __init__(self, base: Base, runs: Runs | None, references: list[Measured], settings: Settings):
         self.base, self.settings = base, settings
         self.notes: list[str] = []
-        self.fitted: dict[int, Any] = {}
+        self.combined: dict[int, Ensemble] = {}  # the clusterings that the consensus of k is of
+        self.models: dict[int, Any] = {}  # the consensus of k, fitted where that does not take long
         self.labels: dict[int, np.ndarray] = {}
         self.pairs: dict[int, Pairs] = {}
         self._linked: Linked | None = None
@@ -122,13 +122,13 @@ class Description:
         own, n_jobs = self.base.ensembles.get(k), self.settings.n_jobs
         ensemble = self.base.mixed if self.base.given or own is None else own
         rows = ensemble.compress(n_jobs=n_jobs)
-        if self._is_large(rows):
+        large = self.settings.consensus is None and rows.n_samples > LINK_ALL
+        self.combined[k], self.models[k] = ensemble, self._model(k, large=large)
+        if large:
             self._linked = self._linked or link_some(rows, n_jobs=n_jobs)
             groups = self._linked.partition(k, n_jobs=n_jobs)
-            self.fitted[k] = partial(self._fit, k, ensemble)
         else:
-            self.fitted[k] = self._fit(k, ensemble)
-            groups = self.fitted[k].labels_[rows.rows]
+            groups = self.models[k].fit(ensemble).labels_[rows.rows]
         self.labels[k] = groups[rows.inverse]
         evidence = Evidence(rows, groups, int(groups.max()) + 1)
         weights = rows.weights / rows.weights.sum()
@@ -142,15 +142,12 @@ class Description:
         )
         return dict(zip(_OF_CONSENSUS, found))
 
-    def _is_large(self, rows: Ensemble) -> bool:
-        """Whether a sample of the distinct objects is linked."""
-        return self.settings.consensus is None and rows.n_samples > LINK_ALL
-
-    def _fit(self, k: int, ensemble: Ensemble) -> Any:
+    def _model(self, k: int, *, large: bool) -> Any:
+        """What combines the clusterings, unfitted; of ``large`` ones a sample of the distinct objects is linked."""
         chosen, n_jobs = self.settings.consensus, self.settings.n_jobs
         if chosen is not None:
             model = method(chosen)() if isinstance(chosen, str) else clone(chosen)
-        elif self._is_large(ensemble.compress(n_jobs=n_jobs)):
+        elif large:
             model = LWEA(theta=_ALIKE, sample=LINKED)
         else:
             model = method("evidence-accumulation")()
@@ -160,4 +157,4 @@ class Description:
             settings["n_jobs"] = n_jobs
         if "random_state" in own and own["random_state"] is None:
             settings["random_state"] = self.settings.seed % 2**31
-        return model.set_params(**settings).fit(ensemble)
+        return model.set_params(**settings)
