@@ -1,4 +1,4 @@
-"""From statistics to an answer: two tests, three votes, one verdict.
+"""From statistics to an answer: two tests, five votes, one verdict.
 
     loss_j(k)   mean log of the inertia share of data set j: 0 the features, 1..R the references               (1)
     z_j(k)      (mean over all j of loss(k) - loss_j(k)) / their standard deviation                            (2)
@@ -14,12 +14,13 @@ different things: two clusters on the main axis divide no more stably than one l
 that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
 the ARI over references falls with k, and a ratio to it would favour large k.
 
-k is the median of three votes: what two of them agree on, else the one in the middle, and the verdict is "weak" at most. Eigengap and
-RCSI name the k of their largest value; gain the smallest k within one error of its largest, because at k + 1 the references lose more
-stability than clear clusters do, so that the gain may still rise a little. Where no number stands out gain leans towards fine
-divisions and eigengap towards coarse ones: the smallest or the largest of the votes would take over the lean of one. Without
-references there are neither gain nor RCSI: eigengap and lifetime vote, and of two that differ the smaller is taken, which
-promises least.
+k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of clusters, and of equal means the
+smallest is taken. A statistic votes for the k that it ranks first; where no three vote for the answer the verdict is "weak" at most. Ranks
+and not votes alone, because where no number stands out the first places scatter: gain leans towards fine divisions, eigengap towards
+coarse ones, and what all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects than
+features: with one cluster too many the references lose more stability than clear clusters do. The other three do without
+references, and outvote them there. Without references eigengap and lifetime remain: the silhouette of given clusterings is that of one
+tree cut at every k, which says little about k.
 """
 
 from __future__ import annotations
@@ -28,11 +29,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from .runs import Measured
 
-#: Columns that vote: where there are references, and where there are none.
-VOTERS, WITHOUT_REFERENCES = ("gain", "eigengap", "rcsi"), ("eigengap", "lifetime")
+#: Columns that rank the numbers of clusters: where there are references, and where there are none.
+VOTERS, WITHOUT_REFERENCES = ("gain", "eigengap", "lifetime", "rcsi", "silhouette"), ("eigengap", "lifetime")
+#: Voters that have to name the answer for more than "weak".
+MAJORITY = 3
 #: Coarser numbers of clusters are plausible, too, where fewer pairs than this are ambiguous.
 CLEAR = 0.1
 
@@ -95,45 +99,34 @@ def run_tests(own: Measured, references: list[Measured], level: float, null: str
     ]
 
 
-def named_by(ks: np.ndarray, values: np.ndarray, errors: np.ndarray | None = None) -> int | None:
-    """The k of the largest value, with errors the smallest k within one error of it; None where there is no value."""
-    known = np.isfinite(values)
-    if not known.any():
-        return None
-    best = int(np.nanargmax(values))
-    least = values[best] - (0.0 if errors is None else errors[best])
-    return int(ks[known][np.argmax(values[known] >= least)])
-
-
-def votes_of(columns: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """What each of the voters names, of those that have a value."""
+def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """(K,) by voter: 1 where its value is largest; equal ones share the mean of their ranks, and what is not known is last."""
     voters = VOTERS if "gain" in columns else WITHOUT_REFERENCES
-    named = {name: named_by(columns["k"], columns[name], columns.get(f"{name}_error")) for name in voters}
-    return {name: k for name, k in named.items() if k is not None}
+    known = {name: columns[name] for name in voters if np.isfinite(columns[name]).any()}
+    return {name: rankdata(-np.nan_to_num(values, nan=-np.inf)) for name, values in known.items()}
 
 
 def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
-    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k is what the votes say."""
-    votes = votes_of(columns)
+    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k is what the ranks say."""
+    ks, ranks = columns["k"], ranks_of(columns)
+    votes = {name: int(ks[np.argmin(own)]) for name, own in ranks.items()}
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
         return Answer(1, "none", [], votes)
-    named = sorted(votes.values())
-    k = named[(len(named) - 1) // 2]
+    k = int(ks[np.argmin(sum(ranks.values()))])
     if not tests:
         verdict = "not tested"
-    elif named.count(k) < 2:
+    elif list(votes.values()).count(k) < MAJORITY:
         verdict = "weak"
     else:
         verdict = "strong" if rejected == len(tests) else "moderate"
-    others = {*named, *also_plausible(columns, k)}
+    others = {*votes.values(), *clear_coarser(columns, k)}
     return Answer(k, verdict, sorted(others - {k}), votes)
 
 
-def also_plausible(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
-    """The k of the largest gain, and smaller ones with hardly an ambiguous pair: of nested clusters both levels are named."""
+def clear_coarser(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
+    """Smaller numbers with hardly an ambiguous pair: of nested clusters both levels are plausible."""
+    if "pac" not in columns:
+        return set()
     ks = columns["k"]
-    clear = columns["pac"] < CLEAR if "pac" in columns else np.zeros(len(ks), bool)
-    found = set(ks[clear & (ks < k)].tolist())
-    largest = named_by(ks, columns["gain"]) if "gain" in columns else None
-    return found if largest is None else found | {largest}
+    return set(ks[(columns["pac"] < CLEAR) & (ks < k)].tolist())

@@ -64,13 +64,13 @@ class Study:
     k : int
         The answer; 1 where nothing tells the data from one cloud.
     verdict : str
-        "strong": both tests find more structure than the references have, and two of three votes agree on k. "moderate": one test
-        does. "weak": a test does, but the votes all differ. "none": neither does, and k is 1. "not tested": there were no features, or
+        "strong": both tests find more structure than the references have, and three of five votes name k. "moderate": one test
+        does. "weak": a test does, but fewer votes name k. "none": neither does, and k is 1. "not tested": there were no features, or
         no references, so that nothing can be said against k = 1.
     alternatives : list of int
-        Other numbers of clusters that are plausible: the other votes, the one of the largest gain, and smaller ones with hardly an ambiguous pair.
+        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an ambiguous pair.
     votes : dict
-        The k that gain, eigengap and rcsi name, whose median is the answer; without references those of eigengap and lifetime.
+        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and lifetime alone.
     ks : array (K,)
         The numbers of clusters that were looked at.
     columns : dict of arrays (K,)
@@ -95,7 +95,7 @@ class Study:
     >>> study
     Study: k = 3, verdict 'strong'
     >>> study.labels(3).shape, list(study.votes)
-    ((90,), ['gain', 'eigengap', 'rcsi'])
+    ((90,), ['gain', 'eigengap', 'lifetime', 'rcsi', 'silhouette'])
     """
 
     k: int
@@ -282,8 +282,9 @@ class Study:
                 "ari_null",
                 "gain",
                 "eigengap",
-                "rcsi",
                 "lifetime",
+                "rcsi",
+                "silhouette",
                 "gap",
                 "pac",
                 "smallest",
