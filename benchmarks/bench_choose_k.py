@@ -127,18 +127,18 @@ def rivals(X: Any) -> dict[str, int]:
     from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
     from consilience.choosing.null import cloud_of
+    from consilience.kernels.parallel import one_blas_thread
 
     scores = cloud_of(X if sp.issparse(X) else np.asarray(X, float), np.ones(X.shape[0]), axes=False).scores
     scores = np.ascontiguousarray(scores)
-    labels, inertia = best_kmeans(scores, list(KS), 0)
-    found = {
-        "silhouette": [silhouette_score(scores, own) for own in labels],
-        "Calinski-Harabasz": [calinski_harabasz_score(scores, own) for own in labels],
-    }
-    answers = {name: KS[int(np.argmax(values))] for name, values in found.items()}
-    answers["gap statistic"] = gap_statistic(scores, inertia)
-    answers["BIC"] = mixture(scores)
-    return answers
+    with one_blas_thread():  # on sets so small, threads wait for each other longer than they work
+        labels, inertia = best_kmeans(scores, list(KS), 0)
+        found = {
+            "silhouette": [silhouette_score(scores, own) for own in labels],
+            "Calinski-Harabasz": [calinski_harabasz_score(scores, own) for own in labels],
+        }
+        answers = {name: KS[int(np.argmax(values))] for name, values in found.items()}
+        return {**answers, "gap statistic": gap_statistic(scores, inertia), "BIC": mixture(scores)}
 
 
 def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -206,6 +206,12 @@ def apart(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
     return np.array(found)
 
 
+def wide(k: int, n: int, d: int) -> tuple[list[int], np.ndarray, int]:
+    """Fewer objects than features; the scatter between clusters is twice the largest that noise has in any direction."""
+    noise = math.sqrt(n) + math.sqrt(d)
+    return [n // k] * k, math.sqrt(2 * k / n) * noise * np.eye(k, d), 1
+
+
 #: What each kind draws: (objects of each cluster, centres, standard deviation of the columns, for each cluster or for all).
 SYNTHETIC: dict[str, Callable[[np.random.Generator], tuple[list[int], np.ndarray, Any]]] = {
     "2 overlapping": lambda rng: ([60] * 2, 4 * np.eye(2, 6)[[0, 0]] * [[0], [1]], 1),
@@ -223,6 +229,9 @@ SYNTHETIC: dict[str, Callable[[np.random.Generator], tuple[list[int], np.ndarray
         [[0.5], [1], [2]],
     ),
     "elongated": lambda rng: ([50] * 3, np.array([[0.0, 0], [0, 5], [0, 10]]), [2, 1]),
+    "3 in 1,000 dimensions": lambda rng: wide(3, 90, 1_000),
+    "4 in 2,000 dimensions": lambda rng: wide(4, 120, 2_000),
+    "6 in 500 dimensions": lambda rng: wide(6, 150, 500),
 }
 
 
