@@ -20,14 +20,16 @@ BLOBS, TRUTH = make_blobs(90, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_
 
 
 def test_the_number_is_chosen():
-    model = cs.ConsensusClustering(random_state=0)
+    model = cs.ConsensusClustering(n_clusterings=10, random_state=0)
     assert model.n_clusters == "auto"
     model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
     assert model.study_.k == 3
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
-    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(BLOBS * [1, 1000, 1])
+    again = cs.ConsensusClustering("auto", n_clusterings=10, random_state=0, n_jobs=1).fit(
+        BLOBS * [1, 1000, 1]
+    )
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(model.predict(BLOBS * [1, 1000, 1]), model.labels_)
 
@@ -92,7 +94,7 @@ def test_no_structure_is_one_cluster_and_a_word():
     with pytest.warns(
         ConsilienceWarning, match="found no more structure than one Gaussian cloud of the same covariance has"
     ):
-        model = cs.ConsensusClustering(random_state=0).fit(X)
+        model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(X)
     assert (model.labels_ == 0).all()
     assert model.study_.verdict == "none"
 
@@ -112,7 +114,7 @@ def test_a_fit_with_a_number_leaves_no_study(fitted):
 
 def test_weights_of_zero_take_no_part():
     weights = np.where(TRUTH == 2, 0.0, 1.0)
-    model = cs.ConsensusClustering(random_state=0).fit(BLOBS, sample_weight=weights)
+    model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(BLOBS, sample_weight=weights)
     assert model.study_.n_samples == 60
     assert 2 in [model.study_.k, *model.study_.alternatives]
 
