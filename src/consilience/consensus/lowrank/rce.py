@@ -37,7 +37,7 @@ class RCE(BaseConsensus):
     low_rank_weight : float, default 1
         Weight of the rank of the consensus matrix, l2.
     n_rounds : int, default 20
-        Rounds of cleaning and of the consensus in turn.
+        Rounds of cleaning and of the consensus in turn, at most 10,000: all are done.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
     random_state : int, Generator or None
@@ -73,7 +73,7 @@ class RCE(BaseConsensus):
     constraints = {
         "error_weight": Real(0, open_low=True),
         "low_rank_weight": Real(0),
-        "n_rounds": Integer(1),
+        "n_rounds": Integer(1, 10_000),
         "n_init": Integer(1),
     }
     _test_params = [{"n_init": 3, "n_rounds": 5}]
