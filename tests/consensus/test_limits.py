@@ -29,3 +29,16 @@ def test_unanimous_clusterings_leave_nothing_to_doubt():
     weights = [0.77194518, 1.41226741, 0.35584899, 0.71376904, 1.36379776, 0.48844313]
     found = cs.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
     assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first
+
+
+@pytest.mark.parametrize("name", ["error_weight", "low_rank_weight"])
+def test_weights_of_errors_and_rank_have_a_square(name):
+    cs.RCE(2, n_rounds=2, **{name: 1e9}).fit(BASE)
+    with pytest.raises(ConsilienceError, match=f"{name}=1e\\+300"):
+        cs.RCE(2, **{name: 1e300}).fit(BASE)
+
+
+@pytest.mark.parametrize("method", [cs.RCE, cs.DREC])
+def test_rounds_that_are_all_done_have_an_end(method):
+    with pytest.raises(ConsilienceError, match="n_rounds=1000000000000"):
+        method(2, n_rounds=10**12).fit(BASE)
