@@ -19,8 +19,8 @@ smallest is taken. A statistic votes for the k that it ranks first; where no thr
 and not votes alone, because where no number stands out the first places scatter: gain leans towards fine divisions, eigengap towards
 coarse ones, and what all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects than
 features: with one cluster too many the references lose more stability than clear clusters do. The other three do without
-references, and outvote them there. Without references eigengap and lifetime remain: the silhouette of given clusterings is that of one
-tree cut at every k, which says little about k.
+references, and outvote them there. Without references eigengap and lifetime remain, which read all clusterings at once: of given
+ones there may be none, or few, with k clusters.
 """
 
 from __future__ import annotations

@@ -41,6 +41,12 @@ COLUMNS = {
     "split": "how stably runs with one cluster more divide one cluster of the consensus",
 }
 
+#: Columns that are shown where there is little room: those that decide, and what else is worth a look.
+SHOWN = (
+    *("k", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
+    *("gap", "pac", "smallest", "doubtful"),
+)
+
 
 @dataclass
 class References:
@@ -274,24 +280,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and the columns that decide."""
-        names = [
-            name
-            for name in (
-                "k",
-                "ari",
-                "ari_null",
-                "gain",
-                "eigengap",
-                "lifetime",
-                "rcsi",
-                "silhouette",
-                "gap",
-                "pac",
-                "smallest",
-                "doubtful",
-            )
-            if name in self.columns
-        ]
+        names = [name for name in SHOWN if name in self.columns]
         head = "".join(f'<th title="{escape(COLUMNS[name])}">{name}</th>' for name in names)
         rows = []
         for i, k in enumerate(self.ks.tolist()):
