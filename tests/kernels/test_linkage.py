@@ -30,7 +30,9 @@ def test_equals_scipy(rule, seed):
     assert np.allclose(height, tree[:, 2])
     for c in (1, 2, 5, 40):
         assert same_partition(cut_tree(left, right, c), fcluster(tree, c, "maxclust"))
-    assert np.unique(cut_tree(left, right, 60)).size == 60  # old versions of SciPy cannot cut off the first merge
+    assert (
+        np.unique(cut_tree(left, right, 60)).size == 60
+    )  # old versions of SciPy cannot cut off the first merge
 
 
 @pytest.mark.parametrize("rule", ["average", "complete", "single"])
