@@ -135,11 +135,13 @@ class ConsensusClustering(
     With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
     left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
-    ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
+    to 12,000 while n_samples^2 n_features is at most 4e10): 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
     metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
-    in a way drawn for it, so that columns need no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
+    of so many and places the others. Each sees half of the features, but at least 8. Sparse: as many members of k-means with n_clusters / 2 to
+    max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a way drawn for it, so that columns need
+    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
