@@ -249,3 +249,9 @@ def test_masked_and_boundless_numbers_among_labels():
             1,
             2,
         ]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_vector_that_begins_with_a_masked_label_is_a_vector():
+    found = cs.Ensemble([[np.ma.masked, 1, 2, 1], [0, 0, 1, 1]])
+    assert found.labels.T.tolist() == [[-1, 0, 1, 0], [0, 0, 1, 1]]
