@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...kernels.boxqp import Coupling, contradiction, couple, gram, smooth_rows, weigh_rows
+from ...kernels.boxqp import contradiction, smooth_rows, weigh_rows
+from ...kernels.coupling import Coupling, couple, gram
 from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.incidence import Memberships

@@ -26,7 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
-from ...kernels.paced_pairs import DensePairs, PairStore, SparsePairs
+from ...kernels.paced_dense import DensePairs
+from ...kernels.paced_pairs import PairStore
+from ...kernels.paced_sparse import SparsePairs
 from ...kernels.partition import compact, split_clusters
 from ...progress import progress
 from ...validation import Choice, Real
