@@ -50,6 +50,7 @@ from consilience.kernels import (
     overlaps,
     paced_dense,
     pair_histogram,
+    pair_patterns,
     partition,
     representation,
     scatter,
@@ -58,6 +59,7 @@ from consilience.kernels import (
 from consilience.labels import encode
 
 paced_dense._TILE = 4
+pair_patterns._KEYS, pair_patterns._AT_A_TIME = 4, 16
 neighbours._ROWS, neighbours._COLUMNS = 4, 8
 kmeans_assign.BLOCK = 8
 signatures._ROWS_PER_BLOCK = 8

@@ -51,14 +51,14 @@ class DensePairs(PairStore):
         return add_up(self._map(rows), self.weights)
 
     def product(self, X: np.ndarray) -> np.ndarray:
-        X = np.asfortranarray(X)
+        given, X = X.dtype, np.asfortranarray(X, dtype=float)
         out = np.empty(X.shape, order="F")
 
         def columns(j: int) -> None:
             out[:, j : j + _COLUMNS] = dsymm(1.0, self.S.T, X[:, j : j + _COLUMNS], lower=1)
 
         map_tasks(columns, list(range(0, X.shape[1], _COLUMNS)), n_jobs=self.n_jobs)
-        return out
+        return out.astype(given, copy=False)
 
     def components(self) -> tuple[int, np.ndarray]:
         return components(self.S)
