@@ -15,7 +15,9 @@ import consilience as cs
 from consilience.choosing import COLUMNS, description, statistics
 from consilience.choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience.choosing.rule import Test as OneTest
-from consilience.errors import FileError, InputError
+from consilience.errors import ConsensusWarning, FileError, InputError
+
+from ..consensus.test_base import Blind
 
 BLOBS, TRUTH = make_blobs(120, centers=[[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], random_state=0)
 #: Nine references are enough for a level of .2.
@@ -194,6 +196,14 @@ def test_prepared_features():
 def test_another_consensus():
     study = cs.choose_k(BLOBS, **QUICK, null=None, consensus="lwgp")
     assert isinstance(study.fitted(4), cs.LWGP)
+
+
+def test_answers_of_every_k_are_compared_not_warned_of():
+    """Most of them are wrong: that is what the study finds out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConsensusWarning)
+        study = cs.choose_k(BLOBS, **QUICK, null=None, consensus=Blind())
+    assert study.fitted(4).contradiction_
 
 
 # Labels ----------------------------------------------------------------------------------------------------

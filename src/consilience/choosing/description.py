@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import clone
 
 from ..consensus import LWEA, method
 from ..ensemble import Ensemble
+from ..errors import ConsensusWarning
 from ..evidence import Evidence
 from ..fitted import DOUBTFUL
 from ..progress import progress
@@ -128,7 +130,11 @@ class Description:
             self._linked = self._linked or link_some(rows, n_jobs=n_jobs)
             groups = self._linked.partition(k, n_jobs=n_jobs)
         else:
-            groups = self.models[k].fit(ensemble).labels_[rows.rows]
+            with (
+                warnings.catch_warnings()
+            ):  # an answer for every k, most of which the clusterings contradict: the study says which
+                warnings.simplefilter("ignore", ConsensusWarning)
+                groups = self.models[k].fit(ensemble).labels_[rows.rows]
         self.labels[k] = groups[rows.inverse]
         evidence = Evidence(rows, groups, int(groups.max()) + 1)
         weights = rows.weights / rows.weights.sum()
