@@ -1,7 +1,7 @@
 """Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md and README's table come from here.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
-    python -m benchmarks.bench_which_method --store results/methods     results/quality.csv from these runs
+    python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv
     python -m benchmarks which-method                                   growth that is not measured yet, then the pages
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
@@ -92,6 +92,16 @@ def summarise(stores: Iterable[str]) -> list[dict[str, Any]]:
             row["note"] = "" if good else _why(cells[0])
             rows.append(row)
     return rows
+
+
+def taken_in(stored: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Stored rows with fresh ones in their places: a cell measured anew takes the place of the former one."""
+
+    def cell(row: dict[str, Any]) -> tuple[str, ...]:
+        return row["source"], row["set"], row["method"]
+
+    rows = {cell(row): row for row in [*stored, *fresh]}
+    return sorted(rows.values(), key=lambda row: (row["source"], int(row["objects"]), row["set"]))
 
 
 def _mean(cells: list[dict], value: Callable[[dict], float]) -> str:
@@ -553,12 +563,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--store", nargs="+", help="results of the two protocols: summarise them")
+    parser.add_argument("--store", nargs="+", help="results of the two protocols: take them into the table")
     parser.add_argument("--methods", nargs="*", help="measure the growth of these only")
     parser.add_argument("--sizes", nargs="*", type=int)
     given = parser.parse_args()
     if given.store:
-        write(QUALITY, summarise(given.store))
+        write(QUALITY, taken_in(read(QUALITY), summarise(given.store)))
     else:
         grow(given.methods, given.sizes)
     if PAGE.exists():

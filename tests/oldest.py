@@ -1,7 +1,7 @@
 """The oldest versions that we say we work with, as requirements for pip: ``python -m tests.oldest`` prints them.
 
-They are read from what is installed, so that any Python will do. Tools that look at the source alone (the extra ``dev``) are left out:
-they need not work beside old libraries.
+They are read from what is installed, so that any Python will do. Tools that look at the source or make the site from it (the extras
+``dev`` and ``docs``) are left out: they need not work beside old libraries.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ _REQUIREMENT = re.compile(
 )
 
 
+_TOOLS = {"dev", "docs"}
+
+
 def floors(declared: list[str]) -> list[str]:
-    """``name==version`` for every ``name>=version`` but those of ``dev``."""
+    """``name==version`` for every ``name>=version`` but those of tools."""
     found = []
     for line in declared:
         if line.startswith("consilience["):
@@ -23,7 +26,7 @@ def floors(declared: list[str]) -> list[str]:
         requirement = _REQUIREMENT.fullmatch(line)
         if requirement is None:
             raise SystemExit(f"{line!r} in pyproject.toml has no lowest version: write name>=version.")
-        if requirement["extra"] != "dev":
+        if requirement["extra"] not in _TOOLS:
             found.append(f"{requirement['name']}=={requirement['version']}")
     return list(dict.fromkeys(found))  # the build lists what an extra takes over from others once more
 

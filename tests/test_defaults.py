@@ -40,19 +40,50 @@ def test_members_by_the_number_of_objects(n, generator, members):
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "sparse", "all_pairs"),
+    ("n", "d", "all_pairs"),
     [
-        (5_000, 10**6, False, True),
-        (5_000, 10**6, True, True),
-        (5_001, 10, True, False),
-        (10_000, 256, False, True),
-        (11_000, 256, False, True),
-        (10_000, 784, False, False),
-        (12_001, 2, False, False),
+        (5_000, 10**6, True),
+        (10_000, 256, True),
+        (11_000, 256, True),
+        (10_000, 784, False),
+        (12_001, 2, False),
     ],
 )
-def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, sparse, all_pairs):
-    assert defaults.compares_all(n, d, sparse=sparse) == all_pairs
+def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, all_pairs):
+    assert defaults.compares_all(n, d) == all_pairs
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "members", "k_min", "k_max"),
+    [(40, 2, 50, 2, 8), (1_001, 6, 30, 3, 12), (2_501, 20, 20, 10, 40), (12, 5, 50, 2, 6), (3, 2, 50, 2, 2)],
+)
+def test_sparse_tables_are_clustered_by_k_means(n, c, members, k_min, k_max):
+    X = sp.csr_array(np.random.default_rng(0).random((n, 5)))
+    plan = default_plan(Features(X), c)
+    assert (plan.generator, plan.n_clusterings) == ("random-k", members)
+    assert plan.generator_params == {"prepare": "diverse", "k_min": k_min, "k_max": k_max}
+    assert (plan.method, plan.method_params) == ("lwgp", {"theta": 0.4})
+
+
+def test_texts_of_two_themes_are_told_apart():
+    """Where graphs of neighbours cut a few odd texts off."""
+    rng = np.random.default_rng(0)
+    words, theme = rng.dirichlet(np.full(600, 0.05), size=2), np.arange(300) % 2
+    chance = 0.8 / 600 + 0.2 * words[theme]
+    counts = sp.csr_array(np.stack([rng.multinomial(60, p / p.sum()) for p in chance]).astype(float))
+    assert ari(cs.ConsensusClustering(2, random_state=0).fit(counts).labels_, theme) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"generator_params": {"ratio": 0.5}}, "which is random-k for a sparse X, has no parameter 'ratio'"),
+        ({"consensus_params": {"sample": 9}}, "which is lwgp for a sparse X, has no parameter 'sample'"),
+    ],
+)
+def test_parameters_that_sparse_tables_leave_no_use_for(parameters, message):
+    with pytest.raises(InputError, match=message):
+        cs.ConsensusClustering(2, **parameters).fit(sp.csr_array(np.eye(20)))
 
 
 def test_the_consensus_of_many_objects_links_a_sample():
@@ -172,8 +203,7 @@ def test_the_way_of_many_objects_on_a_few(monkeypatch, linked):
     monkeypatch.setattr(defaults, "DENSE_UP_TO", 40)
     monkeypatch.setattr(defaults, "LINKED", linked)
     X, y = make_blobs(400, 5, centers=4, random_state=0)
-    for data in (X, sp.csr_array(X)):
-        model = cs.ConsensusClustering(4, random_state=0).fit(data)
-        assert model.plan_.generator == "landmarks"
-        assert model.consensus_.heights_.size < linked
-        assert ari(model.labels_, y) > 0.9
+    model = cs.ConsensusClustering(4, random_state=0).fit(X)
+    assert model.plan_.generator == "landmarks"
+    assert model.consensus_.heights_.size < linked
+    assert ari(model.labels_, y) > 0.9

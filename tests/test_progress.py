@@ -10,7 +10,7 @@ import pytest
 import consilience as cs
 from consilience import progress as room
 from consilience.kernels.parallel import map_blocks, map_tasks
-from consilience.progress import loops_shown, progress_shown
+from consilience.progress import loops_shown, progress, progress_shown
 
 
 @pytest.fixture
@@ -98,3 +98,10 @@ def test_what_is_shown_changes_no_answer(at_once):
         hidden = cs.ConsensusClustering(3, random_state=0, n_jobs=1).fit(table())
     np.testing.assert_array_equal(shown.labels_, hidden.labels_)
     np.testing.assert_array_equal(shown.confidence_, hidden.confidence_)
+
+
+def test_a_loop_longer_than_the_machine_counts_begins(at_once, capsys):
+    """``max_iter=10**30`` means "until it has settled"."""
+    assert next(iter(progress(range(10**30), what="settling", unit="round"))) == 0
+    ensemble = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 2]]
+    assert cs.RSEC(3, max_iter=10**30, random_state=0).fit(ensemble).converged_

@@ -81,3 +81,14 @@ def test_growth_is_the_exponent_of_the_two_largest_that_were_finished():
 def test_a_page_without_its_mark_is_no_page():
     with pytest.raises(ValueError, match="found 0 places marked 'costs', expected one"):
         bench.between("nothing here", "costs", "|")
+
+
+def test_a_cell_measured_anew_takes_the_place_of_the_former_one():
+    stored = [row("two", "a", 0.1), row("one", "a", 0.2), row("one", "b", 0.3)]
+    found = bench.taken_in(stored, [row("one", "a", 0.9), row("one", "c", 0.4)])
+    assert [(each["set"], each["method"], each["nmi"]) for each in found] == [
+        ("one", "a", "0.9"),
+        ("one", "b", "0.3"),
+        ("one", "c", "0.4"),
+        ("two", "a", "0.1"),
+    ]

@@ -18,20 +18,21 @@ from ._ensemble_text import as_table, in_a_line
 from ._ensemble_text import say_unseen as say_unseen
 from ._intake import Intake, check_parts, check_recipes, take_in
 from ._joining import joined_names, same_objects
+from ._named import Named
 from ._suspicion import question
 from .errors import InputError
 from .kernels.incidence import Labels
 from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
-from .naming import check_count, check_unique
+from .naming import check_count
 from .validation import check_weights, listed, positions_of
 
 if TYPE_CHECKING:
     from .compressed import Compressed
 
 
-class Ensemble:
+class Ensemble(Named):
     """Several clusterings of the same objects.
 
     Parameters
@@ -128,18 +129,12 @@ class Ensemble:
             self._set(
                 intake.labels, intake.categories, intake.clustering_names, intake.sample_names, None, None
             )
-        if clustering_names is not None:
-            names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
-            self._names = [str(name) for name in names]
+        self._name_clusterings(clustering_names)
         if intake is not None:
             intake.clustering_names = self._names
             told = clustering_names is not None or sample_names is not None
             question(intake, told=told and intake.container != "table", stacklevel=3)
-        if sample_names is not None:
-            self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
-        check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
-        if sample_weight is not None:
-            self._weights = check_weights(sample_weight, self.n_samples)
+        self._name_objects(sample_names, sample_weight)
         if recipes is not None:
             self._recipes = check_recipes(recipes, self.n_clusterings)
         if members is not None:
@@ -147,9 +142,6 @@ class Ensemble:
 
     _labels: np.ndarray
     _categories: list[np.ndarray]
-    _names: list[str] | None
-    _sample_names: list[Any] | None
-    _weights: np.ndarray | None
     _recipes: list[dict] | None
     _members: list[Any] | None = None
     stands_for: int | None = (
@@ -241,23 +233,10 @@ class Ensemble:
         """Number of base clusterings, m."""
         return self._labels.shape[1]
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_clusterings)."""
-        return self.n_samples, self.n_clusterings
-
-    def __len__(self) -> int:
-        return self.n_samples
-
     @cached_property
     def n_clusters(self) -> np.ndarray:
         """(m,) number of clusters in each clustering."""
         return np.array([len(c) for c in self._categories], np.int64)
-
-    @property
-    def n_total_clusters(self) -> int:
-        """k, the number of clusters of all clusterings together."""
-        return int(self.n_clusters.sum())
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -270,23 +249,6 @@ class Ensemble:
         return list(self._categories)
 
     @property
-    def clustering_names(self) -> list[str]:
-        """Column names; 'clustering 0', ... where none were given."""
-        if self._names is not None:
-            return list(self._names)
-        return [f"clustering {i}" for i in range(self.n_clusterings)]
-
-    @property
-    def has_names(self) -> bool:
-        """Whether the clusterings were given names."""
-        return self._names is not None
-
-    @property
-    def sample_names(self) -> list[Any] | None:
-        """Row names, or None."""
-        return None if self._sample_names is None else list(self._sample_names)
-
-    @property
     def recipes(self) -> list[dict] | None:
         """How each member was made, or None."""
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
@@ -295,13 +257,6 @@ class Ensemble:
     def members(self) -> list[Any] | None:
         """What labels further objects, one for each clustering, or None where it was not kept."""
         return None if self._members is None else list(self._members)
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """(n_samples,) weights; ones unless given. Read-only."""
-        weights = np.ones(self.n_samples) if self._weights is None else self._weights
-        weights.setflags(write=False)
-        return weights
 
     @cached_property
     def has_missing(self) -> bool:
@@ -355,8 +310,7 @@ class Ensemble:
         for i, own in enumerate(self._categories):
             labels[:, i], kept = drop_unused(labels[:, i], own)
             categories.append(kept)
-        names = None if self._sample_names is None else [self._sample_names[r] for r in rows]
-        weights = None if self._weights is None else self._weights[rows]
+        names, weights = self._of_rows(rows)
         return Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
 
     def select(self, clusterings: Any) -> Ensemble:

@@ -45,6 +45,9 @@ else:
     from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
     from sklearn.base import TransformerMixin as TransformerMixin
 
+#: The class whose method it is.
+Own = TypeVar("Own")
+
 #: Clusters made where nobody said how many.
 GUESS = 2
 
@@ -111,6 +114,13 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     if TYPE_CHECKING:  # for classes looked up by name
 
         def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
+
+    @final
+    def _with(self: Own, parameters: Mapping[str, Any]) -> Own:
+        """The same method with the values that parameters stand for; ``_fit`` is its, and what the user gave stays as it was."""
+        twin = copy.copy(self)
+        vars(twin).update(parameters)
+        return twin
 
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:

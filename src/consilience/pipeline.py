@@ -12,6 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import generate
+from ._making import is_clusterer, make_members
+from ._new_rows import PlacesRows
 from .consensus import BaseConsensus, method, methods
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .ensemble import Ensemble
@@ -27,14 +29,12 @@ from .estimator import (
 from .features import Features, as_features
 from .fitted import score
 from .generate import PREPARATIONS, suitable
-from .generate.labelling import KEEP, MOST_KEPT, label_rows
-from .kernels.memory import refusing, size
+from .generate.labelling import KEEP
+from .kernels.memory import refusing
 from .kernels.parallel import one_blas_thread
 from .kernels.signatures import RowKeys
-from .labels import Clusterings
 from .lazy import is_lazy, refuse_lazy
 from .naming import Named, check_names, find
-from .prediction import check_top, codes_of, say_unknown
 from .progress import progress_shown
 from .rng import draw_seeds
 from .validation import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
@@ -71,11 +71,9 @@ WHOLE = {
 }
 
 
-def _is_clusterer(value: Any) -> bool:
-    return hasattr(value, "fit_predict") and not isinstance(value, type)
-
-
-class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ConsensusClustering(
+    PlacesRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Cluster features by consensus: many base clusterings, one answer that says how sure it is.
 
     Parameters
@@ -137,11 +135,13 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
     left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and, for large X, whether it is sparse: up to 5,000 objects (dense
-    ones up to 12,000, while n_samples^2 n_features is at most 4e10) 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
+    to 12,000 while n_samples^2 n_features is at most 4e10): 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
     metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample of so many and places the others. Each member sees half of the features, but at least 8, prepared
-    in a way drawn for it, so that columns need no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
+    of so many and places the others. Each sees half of the features, but at least 8. Sparse: as many members of k-means with n_clusters / 2 to
+    max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a way drawn for it, so that columns need
+    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     constraints: ClassVar[dict[str, Rule]] = {
         "generator": Named([AUTO, *generate.generators()])
         | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
-        | Kind("a clusterer (an instance)", _is_clusterer)
+        | Kind("a clusterer (an instance)", is_clusterer)
         | Kind(
             "a list or dict of clusterers",
             lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
@@ -335,65 +335,6 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         names = suitable(features)
         return "standardise" if "standardise" in names else "tf-idf"
 
-    # New rows ----------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The cluster of rows with the features of fit: (n_rows,).
-
-        Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
-        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
-        """
-        if is_lazy(X):
-            return self._lazily(X, "predict")
-        features, known, codes, _ = self._label(X)
-        labels = self.consensus_._predictor.predict(codes, n_jobs=self.n_jobs)
-        labels[known >= 0] = self.labels_[known[known >= 0]]
-        say_unknown(labels, features.sample_names, "got no label from any member")
-        return labels
-
-    def predict_proba(self, X: Any, top: int | None = None) -> Any:
-        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of :meth:`predict`.
-
-        With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
-        """
-        check_top(top)
-        if is_lazy(X):
-            return self._lazily(X, "predict_proba", top)
-        codes = self._label(X)[2]
-        clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
-        return shares if clusters is None else (clusters, shares)
-
-    def predict_confidence(self, X: Any) -> np.ndarray:
-        """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
-        if is_lazy(X):
-            return self._lazily(X, "predict_confidence")
-        codes = self._label(X)[2]
-        predictor = self.consensus_._predictor
-        return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
-
-    def reach(self, X: Any) -> np.ndarray:
-        """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each other, in [0, 1].
-
-        1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says of such a row is an
-        extrapolation. Distances are those to the nearest centre or row of fit, or to the last of a row's landmarks, as a member sees
-        rows, against the largest that a row of fit has (of rows, to the nearest other one).
-        """
-        if is_lazy(X):
-            return self._lazily(X, "reach")
-        within = self._label(X, reach=True)[3]
-        assert within is not None
-        return within
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The share of each cluster in rows, :meth:`predict_proba`, where a transformer is expected."""
-        return self.predict_proba(X)
-
-    def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
-        from .dask.generation import predict_rows_lazily
-
-        check_is_fitted(self, "consensus_")
-        return predict_rows_lazily(self, X, what, top)
-
     def to_local(self: Fitted) -> Fitted:
         """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
         check_is_fitted(self, "consensus_")
@@ -408,68 +349,6 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     @property
     def _n_features_out(self) -> int:
         return self.consensus_._n_features_out
-
-    def _label(
-        self, X: Any, *, reach: bool = False
-    ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
-        """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach) of rows."""
-        check_is_fitted(self, "consensus_")
-        features = Features(X, least_rows=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        self._check_names(features.feature_names)
-        Z = features.X.astype(self._dtype, copy=False)
-        if self._keys is None:  # fitted to Dask features, which members labelled
-            fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
-            codes = codes_of(fresh, self.consensus_.signatures_, type(self).__name__)[0]
-            return features, np.full(len(codes), -1), codes, within
-        known = self._keys.find(Z, n_jobs=self.n_jobs)
-        codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
-        rest = np.flatnonzero(known < 0)
-        if rest.size:
-            part = Z if rest.size == len(known) else Z[rest]
-            fresh, inside = label_rows(self._members(), part, reach=reach, n_jobs=self.n_jobs)
-            self._check_codes(fresh)
-            codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
-        return features, known, codes, within if reach else None
-
-    def _check_names(self, names: list[str] | None) -> None:
-        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas alone."""
-        known = self._feature_names
-        if names is None or known is None or names == known:
-            return
-        j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
-        raise InputError(
-            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} there. Pass the same features in the same "
-            "order, or an array without names."
-        )
-
-    def _check_codes(self, codes: np.ndarray) -> None:
-        """Compiled code takes for granted that a member gives codes of its own clusters."""
-        high, low = codes.max(axis=0), codes.min()
-        if low < -1 or (high >= self.ensemble_.n_clusters).any():
-            raise InputError(
-                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its clustering; members give -1, or the "
-                "codes of ensemble.labels."
-            )
-
-    def _members(self) -> list[Any]:
-        """What labels new rows, or the reason why there is nothing."""
-        if (members := self.ensemble_.members) is not None:
-            return members
-        n_bytes = self.ensemble_.members_bytes
-        name = type(self).__name__
-        if n_bytes is None:
-            raise InputError(
-                f"{name} cannot label new rows: its generator is a function that returned labels alone. Label the rows with the base "
-                "clusterings yourself and pass that to model.consensus_.predict, or return an Ensemble with members."
-            )
-        why = f"keep_members={self.keep_members}" + (
-            "" if self.keep_members is not None else f" keeps up to {size(MOST_KEPT)}"
-        )
-        raise InputError(
-            f"{name} did not keep what labels new rows, {size(n_bytes)} for the {self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
-            "it with keep_members=True."
-        )
 
     def _check_seen(self, plan: Plan) -> None:
         """A generator can leave objects unseen, as bagging does with few members."""
@@ -558,71 +437,20 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         return consensus.set_params(n_clusters=self._n_clusters(), **params)
 
     def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
-        chosen, params, n_clusterings = plan.generator, dict(plan.generator_params), plan.n_clusterings
-        if isinstance(chosen, str):
-            params.setdefault("keep_members", self.keep_members)
-            return generate.generator(chosen)(
-                features,
-                params,
-                n_clusters=self._n_clusters(),
-                n_clusterings=n_clusterings,
-                random_state=seed,
-                n_jobs=self.n_jobs,
-            )
-        if _is_clusterer(chosen) or not callable(chosen):
-            reserved = {
-                name: f"{name} of {type(self).__name__}" for name in ("n_clusterings", "random_state")
-            }
-            valid = ("ratio", "bootstrap", "prepare", "keep_members", "n_jobs")
-            check_names(params, valid, owner="A list of clusterers", reserved=reserved)
-            params.setdefault("keep_members", self.keep_members)
-            if self.n_jobs is not None:
-                params.setdefault("n_jobs", self.n_jobs)
-            return generate.estimators(
-                features,
-                chosen,
-                n_clusterings=n_clusterings or _times(chosen),
-                random_state=seed,
-                **params,
-            )
-        if n_clusterings is not None:
-            raise InputError(
-                f"n_clusterings={n_clusterings} means nothing to a generator that is a function: it decides by itself. "
-                "Leave n_clusterings out, or pass what the function takes in generator_params."
-            )
-        if _takes(chosen, "random_state"):
-            params.setdefault("random_state", seed)
-        found = chosen(features.X, **params)
-        if isinstance(found, list) and all(np.shape(one) == (features.n_samples,) for one in found):
-            found = Clusterings(found)
-        ensemble = Ensemble(found)
-        if ensemble.n_samples != features.n_samples:
-            raise InputError(
-                f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} rows of X."
-            )
-        return Ensemble(ensemble, sample_names=features.sample_names, sample_weight=features.sample_weight)
+        return make_members(
+            features,
+            plan,
+            n_clusters=self._n_clusters(),
+            keep_members=self.keep_members,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            owner=type(self).__name__,
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _times(clusterers: Any) -> int | None:
-    """How many members are made of one clusterer: more than one only where they can differ."""
-    if not _is_clusterer(clusterers):
-        return None
-    names = clusterers.get_params() if hasattr(clusterers, "get_params") else ()
-    return 20 if any(name.split("__")[-1] == "random_state" for name in names) else 1
-
-
-def _takes(function: Any, name: str) -> bool:
-    """Whether a function can be called with that keyword; one that does not tell is believed to."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return True
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -49,7 +50,7 @@ def progress(
 
     return tqdm(
         items,
-        total=total,
+        total=_length(items) if total is None else total,
         initial=initial,
         desc=what,
         unit=unit,
@@ -57,6 +58,16 @@ def progress(
         leave=False,
         disable=None if _shown is None else not _shown,
     )
+
+
+def _length(items: Any) -> float | None:
+    """How many there are, as far as that can be told: a range may be longer than the machine counts."""
+    try:
+        return len(items)
+    except OverflowError:
+        return math.inf
+    except TypeError:
+        return None
 
 
 #: Expected seconds from which work is announced.

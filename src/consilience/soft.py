@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ._named import Named
 from ._soft_intake import WHOLE, take_in, without_empty
 from .compressed import total_weights
 from .ensemble import Ensemble
@@ -28,7 +29,6 @@ from .kernels.incidence import Memberships, row_sums, unequal_rows
 from .kernels.memory import ensure_fits
 from .kernels.parallel import map_blocks
 from .kernels.signatures import membership_colors, row_hashes
-from .naming import check_count, check_unique
 from .rng import make_rng
 from .validation import Integer, Real, check, check_weights, checked_csr, positions_of
 
@@ -36,7 +36,7 @@ _BLOCK_BYTES = 1 << 25  # of one row block of a matrix of pairs
 _HASHED = 1 << 14  # rows at a time
 
 
-class SoftEnsemble:
+class SoftEnsemble(Named):
     """Several soft clusterings of the same objects: probabilities, topic shares, fuzzy memberships, ancestry coefficients.
 
     Parameters
@@ -115,22 +115,13 @@ class SoftEnsemble:
         else:
             given = (*take_in(blocks), None)
         self._set(*given)
-        if clustering_names is not None:
-            names = check_count(clustering_names, self.n_clusterings, "clustering_names", "clusterings")
-            self._names = [str(name) for name in names]
-        if sample_names is not None:
-            self._sample_names = check_count(sample_names, self.n_samples, "sample_names", "objects")
-        check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
-        if sample_weight is not None:
-            self._weights = check_weights(sample_weight, self.n_samples)
+        self._name_clusterings(clustering_names)
+        self._name_objects(sample_names, sample_weight)
 
     offsets: np.ndarray
     columns: list[np.ndarray]
     widths: np.ndarray
     _Y: Any  # (n, k) CSR
-    _names: list[str] | None
-    _sample_names: list[Any] | None
-    _weights: np.ndarray | None
     _compressed: SoftCompressed | None = None
 
     def _set(self, Y, offsets, columns, widths, names, sample_names, weights) -> None:
@@ -151,46 +142,9 @@ class SoftEnsemble:
         return self.offsets.size - 1
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_clusterings)."""
-        return self.n_samples, self.n_clusterings
-
-    def __len__(self) -> int:
-        return self.n_samples
-
-    @property
     def n_clusters(self) -> np.ndarray:
         """(m,) number of clusters in each clustering."""
         return np.diff(self.offsets)
-
-    @property
-    def n_total_clusters(self) -> int:
-        """k, the number of clusters of all clusterings together."""
-        return int(self.offsets[-1])
-
-    @property
-    def clustering_names(self) -> list[str]:
-        """Names of the blocks; 'clustering 0', ... where none were given."""
-        if self._names is not None:
-            return list(self._names)
-        return [f"clustering {i}" for i in range(self.n_clusterings)]
-
-    @property
-    def has_names(self) -> bool:
-        """Whether the clusterings were given names."""
-        return self._names is not None
-
-    @property
-    def sample_names(self) -> list[Any] | None:
-        """Row names, or None."""
-        return None if self._sample_names is None else list(self._sample_names)
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """(n_samples,) weights; ones unless given. Read-only."""
-        weights = np.ones(self.n_samples) if self._weights is None else self._weights
-        weights.setflags(write=False)
-        return weights
 
     @cached_property
     def masses(self) -> np.ndarray:
@@ -227,8 +181,7 @@ class SoftEnsemble:
     def take(self, rows: Any) -> SoftEnsemble:
         """The ensemble of some objects (indices or a boolean mask); clusters left empty disappear."""
         rows = positions_of(rows, self.n_samples)
-        names = None if self._sample_names is None else [self._sample_names[r] for r in rows]
-        weights = None if self._weights is None else self._weights[rows]
+        names, weights = self._of_rows(rows)
         part = SoftEnsemble.__new__(SoftEnsemble)
         held = without_empty(self._Y[rows], self.offsets, self.columns)
         part._set(*held, self.widths, self._names, names, weights)

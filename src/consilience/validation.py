@@ -20,6 +20,10 @@ class Rule:
     def accepts(self, value: Any) -> bool:
         raise NotImplementedError
 
+    def plain(self, value: Any) -> Any:
+        """A value that is accepted, numbers as Python's own: the arithmetic of NumPy's ends at the size of their type."""
+        return value
+
     def __or__(self, other: Rule) -> Rule:
         return Either(self, other)
 
@@ -37,6 +41,9 @@ class Integer(Rule):
             and not isinstance(value, bool)
             and self.low <= int(value) <= self.high
         )
+
+    def plain(self, value: Any) -> int:
+        return int(value)
 
     def __str__(self) -> str:
         return "a whole number" + _bounds(self.low, self.high)
@@ -63,6 +70,9 @@ class Real(Rule):
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
         return above and below
+
+    def plain(self, value: Any) -> float:
+        return float(value)
 
     def __str__(self) -> str:
         return "a number" + _bounds(self.low, self.high, self.open_low, self.open_high)
@@ -123,6 +133,9 @@ class Either(Rule):
 
     def accepts(self, value: Any) -> bool:
         return any(rule.accepts(value) for rule in self.rules)
+
+    def plain(self, value: Any) -> Any:
+        return next(rule for rule in self.rules if rule.accepts(value)).plain(value)
 
     def __str__(self) -> str:
         return " or ".join(str(rule) for rule in self.rules)
@@ -187,14 +200,15 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator, after a check by its ``constraints`` and the common rules.
+    """The parameters of an estimator, numbers as Python's own, after a check by its ``constraints`` and the common rules.
 
     ``settled`` are values found for parameters that were left open.
     """
     parameters = {**estimator.get_params(deep=False), **settled}
-    rules = {**COMMON_RULES, **estimator.constraints}
-    check_all(parameters, {name: rules[name] for name in parameters if name in rules})
-    return parameters
+    known = {**COMMON_RULES, **estimator.constraints}
+    rules = {name: known[name] for name in parameters if name in known}
+    check_all(parameters, rules)
+    return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
 
 
 def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:

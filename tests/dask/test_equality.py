@@ -13,7 +13,7 @@ import pytest
 import consilience as cs
 import dask
 from consilience.consensus import methods
-from consilience.dask import ensemble, tables
+from consilience.dask import finding, tables
 from consilience.errors import InputError
 
 from ..zoo import planted
@@ -96,7 +96,7 @@ def test_everything_about_objects_is_lazy_and_equal():
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_places_may_be_remembered_or_found_anew(share, monkeypatch):
-    monkeypatch.setattr(ensemble, "_REMEMBERED", share)
+    monkeypatch.setattr(finding, "_REMEMBERED", share)
     labels, _ = planted(1, n=80, missing=0.1)
     model = cs.LWGP(3, random_state=0).fit(in_blocks(labels, BLOCKS["uneven"]))
     expected = cs.LWGP(3, random_state=0).fit(labels)

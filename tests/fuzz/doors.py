@@ -25,6 +25,7 @@ SCALARS: tuple[Any, ...] = (
     5e-324, float("nan"), float("inf"), -float("inf"), "", "a", "auto", "nan", "\udc80", b"\xff", Fraction(1, 3), Decimal("0.5"),
     1j, np.int8(3), np.uint64(2**64 - 1), np.float16(0.1), np.float32(0.5), np.str_("x"), np.datetime64("NaT"), np.bool_(True),
     (), [], {}, set(), [1, 2], {"a": 1}, object, Ellipsis, datetime.date(2020, 1, 1), np.array(3), np.array([1]), np.ma.masked,
+    1e154, 1e-154, 1e16, 1e-16, 1e9, 1e-9, 10**6, 10**30, np.float32(1e30),
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import scipy.linalg
 
 import consilience as cs
 from consilience.errors import NumericalError
-from consilience.kernels.eigen import eigenpairs
+from consilience.kernels.eigen import eigenpairs, every_eigenpair
 from consilience.kernels.parallel import one_blas_thread
 
 
@@ -49,7 +49,7 @@ def failures(request, monkeypatch):
     assert calls == ["evr", "evd", "ev"][: request.param + 1]
 
 
-@pytest.mark.parametrize("n", [1, 7, 300])
+@pytest.mark.parametrize("n", [2, 7, 300])
 @pytest.mark.parametrize("which", ["smallest", "largest"])
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("part", ["all", "one", "some"])
@@ -60,6 +60,14 @@ def test_pairs_from_the_outermost_inwards_by_every_driver(failures, n, which, ov
     given = M.copy()
     check_pairs(M, *eigenpairs(given, count, which=which, overwrite=overwrite), expected)
     assert overwrite or np.array_equal(given, M)
+
+
+@pytest.mark.parametrize("which", ["smallest", "largest"])
+def test_a_single_number_is_its_own_eigenvalue(which):
+    """Of which LAPACK's divide and conquer, as old versions of SciPy call it, makes an error of its own kind."""
+    for values, vectors in (eigenpairs(np.array([[-3.0]]), which=which), every_eigenpair(np.array([[-3.0]]))):
+        assert values.tolist() == [-3.0]
+        assert vectors.tolist() == [[1.0]]
 
 
 def test_only_the_upper_triangle_is_read(failures):

@@ -28,8 +28,11 @@ def test_equals_scipy(rule, seed):
     tree = linkage(pdist(X), rule)
     left, right, height = merge_tree_inplace(squareform(pdist(X)), np.ones(60), rule)
     assert np.allclose(height, tree[:, 2])
-    for c in (1, 2, 5, 60):
+    for c in (1, 2, 5, 40):
         assert same_partition(cut_tree(left, right, c), fcluster(tree, c, "maxclust"))
+    assert (
+        np.unique(cut_tree(left, right, 60)).size == 60
+    )  # old versions of SciPy cannot cut off the first merge
 
 
 @pytest.mark.parametrize("rule", ["average", "complete", "single"])

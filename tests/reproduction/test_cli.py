@@ -45,7 +45,7 @@ def test_run_and_report_a_protocol_of_ones_own(write_protocol, tmp_path):
     options = ("--jobs", 1, "--repetitions", 1, "--memory-limit", "2GB")
     done = invoke("run", path, "--out", tmp_path / "out", *options)
     assert done.exit_code == 0, done.output
-    assert "1 cells run (0 failed)" in done.output
+    assert "1 cells run (0 failed)" in done.stdout + done.stderr
     told = invoke("report", tmp_path / "out", "--out", tmp_path / "pages")
     assert told.exit_code == 0, told.output
     page = (tmp_path / "pages" / "mine.md").read_text()

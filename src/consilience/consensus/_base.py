@@ -203,10 +203,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_total_clusters
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
-            if (cost := self._cost(canonical)) is not None:
+            method = self._with(parameters)
+            if (cost := method._cost(canonical)) is not None:
                 announce(what, *cost)
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
-                solution = self._fit(canonical, rng)
+                solution = method._fit(canonical, rng)
                 if min_size is not None:
                     self._merge_small(solution, canonical, compressed.weights[orders[0]], float(min_size))
                 self._store(solution, ensemble, compressed, canonical, *orders)

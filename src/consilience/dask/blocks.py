@@ -37,7 +37,7 @@ from ..prediction import Predictor, lift_inplace
 from ..rng import make_rng
 from . import tables
 from .engine import call, collect, in_tree, share
-from .ensemble import Found
+from .finding import Found
 from .tables import Table
 
 #: Distinct objects that k-means works on.

@@ -23,7 +23,8 @@ from ..prediction import Predictor, codes_of
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
 from .engine import call, share
-from .ensemble import Ensemble, Found, stacked
+from .ensemble import Ensemble, stacked
+from .finding import Found
 from .tables import Table
 
 

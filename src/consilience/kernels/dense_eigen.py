@@ -32,6 +32,8 @@ def eigenpairs(
     M = np.require(M, np.float64, ["C", "W"]) if overwrite else np.array(M, np.float64, order="C")
     _mirror(M)
     _ensure_finite(M)
+    if n == 1:
+        return M[0, :count].copy(), np.ones((1, count))
     # The transpose has the order that LAPACK works in: nothing is copied. Its lower triangle, our upper one, is used up and
     # the diagonal with it; the other keeps the matrix for the next driver.
     A, diagonal = M.T, M.diagonal().copy()
@@ -55,7 +57,7 @@ def every_eigenpair(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Of all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2 bytes.
     """
     _ensure_finite(M)
-    return _all_pairs(M, None)
+    return _all_pairs(M, None) if len(M) > 1 else (np.array(M[0], float), np.ones((1, 1)))
 
 
 def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.ndarray]:

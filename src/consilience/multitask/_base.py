@@ -83,7 +83,7 @@ class BaseMultitask(BaseMethod):
         what = f"{type(self).__name__} on {n} examples with {d} features"
         remedy = "use subspace='reconstruction', a sparse X, or fewer features"
         with refusing(what, remedy), one_blas_thread():
-            solution = self._fit(tasks, rng)
+            solution = self._with(parameters)._fit(tasks, rng)
             self._store(solution, tasks)
         return self
 

@@ -31,7 +31,7 @@ class TRCE(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     graph_weight : float, default 1
-        How near the graph stays to the mean of the clusterings that it is learned from, gamma. From 1,000 on it hangs together as that does.
+        How near the graph stays to the mean of the clusterings that it is learned from, gamma, from 1e-9 to 1e9. From 1,000 on it hangs together as that does.
     max_iter : int, default 10
         Most rounds.
     n_jobs : int or None
@@ -66,7 +66,7 @@ class TRCE(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"graph_weight": Real(0, open_low=True)}
+    constraints = {"graph_weight": Real(1e-9, 1e9)}
     _test_params = [{}]
     _any_unit = False
     _steps = "rounds"

@@ -66,7 +66,7 @@ class DREC(BaseConsensus):
     ridge : float, default 100
         Weight of the size of the representation, lam. Below 10 it falls apart.
     n_rounds : int, default 5
-        Rounds of Eq. (3).
+        Rounds of Eq. (3), at most 10,000: all are done.
     object_weights : bool, default False
         Count a distinct object as the objects it stands for, in proportion; by default each once, as published.
     n_init : int, default 10
@@ -98,7 +98,7 @@ class DREC(BaseConsensus):
 
     constraints = {
         "ridge": Real(0, open_low=True),
-        "n_rounds": Integer(1),
+        "n_rounds": Integer(1, 10_000),
         "object_weights": Flag(),
         "n_init": Integer(1),
     }

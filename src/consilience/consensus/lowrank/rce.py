@@ -33,11 +33,11 @@ class RCE(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     error_weight : float, default 1
-        Cost of an error in a clustering, l1: large values trust clusterings as they are.
+        Cost of an error in a clustering, l1: large values trust clusterings as they are. At most 1e9.
     low_rank_weight : float, default 1
-        Weight of the rank of the consensus matrix, l2.
+        Weight of the rank of the consensus matrix, l2, at most 1e9.
     n_rounds : int, default 20
-        Rounds of cleaning and of the consensus in turn.
+        Rounds of cleaning and of the consensus in turn, at most 10,000: all are done.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
     random_state : int, Generator or None
@@ -71,9 +71,9 @@ class RCE(BaseConsensus):
     """
 
     constraints = {
-        "error_weight": Real(0, open_low=True),
-        "low_rank_weight": Real(0),
-        "n_rounds": Integer(1),
+        "error_weight": Real(0, 1e9, open_low=True),  # whose square must be a number
+        "low_rank_weight": Real(0, 1e9),
+        "n_rounds": Integer(1, 10_000),
         "n_init": Integer(1),
     }
     _test_params = [{"n_init": 3, "n_rounds": 5}]

@@ -1,0 +1,269 @@
+"""The distinct rows of labels that are not in memory: one pass over the blocks, whose tables are merged or dealt out."""
+
+from __future__ import annotations
+
+import math
+from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dask.delayed import Delayed
+
+from ..ensemble import Ensemble as LocalEnsemble
+from ..ensemble import question_labels
+from ..errors import InputError, warn
+from ..kernels.memory import available_memory
+from ..kernels.parallel import one_blas_thread, one_thread
+from ..kernels.signatures import RowTable
+from ..prediction import codes_of
+from ..validation import check_range
+from . import tables
+from .engine import FAN_IN, call, collect, ensure_task_fits, keep, memory_in_all, memory_of_a_task, share
+from .tables import Table
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+
+#: Bytes of a value that is no number: itself and the reference to it.
+_OBJECT = 70
+#: Distinct rows of a bucket, where all together are too many for one place.
+_BUCKET = 1 << 20
+_MOST_BUCKETS = 512
+#: Share of the memory here that the distinct rows may take where nobody says how many there may be.
+_SHARE = 0.25
+#: Share of all workers' memory in which the place of every object is remembered.
+_REMEMBERED = 0.1
+
+
+class Found:
+    """What a pass over the labels of an ensemble found.
+
+    lengths : objects in each block.
+    whole : the distinct rows as an ordinary ensemble; None where they are too many for one place.
+    first : (u,) the first object with each of them.
+    limit : how many may be brought to one place.
+    buckets : where they are too many, tasks of tables of which each distinct row is in one.
+    size : number of distinct rows.
+    exponent : of the limbs of the weights; None where they are counts.
+    weight : of all objects together.
+    positions : tasks of the distinct row of each object, block by block, kept where they were made; None if they are to be found anew.
+    """
+
+    lengths: tuple[int, ...]
+    whole: LocalEnsemble | None = None
+    first: np.ndarray
+    limit: int
+    size: int
+    exponent: int | None = None
+    weight: float
+    categories: list[np.ndarray]
+    names: list[str] | None
+    buckets: list[Delayed]
+    positions: list[Delayed] | None = None
+
+
+def find_signatures(ensemble: Ensemble) -> Found:
+    """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into one place."""
+    _ensure_blocks_fit(ensemble)
+    found = Found()
+    found.limit = _limit(ensemble)
+    weights = ensemble.weights_of_blocks()
+    found.exponent = _look_at_weights(ensemble, weights)
+    remember = _remembers(ensemble)
+    make = tables.table_and_places if remember else tables.table_of
+    tasks = [call(make, block, own, found.exponent) for block, own in zip(ensemble.blocks(), weights)]
+    pairs = keep(tasks) if remember else []
+    parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks)
+    facts = collect([call(_facts, part) for part in parts])
+    found.lengths = tuple(n for n, _, _ in facts)
+    _say_lengths(ensemble)
+    sizes = [size for _, size, _ in facts]
+    if sum(found.lengths) == 0:
+        raise InputError("labels has no objects: every block is empty. Give at least two rows.")
+    while len(parts) > 1 and max(sizes) <= found.limit and _merge_fits(sizes, ensemble.n_clusterings):
+        groups = [parts[a : a + FAN_IN] for a in range(0, len(parts), FAN_IN)]
+        parts = keep(call(tables.merged, group) for group in groups)
+        sizes = collect([call(_size, part) for part in parts])
+    if len(parts) == 1 and sizes[0] <= found.limit:
+        (table,) = collect(parts)
+        _bring(found, table, ensemble)
+        if remember:
+            held = share(found.whole)
+            found.positions = keep(call(_positions, pair, held) for pair in pairs)
+    else:
+        _deal(found, parts, sizes, ensemble)
+    return found
+
+
+def _bring(found: Found, table: Table, ensemble: Ensemble) -> None:
+    """All distinct rows, here."""
+    _check_filled(table.categories, ensemble)
+    weights = table.weights(found.exponent)
+    _check_seen(table, found.exponent)
+    if weights.min() == 0:
+        raise InputError(
+            f"sample_weight spreads too wide: beside a weight of {weights.max():g} some distinct objects weigh nothing. Leave out the "
+            "lightest, or raise their weights."
+        )
+    found.names = ensemble._names or table.names
+    found.categories, found.first, found.size = table.categories, table.first, table.size
+    found.weight, found.buckets = float(weights.sum()), []
+    found.whole = tables.as_ensemble(table, weights, found.names, ensemble._recipes)
+    found.whole.stands_for = table.n
+    if 2 * table.size > table.n:
+        question_labels(found.whole, told=found.names is not None)
+
+
+def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: Ensemble) -> None:
+    """More distinct rows than one place can hold: each goes to a bucket by what it says, and stays there."""
+    facts = collect([call(_categories, part) for part in parts])
+    found.categories, numbers = tables.united([own for own, _, _ in facts])
+    _check_filled(found.categories, ensemble)
+    starts = np.cumsum([0, *(n for _, n, _ in facts)])
+    count = min(_MOST_BUCKETS, max(2, math.ceil(sum(sizes) / min(found.limit, _BUCKET))))
+    dealt = [
+        call(tables.dealt, part, own, found.categories, int(start), count)
+        for part, own, start in zip(parts, numbers, starts)
+    ]
+    found.buckets = keep(
+        call(tables.gathered, [call(getitem, one, b) for one in dealt]) for b in range(count)
+    )
+    summary = collect([call(_bucket_facts, bucket, found.exponent) for bucket in found.buckets])
+    found.size, found.weight = sum(size for size, *_ in summary), float(sum(w for _, w, *_ in summary))
+    for _, _, unseen, first in summary:
+        if unseen:
+            _refuse_unseen(unseen, first)
+    found.names = ensemble._names or next((names for _, _, names in facts if names is not None), None)
+
+
+# Tasks -------------------------------------------------------------------------------------------------------
+
+
+def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarray:
+    """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects follow."""
+    table, places = pair
+    with one_thread(), one_blas_thread():
+        if table.size == 0:
+            return places
+        own = tables.as_ensemble(table, np.ones(table.size), table.names)
+        codes = codes_of(own, whole, "The ensemble")[0]
+        return RowTable(whole.labels).find(codes).astype(np.int32)[places]
+
+
+def _facts(table: Table) -> tuple[int, int, int]:
+    return table.n, table.size, table.labels.nbytes
+
+
+def _size(table: Table) -> int:
+    return table.size
+
+
+def _categories(table: Table) -> tuple[list[np.ndarray], int, list[str] | None]:
+    return table.categories, table.n, table.names
+
+
+def _bucket_facts(table: Table, exponent: int | None) -> tuple[int, float, int, int]:
+    """(distinct rows, weight, how many of them no clustering saw, the first such object)."""
+    lost = (table.labels < 0).all(axis=1)
+    first = int(table.first[lost].min()) if lost.any() else -1
+    return table.size, float(table.weights(exponent).sum()), int(lost.sum()), first
+
+
+def _weight_facts(weights: Any) -> tuple:
+    return tables.check_weights(weights)
+
+
+# Rules -------------------------------------------------------------------------------------------------------
+
+
+def _look_at_weights(ensemble: Ensemble, weights: list[Any]) -> int | None:
+    """The exponent that weights are cut to limbs below, once it is known that they are weights."""
+    if ensemble._weights is None:
+        return None
+    found = collect([call(_weight_facts, own) for own in weights])
+    low, high = min(f[0] for f in found), max(f[1] for f in found)
+    n = sum(f[4] for f in found)
+    if n:
+        check_range(np.array([low, high]))
+    if n and high * n > 1e305:
+        raise InputError(
+            f"sample_weight holds {high:g} among {n} weights: they must add up to at most 1e305."
+        )
+    return tables.exponent_of(found)
+
+
+def _limit(ensemble: Ensemble) -> int:
+    """How many distinct rows may be brought here."""
+    if ensemble.max_signatures is not None:
+        return ensemble.max_signatures
+    free = available_memory()
+    return 2**31 if free is None else max(1000, int(_SHARE * free / _bytes_of_row(ensemble.n_clusterings)))
+
+
+def _remembers(ensemble: Ensemble) -> bool:
+    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labelled by
+    members, which takes long, and where that is little beside the memory there is."""
+    if ensemble._keep_places or not ensemble.knows_lengths:
+        return ensemble._keep_places
+    free = memory_in_all()
+    return free is not None and 4.0 * sum(ensemble.lengths) <= _REMEMBERED * free
+
+
+def _bytes_of_row(m: int) -> float:
+    """What a distinct row takes while tables are merged: itself twice, its weight and place, and what tells rows apart."""
+    return 2 * (4.0 * m + 16) + 40
+
+
+def _merge_fits(sizes: list[int], m: int) -> bool:
+    """Whether the next merge fits into a task."""
+    free = memory_of_a_task()
+    most = max(sum(sizes[a : a + FAN_IN]) for a in range(0, len(sizes), FAN_IN))
+    return free is None or most * _bytes_of_row(m) <= free
+
+
+def _ensure_blocks_fit(ensemble: Ensemble) -> None:
+    """Refuse blocks that no task can hold, before any is read."""
+    labels = ensemble.labels
+    if ensemble.is_frame or not ensemble.knows_lengths:
+        return
+    m, rows = labels.shape[1], max(labels.chunks[0])
+    each = m * (labels.dtype.itemsize if labels.dtype.kind != "O" else _OBJECT) + 4.0 * m + 48
+    free = memory_of_a_task()
+    if free is not None and rows * each > free:
+        better = max(1, int(free / each / 2))
+        ensure_task_fits(
+            rows * each,
+            what=f"A block of {rows:,} objects and {m} clusterings",
+            remedy=f"divide the labels into smaller blocks, labels.rechunk(({better}, -1)), or give workers more memory",
+        )
+
+
+def _say_lengths(ensemble: Ensemble) -> None:
+    if not ensemble.knows_lengths and not ensemble.is_frame:
+        warn(
+            f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted while the labels were read. "
+            "labels.compute_chunk_sizes() beforehand tells them.",
+            stacklevel=5,
+        )
+
+
+def _check_filled(categories: list[np.ndarray], ensemble: Ensemble) -> None:
+    empty = [i for i, values in enumerate(categories) if len(values) == 0]
+    if empty:
+        names = ensemble.clustering_names
+        raise InputError(
+            f"Clustering {', '.join(repr(names[i]) for i in empty[:5])} has no labels at all: every entry is missing. Drop it."
+        )
+
+
+def _check_seen(table: Table, exponent: int | None) -> None:
+    lost = np.flatnonzero((table.labels < 0).all(axis=1))
+    if lost.size:
+        _refuse_unseen(float(table.weights(exponent)[lost].sum()), int(table.first[lost].min()))
+
+
+def _refuse_unseen(count: float, first: int) -> None:
+    raise InputError(
+        f"Objects of weight {count:g}, the first of them object {first}, are missing from every clustering, so no consensus can place them. "
+        "Leave them out, as labels[(labels >= 0).any(axis=1)]."
+    )
