@@ -2,12 +2,16 @@
 
     python -m benchmarks choose-k                        what is not measured yet, then the tables
     python -m benchmarks.bench_choose_k sets --minutes 10
+    python -m benchmarks.bench_choose_k synthetic
     python -m benchmarks.bench_choose_k nulls --minutes 10
+    python -m benchmarks.bench_choose_k time             seconds and memory, each in a process of its own
     python -m benchmarks.bench_choose_k                  the tables, of what is stored
 
-Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: whoever
+Stored is what the rule decides from, and the p-values; its answers are made of these when a table is, so that another rule needs no
+other run. Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: whoever
 changes the rule for real sets looks at half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
-same sample of at most MOST objects and the same numbers of clusters. Nulls: one cloud each, of random n and d; the right answer is 1.
+same sample of at most MOST objects and the same numbers of clusters. Synthetic: clusters that are known. Nulls: one cloud each, of
+random n and d; the right answer is 1.
 Cells are kept in results/, cheapest first, and those there are not measured again: a run may be stopped, and several may share the work
 (``--part 0 4`` is the first of four).
 """
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,19 +30,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._measure import ROOT, SHARED, table
+from ._measure import ROOT, SHARED, alone, peak, table, timed
 from .bench_which_method import between
 
 FOLDER = ROOT / "benchmarks" / "results"
 SETS, NULLS = FOLDER / "choose_k.jsonl", FOLDER / "choose_k_nulls.jsonl"
+MADE, TIMES = FOLDER / "choose_k_synthetic.jsonl", FOLDER / "choose_k_times.jsonl"
 PAGE = ROOT / "docs" / "choose-k.md"
 #: Classes a set may have, numbers of clusters that are looked at, and objects of a study.
 CLASSES, KS, MOST = 12, range(2, 13), 500
 #: Kinds of null, in turn: every second is Gaussian, as that is what the level is promised for.
 KINDS = ("gaussian", "uniform", "gaussian", "lognormal", "gaussian", "t")
 N_NULLS, OBJECTS, FEATURES = 210, (100, 2_000), (2, 500)
+#: Sets of each synthetic kind.
+SEEDS = 18
 #: Starts of k-means, references of the gap statistic, and components that a Gaussian mixture is fitted in, for the rivals.
 STARTS, GAP_REFERENCES, COMPONENTS = 5, 10, 10
+#: Of each test; 39 references.
+LEVEL = 0.025
 #: Growth of the area under the CDF that still counts, for delta area, which comes without a rule.
 GROWS = 0.1
 DIGITS = 5
@@ -98,12 +108,8 @@ def measure_set(item: Any) -> dict[str, Any]:
 
 
 def evidence(study: Any) -> dict[str, Any]:
-    """What the rule decides from, so that another rule can be tried on what is stored."""
+    """What the rule decides from."""
     return {
-        "k": study.k,
-        "verdict": study.verdict,
-        "alternatives": study.alternatives,
-        "votes": study.votes,
         "p": {test.name: round(test.p, DIGITS) for test in study.tests},
         "ks": study.ks.tolist(),
         "columns": {name: rounded(values) for name, values in study.columns.items() if name != "k"},
@@ -121,18 +127,18 @@ def rivals(X: Any) -> dict[str, int]:
     from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
     from consilience.choosing.null import cloud_of
+    from consilience.kernels.parallel import one_blas_thread
 
     scores = cloud_of(X if sp.issparse(X) else np.asarray(X, float), np.ones(X.shape[0]), axes=False).scores
     scores = np.ascontiguousarray(scores)
-    labels, inertia = best_kmeans(scores, list(KS), 0)
-    found = {
-        "silhouette": [silhouette_score(scores, own) for own in labels],
-        "Calinski-Harabasz": [calinski_harabasz_score(scores, own) for own in labels],
-    }
-    answers = {name: KS[int(np.argmax(values))] for name, values in found.items()}
-    answers["gap statistic"] = gap_statistic(scores, inertia)
-    answers["BIC"] = mixture(scores)
-    return answers
+    with one_blas_thread():  # on sets so small, threads wait for each other longer than they work
+        labels, inertia = best_kmeans(scores, list(KS), 0)
+        found = {
+            "silhouette": [silhouette_score(scores, own) for own in labels],
+            "Calinski-Harabasz": [calinski_harabasz_score(scores, own) for own in labels],
+        }
+        answers = {name: KS[int(np.argmax(values))] for name, values in found.items()}
+        return {**answers, "gap statistic": gap_statistic(scores, inertia), "BIC": mixture(scores)}
 
 
 def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -178,6 +184,80 @@ def mixture(scores: np.ndarray) -> int:
     return ks[int(np.argmin(bic))]
 
 
+# Synthetic sets with known clusters -----------------------------------------------------------------------------
+
+
+def synthetic(kind: str, seed: int) -> tuple[np.ndarray, int]:
+    """(X, its number of clusters): n = 80 to 240 objects, spherical and of standard deviation 1 where nothing else is said."""
+    rng = np.random.default_rng([seed, list(SYNTHETIC).index(kind)])
+    sizes, centres, spread = SYNTHETIC[kind](rng)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    scale = np.broadcast_to(np.asarray(spread, float), centres.shape)[truth]
+    return centres[truth] + scale * rng.standard_normal((len(truth), centres.shape[1])), len(sizes)
+
+
+def apart(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
+    """(k, d) random centres in a box, every two at least 4 apart."""
+    found: list[np.ndarray] = []
+    while len(found) < k:
+        one = rng.uniform(0, 10, d)
+        if all(np.linalg.norm(one - other) >= 4 for other in found):
+            found.append(one)
+    return np.array(found)
+
+
+def wide(k: int, n: int, d: int) -> tuple[list[int], np.ndarray, int]:
+    """Fewer objects than features; the scatter between clusters is twice the largest that noise has in any direction."""
+    noise = math.sqrt(n) + math.sqrt(d)
+    return [n // k] * k, math.sqrt(2 * k / n) * noise * np.eye(k, d), 1
+
+
+#: What each kind draws: (objects of each cluster, centres, standard deviation of the columns, for each cluster or for all).
+SYNTHETIC: dict[str, Callable[[np.random.Generator], tuple[list[int], np.ndarray, Any]]] = {
+    "2 overlapping": lambda rng: ([60] * 2, 4 * np.eye(2, 6)[[0, 0]] * [[0], [1]], 1),
+    "3 overlapping": lambda rng: ([50] * 3, 4.5 * np.array([[0, 0], [1, 0], [0.5, 0.866]]), 1),
+    "4 overlapping": lambda rng: ([40] * 4, 3.2 * np.eye(4, 5), 1),
+    "5 unequal": lambda rng: ([90, 60, 40, 30, 20], 5 * np.vstack([np.zeros(3), np.eye(3), np.ones(3)]), 1),
+    "2 x 2 nested": lambda rng: ([40] * 4, np.array([[0.0, 0], [0, 5], [14, 0], [14, 5]]), 1),
+    "4 in 100 dimensions": lambda rng: ([25] * 4, 5 * np.eye(4, 100), 1),
+    "6 random": lambda rng: ([30] * 6, apart(rng, 6, 4), 1),
+    "8 random": lambda rng: ([30] * 8, apart(rng, 8, 5), 1),
+    "2 in 50 dimensions": lambda rng: ([40] * 2, 6 * np.eye(2, 50)[[0, 0]] * [[0], [1]], 1),
+    "unequal spread": lambda rng: (
+        [50] * 3,
+        np.array([[0.0, 0, 0], [6, 0, 0], [0, 8, 0]]),
+        [[0.5], [1], [2]],
+    ),
+    "elongated": lambda rng: ([50] * 3, np.array([[0.0, 0], [0, 5], [0, 10]]), [2, 1]),
+    "3 in 1,000 dimensions": lambda rng: wide(3, 90, 1_000),
+    "4 in 2,000 dimensions": lambda rng: wide(4, 120, 2_000),
+    "6 in 500 dimensions": lambda rng: wide(6, 150, 500),
+}
+
+
+def synthetics() -> list[tuple[str, int]]:
+    """(kind, seed) of every set."""
+    return [(kind, seed) for seed in range(SEEDS) for kind in SYNTHETIC]
+
+
+def measure_synthetic(cell: tuple[str, int]) -> dict[str, Any]:
+    import consilience as cs
+
+    kind, seed = cell
+    X, clusters = synthetic(kind, seed)
+    start = time.process_time()
+    study = cs.choose_k(X, k=range(2, 9), random_state=seed, verbose=False)
+    return {
+        "kind": kind,
+        "seed": seed,
+        "classes": clusters,
+        "objects": X.shape[0],
+        "features": X.shape[1],
+        "seconds": round(time.process_time() - start, 1),
+        **evidence(study),
+    }
+
+
 # Nulls -------------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +300,6 @@ def measure_null(number: int) -> dict[str, Any]:
         "objects": n,
         "features": d,
         "seconds": round(time.process_time() - start, 1),
-        "k": study.k,
-        "verdict": study.verdict,
         "p": {test.name: round(test.p, DIGITS) for test in study.tests},
         "warned": any("skewed" in note for note in study.notes),
     }
@@ -230,39 +308,58 @@ def measure_null(number: int) -> dict[str, Any]:
 # Tables ------------------------------------------------------------------------------------------------------
 
 
-def answers(row: dict[str, Any]) -> dict[str, int | None]:
-    """The k of every criterion on one set."""
+def table_of(row: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The stored columns, with k."""
     columns = {
         name: np.array([math.nan if v is None else v for v in values])
         for name, values in row["columns"].items()
     }
-    ks = np.array(row["ks"])
+    return {"k": np.array(row["ks"]), **columns}
+
+
+def judged(row: dict[str, Any]) -> Any:
+    """The answer of the rule as it is now."""
+    from consilience.choosing.rule import Test, decide
+
+    tests = [Test(name, math.nan, p, LEVEL, "gaussian", 39) for name, p in row["p"].items()]
+    return decide(table_of(row), tests)
+
+
+def answers(row: dict[str, Any]) -> dict[str, int]:
+    """The k of every criterion on one set."""
+    columns = table_of(row)
+    ks = columns["k"]
 
     def best(name: str, sign: int = 1) -> int:
         return int(ks[np.nanargmax(sign * columns[name])])
 
     grows = np.flatnonzero(columns["delta_area"][1:] >= GROWS)
+    answer = judged(row).k
+    before = [best(name) for name in ("gain", "eigengap", "lifetime")]
     return {
-        "choose_k": row["k"],
+        "choose_k": answer,
+        "rule before": 1 if answer == 1 else min(before, key=lambda k: (-before.count(k), k)),
         "gain alone": best("gain"),
         "eigengap alone": best("eigengap"),
+        "RCSI alone": best("rcsi"),
         "lifetime alone": best("lifetime"),
         "PAC": best("pac", -1),
-        "relative PAC to references (RCSI)": best("rcsi"),
         "delta area": int(ks[1:][grows[-1]]) if grows.size else int(ks[0]),
-        **row["rivals"],
+        **(row["rivals"] if "rivals" in row else {name: best(name) for name in ("silhouette", "gap")}),
     }
 
 
-def right(rows: list[dict[str, Any]]) -> dict[str, float]:
+def hits(row: dict[str, Any]) -> dict[str, bool]:
+    """Whether each criterion names the number of classes."""
+    answer = judged(row)
+    found = {name: k == row["classes"] for name, k in answers(row).items()}
+    return found | {"choose_k or an alternative": row["classes"] in [answer.k, *answer.alternatives]}
+
+
+def right(rows: list[dict[str, Any]]) -> dict[str, int]:
     """How often each criterion names the number of classes."""
-    found: dict[str, list[bool]] = {}
-    for row in rows:
-        for name, k in answers(row).items():
-            found.setdefault(name, []).append(k == row["classes"])
-        among = row["classes"] in [row["k"], *row["alternatives"]]
-        found.setdefault("choose_k or an alternative", []).append(among)
-    return {name: float(np.sum(hits)) for name, hits in found.items()}
+    each = [hits(row) for row in rows]
+    return {name: sum(one[name] for one in each) for name in each[0]}
 
 
 def off(rows: list[dict[str, Any]]) -> dict[str, float]:
@@ -274,39 +371,69 @@ def off(rows: list[dict[str, Any]]) -> dict[str, float]:
     return {name: math.exp(np.mean(values)) for name, values in found.items()}
 
 
-def set_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    groups: dict[str, list[dict[str, Any]]] = {}
+def grouped(rows: list[dict[str, Any]], *by: str) -> dict[str, list[dict[str, Any]]]:
+    """Rows with equal values there, by these values."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(f"{row['half']}, {row['how']}", []).append(row)
-    hits = {group: right(own) for group, own in sorted(groups.items())}
-    away = {
-        half: off([row for row in rows if row["half"] == half]) for half in sorted({r["half"] for r in rows})
-    }
-    for name in next(iter(hits.values()), {}):
+        found.setdefault(", ".join(str(row[name]) for name in by), []).append(row)
+    return found
+
+
+def set_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    groups = dict(sorted(grouped(rows, "half", "how").items()))
+    counts = {f"{group} ({len(own)} sets)": right(own) for group, own in groups.items()}
+    away = {half: off(own) for half, own in sorted(grouped(rows, "half").items())}
+    for name in next(iter(counts.values()), {}):
         line: dict[str, Any] = {"criterion": name}
-        line |= {f"{group} ({len(groups[group])} sets)": int(counts[name]) for group, counts in hits.items()}
+        line |= {group: own[name] for group, own in counts.items()}
         yield line | {f"off by, {half}": own.get(name, "") for half, own in away.items()}
 
 
+def others(rows: list[dict[str, Any]]) -> str:
+    """How many alternatives there are, in a sentence."""
+    shares = [
+        f"{np.mean([len(judged(row).alternatives) for row in own]):.1f} in {half}"
+        for half, own in sorted(grouped(rows, "half").items())
+    ]
+    return f"\n\nAlternatives to choose from, on average: {', '.join(shares)}."
+
+
+def synthetic_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for kind, own in {**grouped(rows, "kind"), "all": rows}.items():
+        passed = {name: sum(row["p"][name] <= LEVEL for row in own) for name in ("inertia", "stability")}
+        yield {
+            "clusters": kind,
+            "sets": len(own),
+            **right(own),
+            **{f"{name} p <= {LEVEL}": n for name, n in passed.items()},
+        }
+
+
 def null_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for kind in dict.fromkeys(KINDS):
-        own = [row for row in rows if row["kind"] == kind]
-        if own:
-            yield {
-                "null": kind,
-                "clouds": len(own),
-                "not 1": sum(row["k"] > 1 for row in own),
-                "strong": sum(row["verdict"] == "strong" for row in own),
-                "inertia p <= .025": sum(row["p"]["inertia"] <= 0.025 for row in own),
-                "stability p <= .025": sum(row["p"]["stability"] <= 0.025 for row in own),
-                "warned of the columns": sum(row["warned"] for row in own),
-            }
+    for kind, own in grouped(sorted(rows, key=lambda row: KINDS.index(row["kind"])), "kind").items():
+        passed = {
+            name: np.array([row["p"][name] <= LEVEL for row in own]) for name in ("inertia", "stability")
+        }
+        yield {
+            "null": kind,
+            "clouds": len(own),
+            "not 1": int((passed["inertia"] | passed["stability"]).sum()),
+            "both tests": int((passed["inertia"] & passed["stability"]).sum()),
+            **{f"{name} p <= {LEVEL}": int(each.sum()) for name, each in passed.items()},
+            "warned of the columns": sum(row["warned"] for row in own),
+        }
 
 
 def page(text: str) -> str:
     """docs/choose-k.md with the tables as stored."""
-    stored, clouds = read(SETS), read(NULLS)
-    text = between(text, "sets", table(set_table(stored)) + so_far(len(stored), len(sets()), "sets"))
+    stored, made, clouds = read(SETS), read(MADE), read(NULLS)
+    text = between(
+        text, "sets", table(set_table(stored)) + others(stored) + so_far(len(stored), len(sets()), "sets")
+    )
+    text = between(
+        text, "synthetic", table(synthetic_table(made)) + so_far(len(made), len(synthetics()), "sets")
+    )
+    text = between(text, "times", table(time_table(read(TIMES))))
     return between(text, "nulls", table(null_table(clouds)) + so_far(len(clouds), N_NULLS, "clouds"))
 
 
@@ -320,38 +447,136 @@ def write_page() -> None:
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
 
 
+# Time and memory ---------------------------------------------------------------------------------------------
+
+
+def default_study() -> dict[str, Any]:
+    """The study at its defaults, by the clock; importing the library is not counted."""
+    import consilience as cs
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2_000)) + 4 * np.eye(4, 2_000)[rng.integers(0, 4, 500)]
+    seconds, study = timed(lambda: cs.choose_k(X, random_state=0, verbose=False))
+    return {"seconds": seconds, "peak": peak(), "k": study.k}
+
+
+def of_labels(clusters: int) -> dict[str, Any]:
+    """A study of 10^6 x 50 labels, their ensemble included: cells around random objects, of so many clusters or of one cloud."""
+    import consilience as cs
+
+    n, rng = 1_000_000, np.random.default_rng(0)
+    centres = 8 * rng.standard_normal((clusters, 3))
+    X = (rng.standard_normal((n, 3)) + centres[rng.integers(0, clusters, n)]).astype(np.float32)
+    labels = np.empty((50, n), np.int16).T  # one clustering after the other
+    for own in labels.T:
+        own[:] = nearest(X, X[rng.choice(n, rng.integers(2, 21), replace=False)])
+    seconds, study = timed(
+        lambda: cs.choose_k(cs.Ensemble(labels), k=range(2, 11), random_state=0, verbose=False)
+    )
+    return {"seconds": seconds, "peak": peak(), "k": study.k}
+
+
+def nearest(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """(n,) the centre that each row is nearest to, without a matrix of all distances."""
+    best, label = np.full(len(X), np.inf, np.float32), np.zeros(len(X), np.int16)
+    for j, centre in enumerate(centres):
+        far = ((X - centre) ** 2).sum(axis=1)
+        label[far < best] = j
+        np.minimum(best, far, out=best)
+    return label
+
+
+#: What is timed: (call, its arguments, seconds and MB that are asked).
+TIMED: dict[str, tuple[Callable[..., dict[str, Any]], tuple, float, float | None]] = {
+    "500 x 2,000 features, defaults": (default_study, (), 20, None),
+    "labels of 10^6 x 50, 10 clusters": (of_labels, (10,), 60, 1_000),
+    "labels of 10^6 x 50, one cloud": (of_labels, (1,), 60, 1_000),
+}
+
+
+def measure_times() -> None:
+    """All of them anew, each in a process of its own; what was stored is replaced."""
+    rows = []
+    for what, (call, arguments, _, _) in TIMED.items():
+        found = alone(call, *arguments)[2]
+        rows.append(
+            {
+                "study": what,
+                "seconds": round(found["seconds"], 1),
+                "peak_mb": round(found["peak"] / 1e6),
+                "cores": len(os.sched_getaffinity(0)),
+            }
+        )
+        print(rows[-1], flush=True)
+    TIMES.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def time_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        _, _, seconds, memory = TIMED[row["study"]]
+        yield {
+            "study": row["study"],
+            "cores": row["cores"],
+            "seconds": row["seconds"],
+            "at most": seconds,
+            "peak MB of the process": row["peak_mb"],
+            "at most, MB": memory or "",
+        }
+
+
 # Measuring ---------------------------------------------------------------------------------------------------
+
+
+#: What is measured in cells: their file, the cells by what tells them apart, and how one is measured.
+CELLS: dict[str, tuple[Path, Callable[[], list[tuple[Any, Any]]], Callable[[Any], dict[str, Any]]]] = {
+    "sets": (SETS, lambda: [(item.name, item) for item in sets()], measure_set),
+    "synthetic": (MADE, lambda: [(cell, cell) for cell in synthetics()], measure_synthetic),
+    "nulls": (NULLS, lambda: [(number, number) for number in nulls()], measure_null),
+}
+
+
+def name_of(row: dict[str, Any]) -> Any:
+    """What tells a stored cell apart."""
+    return (row["kind"], row["seed"]) if "seed" in row else row.get("set", row.get("null"))
 
 
 def measure(what: str, minutes: float, part: tuple[int, int] = (0, 1)) -> None:
     """Cells that are not stored, until the minutes are over."""
     end = time.monotonic() + 60 * minutes
-    file = SETS if what == "sets" else NULLS
-    done = {row["set" if what == "sets" else "null"] for row in read(file)}
-    cells = [(item.name, item) for item in sets()] if what == "sets" else [(i, i) for i in nulls()]
-    for name, cell in [one for one in cells if one[0] not in done][part[0] :: part[1]]:
+    file, cells, of = CELLS[what]
+    done = {name_of(row) for row in read(file)}
+    for name, cell in [one for one in cells() if one[0] not in done][part[0] :: part[1]]:
         if time.monotonic() > end:
             return
-        row = measure_set(cell) if what == "sets" else measure_null(cell)
+        row = of(cell)
         add(file, row)
-        print(name, row["k"], row["verdict"], row["seconds"], flush=True)
+        print(name, row["p"], row["seconds"], flush=True)
 
 
 def run():
-    for what in ("sets", "nulls"):
+    for what in CELLS:
         measure(what, math.inf)
     write_page()
     print(table(null_table(read(NULLS))), "\n")
+    print(table(synthetic_table(read(MADE))), "\n")
     yield from set_table(read(SETS))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("sets", "nulls"))
+    parser.add_argument("what", nargs="?", choices=(*CELLS, "time"))
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "OF"))
     asked = parser.parse_args()
-    if asked.what:
+    if asked.what == "time":
+        measure_times()
+    elif asked.what:
         measure(asked.what, asked.minutes, tuple(asked.part))
     write_page()
-    print(table(null_table(read(NULLS))), "\n", table(set_table(read(SETS))), sep="\n")
+    for rows in (
+        time_table(read(TIMES)),
+        null_table(read(NULLS)),
+        synthetic_table(read(MADE)),
+        set_table(read(SETS)),
+    ):
+        print(table(rows), "\n")

@@ -25,30 +25,55 @@ def test_what_is_stored_is_of_the_fixed_halves():
         assert row["ks"] == list(bench.KS)
 
 
-def row(classes, k, alternatives, **rivals):
+def test_synthetic_sets_are_the_same_every_time():
+    cells = bench.synthetics()
+    assert len({bench.name_of(row) for row in bench.read(bench.MADE)} & set(cells)) == len(cells) == 252
+    for kind, seed in cells[: len(bench.SYNTHETIC)]:
+        X, clusters = bench.synthetic(kind, seed)
+        np.testing.assert_array_equal(X, bench.synthetic(kind, seed)[0])
+        assert 80 <= len(X) <= 240
+        assert 2 <= clusters <= 8
+
+
+def row(classes, eigengap, **rivals):
     flat = [0.0] * 3
-    columns = {"gain": [0.1, 0.3, 0.2], "eigengap": [0.5, 0.1, 0.1], "lifetime": [0.1, 0.2, None]}
-    columns |= {"pac": [0.3, 0.2, 0.1], "rcsi": flat, "delta_area": [0.5, 0.3, 0.05]}
+    columns = {"gain": [0.1, 0.3, 0.2], "eigengap": eigengap, "lifetime": [0.1, 0.2, None]}
+    columns |= {"pac": [0.3, 0.2, 0.1], "rcsi": flat, "silhouette": flat, "delta_area": [0.5, 0.3, 0.05]}
     return {
         "half": "half A",
         "how": "as given",
         "classes": classes,
         "ks": [2, 3, 4],
-        "k": k,
-        "alternatives": alternatives,
+        "p": {"inertia": 0.025, "stability": 0.5},
         "columns": columns,
         "rivals": rivals,
     }
 
 
 def test_counts_by_hand():
-    rows = [row(3, 3, [], BIC=2), row(4, 2, [4], BIC=4)]
-    named = bench.answers(rows[0])
-    assert [named[f"{one} alone"] for one in ("gain", "eigengap", "lifetime")] == [3, 2, 3]
-    assert (named["PAC"], named["delta area"], named["BIC"]) == (4, 3, 2)
-    hits = bench.right(rows)
-    assert (hits["choose_k"], hits["choose_k or an alternative"], hits["BIC"]) == (1, 2, 1)
-    assert bench.off(rows)["choose_k"] == pytest.approx(np.sqrt(2))
+    rows = [row(3, [0.1, 0.5, 0.1], BIC=2), row(4, [9, 0.1, 0.1], BIC=4), row(4, [0.1, 0.2, 0.5], BIC=2)]
+    named = bench.answers(rows[1])
+    assert [named[f"{one} alone"] for one in ("gain", "eigengap", "lifetime", "RCSI")] == [3, 2, 3, 2]
+    assert (named["PAC"], named["delta area"], named["BIC"], named["rule before"]) == (4, 3, 4, 3)
+    # Gain and lifetime rank 3 first, eigengap first, second together, or second; the others tell nothing.
+    assert [bench.answers(one)["choose_k"] for one in rows] == [3, 3, 3]
+    counts = bench.right(rows)
+    assert (counts["choose_k"], counts["choose_k or an alternative"], counts["BIC"]) == (1, 2, 1)
+    assert bench.off(rows)["choose_k"] == pytest.approx((4 / 3) ** (2 / 3))
+    assert bench.others(rows).endswith("on average: 1.3 in half A.")
+    rows[0]["p"]["inertia"] = 0.05
+    assert (bench.answers(rows[0])["choose_k"], bench.answers(rows[0])["rule before"]) == (1, 1)
+
+
+def test_a_table_of_clouds_counts_what_passes_a_test():
+    def cloud(kind, *p):
+        return {"kind": kind, "p": dict(zip(("inertia", "stability"), p)), "warned": False}
+
+    clouds = [cloud("t", 0.025, 0.025), cloud("gaussian", 0.05, 0.025), cloud("gaussian", 0.5, 0.5)]
+    found = [
+        (row["null"], row["clouds"], row["not 1"], row["both tests"]) for row in bench.null_table(clouds)
+    ]
+    assert found == [("gaussian", 2, 1, 0), ("t", 1, 1, 1)]
 
 
 def test_clouds_are_the_same_every_time_and_within_their_sizes():

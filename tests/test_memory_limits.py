@@ -270,11 +270,29 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
 
 
 @linux
+def test_thousands_of_base_clusters_are_refused_beforehand():
+    """With more base clusters than objects, matrices of pairs of base clusters take most."""
+    u, k, m = 800, 100, 20
+    needs = 48 * u * k * m + (24 + 64 + 16) * (k * m) ** 2
+    code = f"""
+model = cs.SCCABG(3, max_iter=2, n_jobs=1)
+model.fit(nested_labels(200, 6, 5))
+L = np.random.default_rng(0).integers(0, {k}, ({u}, {m}))
+limit(ROOM)
+attempt(lambda: model.fit(L))
+"""
+    assert in_small_process(code, 1.3 * needs + 150e6) == "fits\n"
+    told = in_small_process(code, 0.5 * needs)
+    assert told.startswith("refused:")
+    assert "ran out" not in told  # beforehand
+
+
+@linux
 @pytest.mark.parametrize(
     ("model", "labels", "needs"),
     [
         # distinct objects, clusters, clusterings: what the docstring says it takes
-        ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 45 * 3000**2 * 0.2),
+        ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 51.5 * 3000**2 * 0.2),
         ("cs.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
         ("cs.CoassociationKMeans(3, n_init=1, n_jobs=1)", (4000, 100, 8), 16 * 4000 * 800 + 56 * 800**2),

@@ -249,3 +249,18 @@ def test_masked_and_boundless_numbers_among_labels():
             1,
             2,
         ]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_vector_that_begins_with_a_masked_label_is_a_vector():
+    found = cs.Ensemble([[np.ma.masked, 1, 2, 1], [0, 0, 1, 1]])
+    assert found.labels.T.tolist() == [[-1, 0, 1, 0], [0, 0, 1, 1]]
+
+
+@pytest.mark.parametrize("shape", [(0, 2**63 - 1), (2**63 - 1, 0)])
+def test_nothing_of_a_shape_that_no_array_of_floats_has(shape, tmp_path):
+    with pytest.raises(cs.errors.ConsilienceError, match="no objects|0 feature"):
+        cs.ConsensusClustering(2).fit(np.empty(shape, bool))
+    np.savez(tmp_path / "empty.npz", X=np.empty(shape, bool))
+    with pytest.raises(cs.errors.ConsilienceError, match="no rows|no columns"):
+        cs.io.read_features(tmp_path / "empty.npz")

@@ -198,7 +198,9 @@ def _ndim(item: Any) -> int:
     if isinstance(item, (str, bytes)) or not isinstance(item, Sequence):
         return 0
     first = item[0] if item else None
-    return 2 if isinstance(first, (Sequence, np.ndarray)) and not isinstance(first, (str, bytes)) else 1
+    if isinstance(first, np.ndarray):  # without axes it is a label, as numpy.ma.masked is
+        return 2 if first.ndim else 1
+    return 2 if isinstance(first, Sequence) and not isinstance(first, (str, bytes)) else 1
 
 
 def _from_one_hot(block: Any, position: int) -> np.ndarray:

@@ -126,7 +126,7 @@ class ConsensusClustering(
         The base clusterings, with their recipes, and what labels new rows.
     consensus_ : the fitted consensus method, with all it learned.
     study_ : :class:`Study`
-        How the number of clusters was chosen, where it was left to "auto". Not written to files.
+        How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
     plan_ : :class:`consilience.defaults.Plan`
         The generator and the method with their parameters, as given or as the rule has them.
 

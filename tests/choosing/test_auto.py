@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 
 import numpy as np
 import pytest
@@ -19,25 +20,73 @@ BLOBS, TRUTH = make_blobs(90, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_
 
 
 def test_the_number_is_chosen():
-    model = cs.ConsensusClustering(random_state=0)
+    model = cs.ConsensusClustering(n_clusterings=10, random_state=0)
     assert model.n_clusters == "auto"
     model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
     assert model.study_.k == 3
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
-    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(BLOBS * [1, 1000, 1])
+    again = cs.ConsensusClustering("auto", n_clusterings=10, random_state=0, n_jobs=1).fit(
+        BLOBS * [1, 1000, 1]
+    )
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(model.predict(BLOBS * [1, 1000, 1]), model.labels_)
 
 
-def test_a_file_leaves_the_study_out(tmp_path):
-    model = cs.ConsensusClustering(random_state=0, generator="kmeans").fit(BLOBS)
+@pytest.fixture(scope="module")
+def fitted():
+    return cs.ConsensusClustering(random_state=0, generator="kmeans").fit(BLOBS)
+
+
+def test_a_file_keeps_the_study(fitted, tmp_path):
+    model = fitted
     model.save(tmp_path / "model")
     again = cs.load(tmp_path / "model")
-    assert not hasattr(again, "study_")
     assert again.n_clusters == "auto"
     np.testing.assert_array_equal(again.predict(BLOBS), model.labels_)
+    own, other = again.study_, model.study_
+    np.testing.assert_equal(own.to_dict(), other.to_dict())
+    assert own.tests == other.tests
+    assert str(own) == str(other)
+    for name in vars(other.references):
+        np.testing.assert_array_equal(getattr(own.references, name), getattr(other.references, name))
+    assert own.mixed_ensemble == other.mixed_ensemble
+    for k in other.ks.tolist():
+        assert own.ensemble(k) == other.ensemble(k)
+        np.testing.assert_array_equal(own.labels(k), other.labels(k))
+        np.testing.assert_equal(own.cdf(k), other.cdf(k))
+    np.testing.assert_array_equal(own.fitted(4).confidence_, other.fitted(4).confidence_)
+    assert own.table.equals(other.table)
+    again.save(tmp_path / "twice")
+    assert (tmp_path / "twice").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    pages = [cs.report(one).html for one in (fitted, cs.load(tmp_path / "model"))]
+    sections = [page[page.index('id="how-many"') : page.index('id="doubt"')] for page in pages]
+    assert sections[0] == sections[1]
+    assert fitted.study_.summary() in sections[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"k": 99},
+        {"mixed": None},
+        {"labels": {}},
+        {"ks": np.array([2, 3])},
+        {"columns": {"k": np.arange(3)}},
+        {"n_samples": 7},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_parts_of_a_study_that_do_not_fit_are_refused(fitted, change):
+    parts = fitted.study_.to_parts()
+    assert cs.Study.from_parts(parts).k == 3
+    with pytest.raises(InputError, match="The parts of a study of k=.* do not fit together"):
+        cs.Study.from_parts({**parts, **change})
 
 
 def test_no_structure_is_one_cluster_and_a_word():
@@ -45,7 +94,7 @@ def test_no_structure_is_one_cluster_and_a_word():
     with pytest.warns(
         ConsilienceWarning, match="found no more structure than one Gaussian cloud of the same covariance has"
     ):
-        model = cs.ConsensusClustering(random_state=0).fit(X)
+        model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(X)
     assert (model.labels_ == 0).all()
     assert model.study_.verdict == "none"
 
@@ -56,15 +105,16 @@ def test_a_number_from_elsewhere_is_taken():
     assert not hasattr(model, "study_")
 
 
-def test_a_fit_with_a_number_leaves_no_study():
-    model = cs.ConsensusClustering(random_state=0).fit(BLOBS)
+def test_a_fit_with_a_number_leaves_no_study(fitted):
+    model = copy(fitted)
+    assert model.study_.k == 3
     model.set_params(n_clusters=2).fit(BLOBS)
     assert not hasattr(model, "study_")
 
 
 def test_weights_of_zero_take_no_part():
     weights = np.where(TRUTH == 2, 0.0, 1.0)
-    model = cs.ConsensusClustering(random_state=0).fit(BLOBS, sample_weight=weights)
+    model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(BLOBS, sample_weight=weights)
     assert model.study_.n_samples == 60
     assert 2 in [model.study_.k, *model.study_.alternatives]
 

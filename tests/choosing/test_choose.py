@@ -12,11 +12,12 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import make_blobs
 
 import consilience as cs
-from consilience.choosing import COLUMNS, statistics
-from consilience.choosing import choose as choosing
+from consilience.choosing import COLUMNS, description, statistics
+from consilience.choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience.choosing.rule import Test as OneTest
-from consilience.choosing.rule import decide
-from consilience.errors import FileError, InputError
+from consilience.errors import ConsensusWarning, FileError, InputError
+
+from ..consensus.test_base import Blind
 
 BLOBS, TRUTH = make_blobs(120, centers=[[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], random_state=0)
 #: Nine references are enough for a level of .2.
@@ -36,7 +37,7 @@ def nothing():
 def test_clear_clusters(study):
     assert (study.k, study.verdict) == (4, "strong")
     assert study.alternatives == []
-    assert study.votes == {"gain": 4, "eigengap": 4, "lifetime": 4}
+    assert study.votes == dict.fromkeys(["gain", "eigengap", "lifetime", "rcsi", "silhouette"], 4)
     assert [(test.name, test.p, test.rejected) for test in study.tests] == [
         ("inertia", 0.1, True),
         ("stability", 0.1, True),
@@ -89,7 +90,7 @@ def test_no_clusters(nothing):
 def test_what_is_said(study, nothing):
     assert str(study) == (
         "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one Gaussian cloud of the same covariance "
-        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap and lifetime name 4. No other number stands out. "
+        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap, lifetime, rcsi and silhouette name 4. No other number stands out. "
         "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters above 5."
     )
     assert str(nothing).startswith(
@@ -197,6 +198,14 @@ def test_another_consensus():
     assert isinstance(study.fitted(4), cs.LWGP)
 
 
+def test_answers_of_every_k_are_compared_not_warned_of():
+    """Most of them are wrong: that is what the study finds out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConsensusWarning)
+        study = cs.choose_k(BLOBS, **QUICK, null=None, consensus=Blind())
+    assert study.fitted(4).contradiction_
+
+
 # Labels ----------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +233,15 @@ def test_features_beside_labels_add_the_tests(ensemble):
     assert study.mixed_ensemble is ensemble
 
 
+def test_features_beside_labels_may_be_sampled(ensemble):
+    study = cs.choose_k(ensemble, **QUICK, X=BLOBS, max_objects=60)
+    assert (study.k, study.n_samples, study.sample) == (4, 120, None)
+    assert study.labels().shape == (120,)
+    assert study.notes == [
+        "What X shows is that of a random sample of 60 of the 120 objects (max_objects=60)."
+    ]
+
+
 def test_an_ensemble_of_one_k():
     study = cs.choose_k(cs.generate.bagging(BLOBS, 20, k=4, random_state=0), k=range(2, 7))
     assert study.k == 4
@@ -234,7 +252,7 @@ def test_an_ensemble_of_one_k():
 
 
 def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
-    monkeypatch.setattr(choosing, "LINK_ALL", 20)
+    monkeypatch.setattr(description, "LINK_ALL", 20)
     monkeypatch.setattr(statistics, "LINKED", 30)
     study = cs.choose_k(ensemble, k=range(2, 6))
     assert isinstance(study.fitted(4), cs.LWEA)
@@ -244,28 +262,56 @@ def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
 # The rule --------------------------------------------------------------------------------------------------
 
 
-def answer(gain, eigengap, lifetime, p, pac=(1, 1, 1), error=(0.01, 0.01, 0.01)):
-    ks = np.array([2, 3, 4])
-    rows = {"gain": gain, "eigengap": eigengap, "lifetime": lifetime, "pac": pac, "gain_error": error}
+def answer(p, *curves, pac=(1, 1, 1), voters=VOTERS):
+    columns = {"k": np.array([2, 3, 4]), "pac": np.array(pac, float)}
+    columns |= {name: np.array(values, float) for name, values in zip(voters, curves)}
     tests = [
         OneTest(name, 1.0, value, 0.025, "gaussian", 39) for name, value in zip(("inertia", "stability"), p)
     ]
-    found = decide(ks, **{name: np.array(row, float) for name, row in rows.items()}, tests=tests)
+    found = decide(columns, tests)
     return found.k, found.verdict, found.alternatives
 
 
-def test_the_rule():
-    at2, at3, at4 = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-    assert answer(at3, at3, at2, (0.025, 0.025)) == (3, "strong", [2])
-    assert answer(at3, at4, at4, (0.025, 0.5)) == (4, "moderate", [3])
-    assert answer(at2, at3, at4, (0.025, 0.025)) == (2, "weak", [3, 4])
-    assert answer(at3, at3, at3, (0.05, 0.5)) == (1, "none", [])
-    assert answer(at3, at3, at3, ()) == (3, "not tested", [])
-    assert answer((np.nan,) * 3, at3, at2, ())[0] == 2
-    # Nested: the coarse level is clear, too.
-    assert answer(at4, at4, at4, (0.025, 0.025), pac=(0.01, 0.3, 0.05)) == (4, "strong", [2])
-    # A second peak of the gain, as good as the first.
-    assert answer((0.99, 0, 1), at4, at4, (0.025, 0.025), error=(0.1, 0.1, 0.1)) == (4, "strong", [2])
+#: Statistics that are largest at 2, at 3 and at 4, and the other numbers in their order.
+AT2, AT3, AT4 = (3, 2, 1), (1, 3, 2), (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("curves", "p", "expected"),
+    [
+        ((AT3, AT3, AT3, AT2, AT4), (0.025, 0.025), (3, "strong", [2, 4])),
+        ((AT4, AT4, AT4, AT4, AT3), (0.025, 0.5), (4, "moderate", [3])),
+        # Few at the ends, none with three: 3 is nowhere below second.
+        ((AT2, AT2, AT4, AT4, AT3), (0.025, 0.025), (3, "weak", [2, 4])),
+        # 2 and 4 have the same mean rank: the smaller is taken.
+        (((3, 1, 2), (3, 1, 2), (2, 1, 3), (2, 1, 3), (2, 3, 2)), (0.025, 0.025), (2, "weak", [3, 4])),
+        ((AT3, AT3, AT3, AT3, AT3), (0.05, 0.5), (1, "none", [])),
+    ],
+)
+def test_the_rule(curves, p, expected):
+    assert answer(p, *curves) == expected
+
+
+def test_the_rule_without_references():
+    """Eigengap and lifetime alone; of equal mean ranks the smaller number."""
+    known = {"voters": WITHOUT_REFERENCES}
+    assert answer((), AT3, AT2, **known) == (3, "not tested", [2])
+    assert answer((), (2, 3, 1), AT2, **known) == (2, "not tested", [3])
+    assert answer((), (np.nan,) * 3, AT4, **known) == (4, "not tested", [])
+    assert answer((), (np.nan, 1, 2), AT4, **known) == (4, "not tested", [])
+
+
+def test_of_nested_clusters_the_clear_coarse_level_is_an_alternative():
+    assert answer((0.025, 0.025), *[AT4] * 5, pac=(0.01, 0.3, 0.05)) == (4, "strong", [2])
+
+
+def test_clear_clusters_of_fewer_objects_than_features():
+    """Gain and RCSI name too many here; statistics that do without references outvote them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 1000)) + 12 * np.eye(4, 1000)[np.arange(120) % 4]
+    study = cs.choose_k(X, **{**QUICK, "k": range(2, 8)})
+    assert (study.k, study.verdict) == (4, "strong")
+    assert study.votes["rcsi"] > 4
 
 
 def test_remarks():

@@ -29,6 +29,7 @@ from consilience.kernels import (
     _jit,
     boxqp,
     contingency,
+    coupling,
     factorise,
     graph,
     hypergraph,
@@ -47,8 +48,9 @@ from consilience.kernels import (
     neighbours,
     normalised_cut,
     overlaps,
-    paced_pairs,
+    paced_dense,
     pair_histogram,
+    pair_patterns,
     partition,
     representation,
     scatter,
@@ -56,7 +58,8 @@ from consilience.kernels import (
 )
 from consilience.labels import encode
 
-paced_pairs._TILE = 4
+paced_dense._TILE = 4
+pair_patterns._KEYS, pair_patterns._AT_A_TIME = 4, 16
 neighbours._ROWS, neighbours._COLUMNS = 4, 8
 kmeans_assign.BLOCK = 8
 signatures._ROWS_PER_BLOCK = 8
@@ -338,9 +341,9 @@ def boxes(rng):
     boxqp.weigh_rows(np.ones((b, k)) if W is None else W, S, Y, 0.3, E, r, observed=seen, max_steps=20)
     boxqp.contradiction(S, E, r)
     sparse = S * (rng.random((b, k)) < 0.05)
-    boxqp.gram(sparse, np.ones(b))
-    boxqp.gram(sparse, np.ones(b), sparse)
-    boxqp.spread(sparse, boxqp.couple(E * (rng.random((k, k)) < 0.05), r))
+    coupling.gram(sparse, np.ones(b))
+    coupling.gram(sparse, np.ones(b), sparse)
+    coupling.spread(sparse, coupling.couple(E * (rng.random((k, k)) < 0.05), r))
 
 
 def eigenvectors(rng):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from consilience.kernels.boxqp import contradiction, couple, gram, smooth_rows, spread, weigh_rows
+from consilience.kernels.boxqp import contradiction, smooth_rows, weigh_rows
+from consilience.kernels.coupling import couple, gram, spread
 
 
 def problem(seed, b=4, k=7):

@@ -109,6 +109,15 @@ def test_reserved_address_space_counts_only_under_a_limit_on_it(limits, free, mo
     assert found == (None if free is None else pytest.approx(free, abs=2048))
 
 
+def test_without_a_limit_what_is_used_is_not_read(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY,) * 2)
+    read = []
+    monkeypatch.setattr(memory, "_fields", lambda file: read.append(file) or {})
+    assert memory._process_free() is None
+    assert not read
+
+
 def test_a_limit_without_a_word_on_what_is_used_refuses_late(monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(

@@ -46,6 +46,28 @@ def test_iteration_agrees_with_dense(seed, count):
     assert angle(found.vectors, exact.vectors) < 1e-5
 
 
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_single_precision_serves_a_loose_tolerance(seed, count):
+    """Residuals of what comes back, in double precision, are within what was asked for."""
+    degrees, product, M = problem(*graph(seed))
+    asked = []
+
+    def single(X):
+        asked.append(X.dtype)
+        return product(X).astype(np.float32)
+
+    found = smallest_eigenvectors(degrees, single, count, tol=1e-4, dtype=np.float32)
+    assert found.converged
+    assert set(asked) == {np.dtype(np.float32)}
+    assert found.vectors.dtype == found.values.dtype == np.float64
+    residual = np.linalg.norm(M @ found.vectors - found.vectors * found.values, axis=0)
+    assert (residual <= 1.1e-4 * degrees.mean()).all()
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(count), atol=1e-5)
+    np.testing.assert_allclose(
+        found.values, dense_eigenvectors(M.copy(), count).values, atol=1e-4 * degrees.mean()
+    )
+
+
 def test_known_null_space_is_kept_and_complemented(seed):
     S, w = graph(seed, between=0.0)
     degrees, product, M = problem(S, w)

@@ -2,6 +2,7 @@
 
 from .choose import choose_k as choose_k
 from .study import COLUMNS as COLUMNS
+from .study import SHOWN as SHOWN
 from .study import Study as Study
 
-__all__ = ["COLUMNS", "Study", "choose_k"]
+__all__ = ["COLUMNS", "SHOWN", "Study", "choose_k"]

@@ -1,4 +1,4 @@
-"""From statistics to an answer: two tests, three votes, one verdict.
+"""From statistics to an answer: two tests, five votes, one verdict.
 
     loss_j(k)   mean log of the inertia share of data set j: 0 the features, 1..R the references               (1)
     z_j(k)      (mean over all j of loss(k) - loss_j(k)) / their standard deviation                            (2)
@@ -6,6 +6,7 @@
     stability   S_j = max over k of ari_j(k) - mean over all j of ari(k)                                       (4)
     p = (1 + number of references with S_j >= S_0) / (R + 1)                                                   (5)
     gain(k)     ARI of the runs minus its mean over the references                                             (6)
+    RCSI(k)     mean over the references of log PAC, minus log PAC of the features (John et al. 2020)          (7)
 
 Where features and references come from the same distribution, all orders of S_0..S_R are equally likely, so that p holds its level
 for any statistic; the largest over k is one statistic, and nothing is to be corrected for. Each test has half the level. The two see
@@ -13,18 +14,29 @@ different things: two clusters on the main axis divide no more stably than one l
 that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
 the ARI over references falls with k, and a ratio to it would favour large k.
 
-k is what at least two of gain, eigengap and lifetime name. Where all differ it is the smallest, which promises
-least, and the verdict is "weak" at most: finer ones are among the alternatives.
+k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of clusters, and of equal means the
+smallest is taken. A statistic votes for the k that it ranks first; where no three vote for the answer the verdict is "weak" at most. Ranks
+and not votes alone, because where no number stands out the first places scatter: gain leans towards fine divisions, eigengap towards
+coarse ones, and what all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects than
+features: with one cluster too many the references lose more stability than clear clusters do. The other three do without
+references, and outvote them there. Without references eigengap and lifetime remain, which read all clusterings at once: of given
+ones there may be none, or few, with k clusters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from .runs import Measured
 
+#: Columns that rank the numbers of clusters: where there are references, and where there are none.
+VOTERS, WITHOUT_REFERENCES = ("gain", "eigengap", "lifetime", "rcsi", "silhouette"), ("eigengap", "lifetime")
+#: Voters that have to name the answer for more than "weak".
+MAJORITY = 3
 #: Coarser numbers of clusters are plausible, too, where fewer pairs than this are ambiguous.
 CLEAR = 0.1
 
@@ -87,52 +99,34 @@ def run_tests(own: Measured, references: list[Measured], level: float, null: str
     ]
 
 
-def named_by(ks: np.ndarray, values: np.ndarray) -> int | None:
-    """The k of the largest value; None where there is none."""
-    known = np.isfinite(values)
-    return int(ks[known][np.argmax(values[known])]) if known.any() else None
+def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """(K,) by voter: 1 where its value is largest; equal ones share the mean of their ranks, and what is not known is last."""
+    voters = VOTERS if "gain" in columns else WITHOUT_REFERENCES
+    known = {name: columns[name] for name in voters if np.isfinite(columns[name]).any()}
+    return {name: rankdata(-np.nan_to_num(values, nan=-np.inf)) for name, values in known.items()}
 
 
-def decide(
-    ks: np.ndarray,
-    *,
-    gain: np.ndarray,
-    gain_error: np.ndarray,
-    eigengap: np.ndarray,
-    lifetime: np.ndarray,
-    pac: np.ndarray,
-    tests: list[Test],
-) -> Answer:
-    """The rule of the module. Without tests the verdict is "not tested", and k is what the votes say."""
-    named = {
-        "gain": named_by(ks, gain),
-        "eigengap": named_by(ks, eigengap),
-        "lifetime": named_by(ks, lifetime),
-    }
-    votes = {name: k for name, k in named.items() if k is not None}
-    counts = {k: list(votes.values()).count(k) for k in votes.values()}
-    agreed = max(counts.values()) >= 2
-    k = max(counts, key=lambda one: (counts[one], -one))
+def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
+    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k is what the ranks say."""
+    ks, ranks = columns["k"], ranks_of(columns)
+    votes = {name: int(ks[np.argmin(own)]) for name, own in ranks.items()}
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
         return Answer(1, "none", [], votes)
+    k = int(ks[np.argmin(sum(ranks.values()))])
     if not tests:
         verdict = "not tested"
-    elif not agreed:
+    elif list(votes.values()).count(k) < MAJORITY:
         verdict = "weak"
     else:
         verdict = "strong" if rejected == len(tests) else "moderate"
-    others = set(votes.values()) | also_plausible(ks, k, gain, gain_error, pac)
+    others = {*votes.values(), *clear_coarser(columns, k)}
     return Answer(k, verdict, sorted(others - {k}), votes)
 
 
-def also_plausible(ks: np.ndarray, k: int, gain: np.ndarray, error: np.ndarray, pac: np.ndarray) -> set[int]:
-    """Local maxima of the gain within one error of the largest, and coarser numbers with hardly an ambiguous pair."""
-    found = set()
-    if np.isfinite(gain).all():
-        padded = np.concatenate([[-np.inf], gain, [-np.inf]])
-        best = int(np.argmax(gain))
-        peaks = (gain >= padded[:-2]) & (gain >= padded[2:])
-        found |= {int(other) for other in ks[peaks & (gain >= gain[best] - error[best])]}
-    clear = np.nan_to_num(pac, nan=1.0) < CLEAR
-    return found | {int(other) for other in ks[clear & (ks < k)]}
+def clear_coarser(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
+    """Smaller numbers with hardly an ambiguous pair: of nested clusters both levels are plausible."""
+    if "pac" not in columns:
+        return set()
+    ks = columns["k"]
+    return set(ks[(columns["pac"] < CLEAR) & (ks < k)].tolist())

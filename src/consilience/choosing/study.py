@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..ensemble import Ensemble
 from ..errors import InputError, need
@@ -39,6 +41,12 @@ COLUMNS = {
     "split": "how stably runs with one cluster more divide one cluster of the consensus",
 }
 
+#: Columns that are shown where there is little room: those that decide, and what else is worth a look.
+SHOWN = (
+    *("k", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
+    *("gap", "pac", "smallest", "doubtful"),
+)
+
 
 @dataclass
 class References:
@@ -62,13 +70,13 @@ class Study:
     k : int
         The answer; 1 where nothing tells the data from one cloud.
     verdict : str
-        "strong": both tests find more structure than the references have, and two of three votes agree on k. "moderate": one test
-        does. "weak": a test does, but the votes disagree. "none": neither does, and k is 1. "not tested": there were no features, or
+        "strong": both tests find more structure than the references have, and three of five votes name k. "moderate": one test
+        does. "weak": a test does, but fewer votes name k. "none": neither does, and k is 1. "not tested": there were no features, or
         no references, so that nothing can be said against k = 1.
     alternatives : list of int
-        Other numbers of clusters that are plausible.
+        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an ambiguous pair.
     votes : dict
-        The k that gain, eigengap and lifetime name.
+        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and lifetime alone.
     ks : array (K,)
         The numbers of clusters that were looked at.
     columns : dict of arrays (K,)
@@ -93,7 +101,7 @@ class Study:
     >>> study
     Study: k = 3, verdict 'strong'
     >>> study.labels(3).shape, list(study.votes)
-    ((90,), ['gain', 'eigengap', 'lifetime'])
+    ((90,), ['gain', 'eigengap', 'lifetime', 'rcsi', 'silhouette'])
     """
 
     k: int
@@ -112,10 +120,11 @@ class Study:
     not_tested: str
     _ensembles: dict[int, Ensemble] = field(default_factory=dict)
     _mixed: Ensemble | None = None
-    _fitted: dict[int, Any] = field(default_factory=dict)
+    _combined: dict[int, Ensemble] = field(default_factory=dict)
+    _models: dict[int, Any] = field(default_factory=dict)
     _labels: dict[int, np.ndarray] = field(default_factory=dict)
     _pairs: dict[int, Pairs] = field(default_factory=dict)
-    _backend: Any = None
+    _backend: str | None = None
 
     # What was found for one k ------------------------------------------------------------------------------
 
@@ -127,12 +136,12 @@ class Study:
     def fitted(self, k: int | None = None) -> Any:
         """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else.
 
-        Of more than 5,000 distinct objects it is fitted when first asked for; which of them it links may differ from :meth:`labels`.
+        Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked for; of so many, which are linked
+        may differ from :meth:`labels`.
         """
         k = self._answer(k)
-        if callable(self._fitted[k]):
-            self._fitted[k] = self._fitted[k]()
-        return self._fitted[k]
+        model = self._models[k]
+        return model if hasattr(model, "labels_") else model.fit(self._combined[k])
 
     def labels(self, k: int | None = None) -> np.ndarray:
         """(n_samples,) the consensus for k clusters, of the objects studied; by default for the answer."""
@@ -169,7 +178,7 @@ class Study:
         """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has the same as arrays."""
         import narwhals as nw
 
-        backend = self._backend
+        backend: Any = self._backend
         if backend is None:
             need("pandas", "pandas", "Study.table")
             backend = "pandas"
@@ -189,6 +198,33 @@ class Study:
             "text": str(self),
             "notes": self.notes,
         }
+
+    # Files -------------------------------------------------------------------------------------------------
+
+    def to_parts(self) -> dict[str, Any]:
+        """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be fitted again."""
+        parts = {one.name.lstrip("_"): getattr(self, one.name) for one in fields(self)}
+        return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Study:
+        """The way back; raises unless the parts fit together."""
+        made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
+        ks, studied = made.ks.tolist(), made.n_samples if made.sample is None else len(made.sample)
+        fit = [
+            made.k in (1, *ks),
+            all(values.shape == made.ks.shape for values in made.columns.values()),
+            all(own.shape == (studied,) for own in made._labels.values()),
+            all(
+                isinstance(one, Ensemble) and one.n_samples == studied
+                for one in (made._mixed, *made._combined.values())
+            ),
+            *(list(of_k) == ks for of_k in (made._labels, made._combined, made._models)),
+            *(set(of_k) <= set(ks) for of_k in (made._ensembles, made._pairs)),
+        ]
+        if not all(fit):
+            raise InputError(f"The parts of a study of k={ks} do not fit together.")
+        return made
 
     # In words ----------------------------------------------------------------------------------------------
 
@@ -244,22 +280,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and the columns that decide."""
-        names = [
-            name
-            for name in (
-                "k",
-                "ari",
-                "ari_null",
-                "gain",
-                "eigengap",
-                "lifetime",
-                "gap",
-                "pac",
-                "smallest",
-                "doubtful",
-            )
-            if name in self.columns
-        ]
+        names = [name for name in SHOWN if name in self.columns]
         head = "".join(f'<th title="{escape(COLUMNS[name])}">{name}</th>' for name in names)
         rows = []
         for i, k in enumerate(self.ks.tolist()):

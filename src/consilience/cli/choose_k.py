@@ -13,9 +13,6 @@ from ._files import check_output, check_report, source, write_report
 from ._options import common, reading, report_option, running, scale_option
 from ._session import Session
 
-#: Columns that are printed; the file has all.
-_PRINTED = ("k", "frequency", "ari", "gain", "eigengap", "lifetime", "gap", "pac", "smallest", "doubtful")
-
 
 def parse_ks(text: str) -> list[int]:
     """2:10, both ends included, or 2,3,5, or both."""
@@ -179,7 +176,9 @@ def command(
 
 
 def _print_table(study: Any) -> None:
-    names = [name for name in _PRINTED if name in study.columns]
+    from ..choosing import SHOWN
+
+    names = [name for name in SHOWN if name in study.columns]  # a file has all
     click.echo()
     click.echo(" ".join(f"{name:>9}" for name in names))
     for i in range(len(study.ks)):

@@ -407,10 +407,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         )
         self.contradiction_ = ""
         if self.agreement_.contradicted:
-            answer, plain = self.agreement_
+            (answer, plain), name = self.agreement_, type(self).__name__
+            another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
             self.contradiction_ = (
-                f"{type(self).__name__} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
-                f"with a plain average linkage by {plain:.2f}. Use EvidenceAccumulation, or other settings of {type(self).__name__}."
+                f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
+                f"with a plain average linkage by {plain:.2f}. Use {another}other settings of {name}."
             )
             warn(self.contradiction_, ConsensusWarning, stacklevel=4)
 

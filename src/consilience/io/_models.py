@@ -32,8 +32,6 @@ FORMAT, VERSION = "consilience model", 1
 _JSON = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal models are equal files
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-#: What a model learned that its file leaves out: a study holds the clusterings of many models.
-_LEFT_OUT = ("study_",)
 _SPARSE = {"csr": (sp.csr_array, sp.csr_matrix), "csc": (sp.csc_array, sp.csc_matrix)}
 
 
@@ -138,6 +136,9 @@ def _made_of(make: Callable[..., Any], parts: dict) -> Any:
 
 def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
     """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
+    from ..choosing.rule import Test
+    from ..choosing.statistics import Pairs
+    from ..choosing.study import References, Study
     from ..compressed import Compressed
     from ..defaults import Plan
     from ..ensemble import Ensemble
@@ -148,9 +149,10 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     from ..soft import SoftCompressed
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
-    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys):
+    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, Study):
         found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
-    for name, (cls, make) in {**KINDS, "Agreement": (Agreement, Agreement), "Plan": (Plan, Plan)}.items():
+    plain = {cls.__name__: (cls, cls) for cls in (Agreement, Plan, References, Test, Pairs)}
+    for name, (cls, make) in {**KINDS, **plain}.items():
         found[name] = (cls, _fields_of, partial(_made_of, make))
     return found
 
@@ -229,9 +231,7 @@ class _Writer:
         if name is not None:
             params = value.get_params(deep=False)
             state = {
-                key: item
-                for key, item in vars(value).items()
-                if key not in params and key not in _LEFT_OUT and not _is_setting(key)
+                key: item for key, item in vars(value).items() if key not in params and not _is_setting(key)
             }
             return {
                 "!": "estimator",

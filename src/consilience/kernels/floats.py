@@ -17,6 +17,8 @@ def float_type(dtype: np.dtype) -> type:
 def as_floats(X: Any) -> Any:
     """float32 or float64 of this machine, C-contiguous or canonical CSR; copied only if it is not."""
     if not sp.issparse(X):
+        if X.size == 0:  # refused by its shape, which may be more than an array of floats can have
+            return X
         return np.ascontiguousarray(X, dtype=float_type(X.dtype))
     X = sp.csr_array(X)
     if X.dtype not in (np.float32, np.float64):

@@ -80,13 +80,15 @@ def _process_free() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
+    both = {
+        "VmSize:": resource.getrlimit(resource.RLIMIT_AS)[0],
+        "VmData:": resource.getrlimit(resource.RLIMIT_DATA)[0],
+    }
+    limits = {taken: limit for taken, limit in both.items() if limit != resource.RLIM_INFINITY}
+    if not limits:  # as nearly always: what is used need not be read, which small fits would feel
+        return None
     used = _fields(Path("/proc/self/status"))
-    free = []
-    for which, taken in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
-        limit = resource.getrlimit(which)[0]
-        if limit != resource.RLIM_INFINITY:
-            free.append(limit - 1024 * used.get(taken, 0))
-    return min(free) if free else None
+    return min(limit - 1024 * used.get(taken, 0) for taken, limit in limits.items())
 
 
 def _groups_free(root: Path = Path("/")) -> int | None:

@@ -46,9 +46,14 @@ def orthonormal_basis(X: np.ndarray) -> np.ndarray:
         norms = np.sqrt(np.einsum("ij,ij->j", X, X))
         X = X[:, norms > 0] / norms[norms > 0]
         values, Y = np.linalg.eigh(X.T @ X)
-        keep = values > 1e-12 * values[-1]
+        keep = values > negligible(X.dtype, 1e-12) * values[-1]
         X = X @ (Y[:, keep] / np.sqrt(values[keep]))
     return X
+
+
+def negligible(dtype: np.dtype, share: float) -> float:
+    """The share below which a part of vectors is rounding: as given for doubles, no finer than their digits for floats."""
+    return max(share, 50.0 * float(np.finfo(dtype).eps))
 
 
 def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

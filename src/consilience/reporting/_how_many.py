@@ -20,14 +20,15 @@ _SHOWN = (
     "gain",
     "eigengap",
     "lifetime",
-    "gap",
+    "rcsi",
     "silhouette",
+    "gap",
     "concordance",
     "split",
     "smallest",
     "doubtful",
 )
-_AS_THERE = ("pac", "rcsi", "rpac", "dispersion", "area", "delta_area")
+_AS_THERE = ("pac", "rpac", "dispersion", "area", "delta_area")
 
 
 def how_many(study: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import consilience as cs
@@ -100,6 +101,13 @@ def test_fused_passes_equal_one_matrix_per_clustering(case, sparse, seed):
     rng = np.random.default_rng(seed)
     pairs, naive = spce.make_pairs(ensemble, sparse=sparse), Naive(ensemble)
     np.testing.assert_allclose(pairs.matrix().toarray(), naive.S, atol=1e-14)
+    X = rng.normal(size=(u, 4))
+    np.testing.assert_allclose(pairs.product(X), naive.S @ X, atol=1e-12)
+    np.testing.assert_allclose(pairs.product(X.astype(np.float32)), naive.S @ X, atol=1e-4)
+    np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.weights)
+    count, pieces = connected_components(naive.S)
+    assert pairs.components()[0] == count
+    assert same_partition(pairs.components()[1], pieces)
     for lam in (0.1 * m**2, 0.5 * m**2):
         x = 1 / rng.dirichlet(np.full(m, 3.0))
         assert pairs.pace(x, lam) == pytest.approx(naive.pace(x, lam), rel=1e-10)
@@ -112,10 +120,23 @@ def test_fused_passes_equal_one_matrix_per_clustering(case, sparse, seed):
         np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.weights)
         X = rng.normal(size=(u, 4))
         np.testing.assert_allclose(pairs.product(X), naive.S @ X, atol=1e-10)
+        np.testing.assert_allclose(pairs.product(X.astype(np.float32)), naive.S @ X, atol=1e-4)
         M = pairs.scaled_laplacian(pairs.degrees())
         root = np.sqrt(ensemble.weights)
         expected_M = np.diag(naive.S @ ensemble.weights) - naive.S * np.outer(root, root)
         np.testing.assert_allclose(np.triu(M), np.triu(expected_M), atol=1e-10)
+
+
+@pytest.mark.parametrize("missing", [-1, 3])
+def test_a_store_without_pairs(missing):
+    """No two of three objects were ever together."""
+    ensemble = distinct(np.array([[0, missing], [1, 0], [2, 1]]))
+    pairs = spce.make_pairs(ensemble, sparse=True)
+    assert pairs.pace(np.ones(2), 1.0) == 0.0
+    d, nonzero = pairs.step(np.ones(2), np.zeros((3, 1)), np.zeros(3), 1.0, 0.1)
+    assert d.tolist() == [0.0, 0.0]
+    assert nonzero == 3.0
+    assert pairs.components()[0] == 3
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 import consilience as cs
 from consilience.consensus.coassociation._walks import rule, ties, transitions
@@ -14,14 +15,14 @@ from ...zoo import planted
 from ..printed import row
 
 
-def plain_transitions(A, weights, K):
+def plain_transitions(A, weights, K, stay=False):
     """P from co-association of distinct objects, object by object."""
     A = A - np.diag(np.diag(A))
     kept = np.zeros_like(A)
     for p, values in enumerate(A):
         least = np.sort(values)[-K]
         kept[p, values >= least] = values[values >= least]
-    S = np.maximum(kept, kept.T) * weights
+    S = (np.maximum(kept, kept.T) + stay * np.eye(len(A))) * weights
     sums = S.sum(axis=1, keepdims=True)
     return np.divide(S, sums, out=np.zeros_like(S), where=sums > 0)
 
@@ -31,6 +32,23 @@ def plain_cosines(P, steps):
     lengths = np.linalg.norm(walks, axis=1, keepdims=True)
     walks = np.divide(walks, lengths, out=np.zeros_like(walks), where=lengths > 0)
     return walks @ walks.T
+
+
+def plain_graph_partition(labels, c):
+    """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters together."""
+    ens = cs.Ensemble(labels).compress()
+    steps = rule(ens.n_samples)
+    Z = plain_cosines(plain_transitions(ens.coassociation(), ens.weights, steps, stay=True), steps)
+    Y = ens.indicator().toarray() * ens.weights[:, None]
+    B = (Z @ (Y / Y.sum(axis=0)))[ens.inverse]
+    n, k = B.shape
+    G = np.block([[np.zeros((n, n)), B], [B.T, np.zeros((k, k))]])
+    root = 1 / np.sqrt(G.sum(axis=1))
+    values, vectors = np.linalg.eigh(root[:, None] * G * root)
+    # The vectors of the objects are those of the clusters, averaged over edges: shorter by the eigenvalue than in the whole graph.
+    points = vectors[:n, -c:] * values[-c:]
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    return KMeans(c, n_init=20, random_state=0).fit_predict(points)
 
 
 def distinct(seed, missing=0.0):
@@ -77,6 +95,15 @@ def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
     V = Y / Y.sum(axis=0)
     found = trajectory_product(P, 4, trajectory_norms(P, 4), V)
     assert np.allclose(found, plain_cosines(P.toarray(), 4) @ V, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["lung203", "allaml", "glioma"])
+def test_partition_of_the_whole_dense_graph(shared_dir, name):
+    """Walks among all 203 objects of Lung instead of its 103 distinct ones are others: equal objects are then each other's nearest."""
+    with np.load(shared_dir / "data" / f"pool_{name}.npz") as data:
+        labels, c = data["labels"][:, :20], np.unique(data["y"]).size
+    found = cs.PTGP(c, random_state=0).fit_predict(labels)
+    assert cs.metrics.ari(found, plain_graph_partition(labels, c)) == 1.0
 
 
 @pytest.mark.parametrize("linkage", ["average", "complete", "single"])

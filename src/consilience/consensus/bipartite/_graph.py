@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...kernels.boxqp import Coupling, contradiction, couple, gram, smooth_rows, weigh_rows
+from ...kernels.boxqp import contradiction, smooth_rows, weigh_rows
+from ...kernels.coupling import Coupling, couple, gram
 from ...kernels.eigen import eigenpairs
 from ...kernels.graph import components
 from ...kernels.incidence import Memberships
@@ -24,6 +25,7 @@ SMALL = 1e-4  # edges below are no edges
 
 _BLOCKS_AT_A_TIME = 32
 _BYTES_AT_A_TIME = 1 << 28  # of their sums, unless there are more threads
+_SHARED_BYTES = 64.0  # for each pair of base clusters, beside the sums (measured: 31 to 64)
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ def merge_copies(
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
     column = components(same)[1]
     _, first, copies = np.unique(column, return_index=True, return_counts=True)
-    ensure_memory(ensemble.n_samples, copies.size, self_paced)
+    ensure_memory(ensemble.n_samples, copies.size, self_paced, column.size)
     return column, copies.astype(float), K.tocsr()[first][:, first].toarray()
 
 
@@ -274,16 +276,25 @@ def blocks_at_a_time(k: int, n_jobs: int | None = None) -> int:
     return int(np.clip(_BYTES_AT_A_TIME / (24 * k * k), 2 * resolve_jobs(n_jobs), _BLOCKS_AT_A_TIME))
 
 
-def bytes_needed(u: int, k: int, self_paced: bool) -> float:
-    """Y, S and W by rows (and their successors), and the sums of the blocks in hand."""
+def bytes_needed(u: int, k: int, self_paced: bool, total: int | None = None) -> float:
+    """Y, S and W by rows (and their successors), the sums of the blocks in hand, and what is shared.
+
+    K, C, their coupling, what the eigensolver works on and the rows of a block are k x k each: little where there are many objects, but most of it
+    with thousands of base clusters. At the end similarities are written out for all ``total`` of them, copies included.
+    """
+    total = k if total is None else total
     blocks = min(blocks_at_a_time(k), -(-u // block_rows(k)))
-    return (3 + 3 * self_paced) * 8.0 * u * k + 24.0 * blocks * k * k
+    return (
+        (3 + 3 * self_paced) * 8.0 * u * k
+        + (24.0 * blocks + _SHARED_BYTES) * k * k
+        + 8.0 * total * (total + k)
+    )
 
 
-def ensure_memory(u: int, k: int, self_paced: bool) -> None:
+def ensure_memory(u: int, k: int, self_paced: bool, total: int) -> None:
     """Refuse before allocating."""
     ensure_fits(
-        bytes_needed(u, k, self_paced),
+        bytes_needed(u, k, self_paced, total),
         what=f"A graph between {u} distinct objects and {k} distinct base clusters",
         remedy="use LWGP, which holds no such graph, or fewer or coarser clusterings"
         + (', or weighting="none" for about half of it' if self_paced else ""),

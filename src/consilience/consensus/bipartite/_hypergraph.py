@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from ...kernels.eigen import smallest_eigenvectors
 from ...kernels.graph import components
@@ -101,16 +101,13 @@ def update_H(
         value, gradient = cost(x.reshape(shape) / root, Y, v, F, weights, rho)
         return value, (root * gradient).ravel()
 
-    most = np.broadcast_to(root, shape).ravel()
-    found = minimize(
-        function,
-        (H * root).ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.stack([np.zeros_like(most), most], axis=1),
-        options={"maxiter": _STEPS, "gtol": _STILL, "ftol": 0.0},
+    # Bounds as Python numbers and straight to the solver: ``minimize`` takes them apart and together three times more, one by one, which
+    # took three tenths of a round. The solver itself takes a fifth of what is left; the rest is how it reads its bounds.
+    most = np.broadcast_to(root, shape).ravel().tolist()
+    found, *_ = fmin_l_bfgs_b(
+        function, (H * root).ravel(), bounds=[(0.0, x) for x in most], maxiter=_STEPS, pgtol=_STILL, factr=0.0
     )
-    return np.clip(found.x.reshape(shape) / root, 0.0, 1.0)
+    return np.clip(found.reshape(shape) / root, 0.0, 1.0)
 
 
 def pieces(H: np.ndarray, v: np.ndarray) -> tuple[int, np.ndarray]:

@@ -184,7 +184,7 @@ class SCCABG(BaseConsensus):
     Notes
     -----
     u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some 15
-    to 40 rounds, and 24 u k bytes (48 with self-pacing). The objective changes with lam and rho in every round,
+    to 40 rounds, 24 u k bytes (48 with self-pacing), and 100 k^2 or more. The objective changes with lam and rho in every round,
     so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships, a missing share of an
     object is as little evidence as a missing label, and learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
 

@@ -39,15 +39,16 @@ def update_F(pairs, c, labels, *, start=None):
     Returns F (u, c), the sum of its eigenvalues tr(F' L F), and vectors to start the next solution from.
     """
     root = np.sqrt(pairs.weights)[:, None]
-    degrees = pairs.degrees()
+    degrees, single = pairs.degrees(), root.astype(np.float32)
     found = smallest_eigenvectors(
         degrees,
-        lambda X: root * pairs.product(root * X),
+        lambda X: single * pairs.product(single * X),
         c,
         null=component_vectors(labels, pairs.weights),
         start=start,
         dense=lambda: pairs.scaled_laplacian(degrees),
         tol=_EIGEN_TOL,
+        dtype=np.float32,
     )
     return found.vectors / root, float(found.values.sum()), found.block
 

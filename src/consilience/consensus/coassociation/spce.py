@@ -26,7 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from ...evidence import Evidence, share_out
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
-from ...kernels.paced_pairs import DensePairs, PairStore, SparsePairs
+from ...kernels.paced_dense import DensePairs
+from ...kernels.paced_pairs import PairStore
+from ...kernels.paced_sparse import SparsePairs
 from ...kernels.partition import compact, split_clusters
 from ...progress import progress
 from ...validation import Choice, Real
@@ -38,11 +40,12 @@ STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
 #: What threshold="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is kept.
 THRESHOLDS = (0.1, 0.2, 0.4, 0.6, 0.7)
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
-# there, twice at 0.55), but building it takes about 25 bytes a pair on top of what it holds.
+# there, twice at 0.55), but takes more memory where pairs meet in clusterings of their own each.
 _SPARSE_BELOW = 0.8
-# Memory at the peak: for each ordered pair ever together while the sparse store is built (measured: 44.6 to 45.0), and for each
-# ordered pair of all in the dense one, where a dense solver is used, and where components are merged.
-_SPARSE_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 45.0, 8.0, 32.0, 40.0
+# Memory at the peak: for each ordered pair ever together in the sparse store, and for one of its clusterings (measured, where no pair
+# is cut: 48 of 20 clusterings with few patterns; with as many patterns as pairs 54 of 30 with missing labels, 71 of 100); for
+# each ordered pair of all in the dense one, where a dense solver is used, and where components are merged.
+_SPARSE_BYTES, _PATTERN_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 50.0, 0.25, 8.0, 32.0, 40.0
 
 
 def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, float]:
@@ -127,8 +130,7 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
     Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
     """
     u = ensemble.n_samples
-    # The clusterings' bits of a pair outweigh what building takes from about 350 of them on.
-    each = max(_SPARSE_BYTES, 24.0 + ensemble.n_clusterings / 16)
+    each = _SPARSE_BYTES + _PATTERN_BYTES * ensemble.n_clusterings
     pairs = u * u
     if sparse is None:
         # Where the pairs of all objects would not fit, counting those ever together ends with the first too many.
@@ -142,8 +144,7 @@ def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: boo
     codes = np.ascontiguousarray(ensemble.global_labels().T)
     if not sparse:
         return DensePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
-    upper = sp.triu(ensemble.coassociation_sparse(n_jobs=n_jobs), 1, format="csr")
-    return SparsePairs(codes, ensemble.weights, upper, any_missing=ensemble.has_missing, n_jobs=n_jobs)
+    return SparsePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
 
 
 def learn(pairs, m, threshold, rank, *, weighting, tol, seen: float | np.ndarray = 1.0):
@@ -246,7 +247,7 @@ class SPCE(BaseConsensus):
     Notes
     -----
     Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
-    8 u^2 bytes, or 90 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
+    8 u^2 bytes, or at most 100 + m / 2 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
     32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for a threshold up to
     0.2). Refused beforehand if it does not fit. Deterministic: there is no random start.
 
