@@ -33,7 +33,7 @@ SCHEMA = {
     name: ["protocol", *columns.split()]
     for name, columns in {
         "figures": "measure set vary method column runs mean std printed printed_std difference reached "
-        "p_against_best among_best note",
+        "p_against_best among_best note verdict evidence",
         "comparisons": "measure column group sets method average rank rsec_score shared difference worst lost",
         "tests": "measure column group sets methods chi2 p f f_p critical_difference",
         "curves": "measure set vary method line parameter value mean",
@@ -41,7 +41,7 @@ SCHEMA = {
         "reliability": "set group method column surest_objects surest_right middle_objects middle_right rest_objects "
         "rest_right",
         "sets": "set file objects features classes printed_shape differences",
-        "runs": "date cores machine workers threads versions",
+        "runs": "date cores machine workers threads versions commits",
         "remarks": "kind text cells",
     }.items()
 }
@@ -210,7 +210,7 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
     out["costs"] = list(_costs(protocol, good))
     out["reliability"] = list(_reliability(protocol, good))
     out["sets"] = list(_sets(protocol, runs))
-    out["runs"] = [_last_run(runs[-1])] if runs else []
+    out["runs"] = [{**_last_run(runs[-1]), "commits": _commits(good)}] if runs else []
     out["remarks"] = list(_remarks(protocol, runs, good, bad))
     return {
         name: pd.DataFrame([{"protocol": protocol.name, **line} for line in out[name]], columns=columns)
@@ -252,13 +252,19 @@ def compared(mean: float, printed: tuple | None, digits: int) -> dict:
     """Ours beside the printed figure: reached means no more than one printed deviation below it, or better."""
     if printed is None:
         return {}
-    rounding = 0.5001 * 10.0**-digits
+    difference = mean - printed[0]
     return {
         "printed": printed[0],
         "printed_std": printed[1],
-        "difference": mean - printed[0],
-        "reached": yes_or_no(mean >= printed[0] - (printed[1] or 0.0) - rounding),
+        "difference": difference,
+        "reached": yes_or_no(difference >= 0 or beyond(difference, printed[1], digits) <= 0),
     }
+
+
+def beyond(difference: float, deviation: float | None, digits: int) -> float:
+    """By how much a difference is larger than one deviation (0 where there is none) at a precision of so many digits."""
+    held = 0.0 if deviation is None or np.isnan(deviation) else deviation
+    return abs(difference) - held - 0.5001 * 10.0**-digits
 
 
 def yes_or_no(value: bool) -> str:
@@ -422,6 +428,14 @@ def _last_run(run: dict) -> dict:
     facts = {key: run[key] for key in ("cores", "machine", "workers", "threads")}
     versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     return {"date": run["started"][:10], **facts, "versions": versions}
+
+
+def _commits(cells: list[dict]) -> str:
+    """The state of the code behind the figures: one commit, or each with the number of its cells."""
+    counts = Counter(record.get("commit") or "not recorded" for record in cells)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({count} cells)" for name, count in counts.items())
 
 
 def _remarks(protocol: Protocol, runs: list[dict], good: list[dict], bad: list[dict]) -> Iterator[dict]:

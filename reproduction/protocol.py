@@ -173,6 +173,8 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     memory_limit: Annotated[float, Meta(gt=0)] | None = None
     #: The method that every other one is held against, set by set.
     against: str | None = None
+    #: Methods whose rows tell, beside those of the base clusterings, whether all were given what is behind the printed table.
+    witnesses: tuple[str, ...] = ()
     ensembles: Ensembles = Ensembles()
     vary: Vary | None = None
     sets: Annotated[tuple[DataSet, ...], Meta(min_length=1)]
@@ -189,6 +191,10 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             raise ValueError(f"printed: {listed(map(repr, sorted(unknown)))} is not one of the measures")
         if self.against is not None and self.against not in {method.name for method in self.methods}:
             raise ValueError(f"against={self.against!r} is not one of the methods")
+        if strange := [
+            name for name in self.witnesses if name not in {method.name for method in self.methods}
+        ]:
+            raise ValueError(f"witnesses: {listed(map(repr, strange))} is not one of the methods")
         for variation in self.variations:  # each must be valid ensembles
             msgspec.convert({**msgspec.structs.asdict(self.ensembles), **variation.change}, Ensembles)
 
@@ -222,6 +228,20 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         """Rows that are no methods but the base clusterings themselves."""
         return {method.name for method in self.methods if method.is_base}
 
+    @property
+    def witness_rows(self) -> set[str]:
+        """Rows that tell whether the methods were given what is behind the printed table."""
+        return {*self.base_methods, *self.witnesses}
+
+    @property
+    def paper(self) -> str:
+        """The paper it is of, which has a page: its name up to the first hyphen."""
+        return self.name.split("-")[0]
+
+    def digits(self, measure: str) -> int:
+        """The precision that a measure is printed with."""
+        return {item.name: item.digits for item in self.measures}[measure]
+
     def has(self, what: str, name: str) -> bool:
         """Whether one of its ``"sets"`` or ``"methods"`` goes by that name."""
         return bool(_called(getattr(self, what), name))
@@ -240,6 +260,7 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             sets=_pick(self.sets, sets, "set", self.name),
             methods=chosen,
             against=self.against if self.against in {method.name for method in chosen} else None,
+            witnesses=tuple(name for name in self.witnesses if name in {method.name for method in chosen}),
             repetitions=min(repetitions or self.repetitions, self.repetitions),
         )
 

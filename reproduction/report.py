@@ -20,10 +20,12 @@ from consilience.kernels.memory import size as shown_size
 from .analyse import CONFIDENCE, LOSS, SCHEMA, WORDS, group_of, tables
 from .protocol import FOLDER, Measure, Protocol, read_protocol
 from .store import read_store
+from .verdicts import VERDICTS, judged, lacking
 
 Tables = dict[str, pd.DataFrame]
 ABOUT = {
-    "figures": "every mean with its deviation and number of runs, the printed figure beside it, and whether it was reached",
+    "figures": "every mean with its deviation and number of runs, the printed figure beside it, whether it was reached, and where not the "
+    "verdict with its evidence",
     "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by group of the sets, and how far "
     "above or below the method that all are held against",
     "tests": "Friedman's test with the F of Iman and Davenport, and Nemenyi's critical difference",
@@ -31,7 +33,7 @@ ABOUT = {
     "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), above what the process held before",
     "reliability": "objects by confidence (above .9, from .6, below), and how many of them are rightly placed",
     "sets": "the data: shapes, ours and printed, and what differs",
-    "runs": "when, where and with which versions",
+    "runs": "when, where, with which versions and at which commit",
     "remarks": "what was left out, failed or warned",
 }
 _TEXTS = {
@@ -48,7 +50,20 @@ _TEXTS = {
     "line",
     "parameter",
 }
-_TEXTS |= {"value", "file", "printed_shape", "differences", "date", "machine", "versions", "kind", "text"}
+_TEXTS |= {
+    "verdict",
+    "evidence",
+    "commits",
+    "value",
+    "file",
+    "printed_shape",
+    "differences",
+    "date",
+    "machine",
+    "versions",
+    "kind",
+    "text",
+}
 _WHOLE = (
     "runs",
     "sets",
@@ -86,9 +101,13 @@ def report(
             f"{target} holds no tables: expected figures.csv, as 'report RESULTS --out' writes it."
         )
     known = _protocols(held, target if results is None else Path(results))
+    held["figures"] = judged(
+        held["figures"], known
+    )  # of old tables too, and by the protocols as they are now
+    _write(target, {"figures.csv": _csv(held["figures"])})
     pages: dict[str, list[Protocol]] = defaultdict(list)
     for protocol in known:
-        pages[protocol.name.split("-")[0]].append(protocol)
+        pages[protocol.paper].append(protocol)
     texts = {f"{paper}.md": page(group, held) for paper, group in pages.items()}
     _write(target, {**texts, "index.md": index(pages, held)})
     written = [target / name for name in (*(f"{name}.csv" for name in SCHEMA), *texts, "index.md")]
@@ -198,18 +217,42 @@ def page(protocols: list[Protocol], held: Tables) -> str:
 
 def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
     """The front page: how much was reached where, and what the files beside it hold."""
-    rows = []
+    rows: list[list] = []
+    states: list[list] = []
+    verdicts: list[list] = []
     for paper, protocol in ((paper, protocol) for paper, group in pages.items() for protocol in group):
         failed = _of(held["remarks"], protocol=protocol.name, kind="failed").cells.sum()
+        states.append([_link(protocol, paper), *_state(_of(held["runs"], protocol=protocol.name))])
+        judgement = _of(held["figures"], protocol=protocol.name, reached="no").verdict
+        if len(judgement):
+            counts = [int((judgement == name).sum()) for name in VERDICTS]
+            verdicts.append([_link(protocol, paper), len(judgement), *counts])
         for measure in protocol.measures:
             figures = _of(held["figures"], protocol=protocol.name, measure=measure.name)
             ours = figures[figures.column != "printed"]
-            counts = (ours.set + ours.vary).nunique(), ours.method.nunique()
+            shape = (ours.set + ours.vary).nunique(), ours.method.nunique()
             marks = reached(ours, "default"), reached(ours, "tuned"), int(failed)
-            link = Markup(f"[{protocol.name}]({paper}.md)")
-            rows.append([link, f"{measure.name} ({measure.key})", *counts, *marks])
+            rows.append([_link(protocol, paper), f"{measure.name} ({measure.key})", *shape, *marks])
     head = ["protocol", "measure", "sets", "methods", "default reached", "tuned reached", "failed cells"]
-    return _rendered("index.md.j2", overview=markdown_table(head, rows), tables=ABOUT)
+    total = ["all", *(sum(column) for column in list(zip(*verdicts))[1:])]
+    return _rendered(
+        "index.md.j2",
+        overview=markdown_table(head, rows),
+        verdicts=markdown_table(["protocol", "missed", *VERDICTS], [*verdicts, total]) if verdicts else "",
+        meanings=VERDICTS,
+        states=markdown_table(["protocol", "last run", "commit"], states),
+        tables=ABOUT,
+    )
+
+
+def _link(protocol: Protocol, paper: str) -> Markup:
+    return Markup(f"[{protocol.name}]({paper}.md)")
+
+
+def _state(runs: pd.DataFrame) -> tuple[str, str]:
+    """(date, commit) of a protocol's figures, as far as they were recorded."""
+    run = next(runs.itertuples(), None)
+    return ("not recorded",) * 2 if run is None else (run.date, run.commits or "not recorded")
 
 
 def reached(figures: pd.DataFrame, column: str) -> str:
@@ -225,6 +268,7 @@ def _section(protocol: Protocol, held: Tables, shown: set[str]) -> dict[str, Any
     return {
         "protocol": protocol,
         "setup": _setup(protocol, mine["figures"]),
+        "misses": _misses_table(protocol, mine["figures"]),
         "results": [block for measure in protocol.measures for block in _results(protocol, measure, mine)],
         "ranks": [block for column in ("default", "tuned") for block in _ranks(protocol, column, mine)],
         "reliability": _reliability_table(mine["reliability"]),
@@ -232,6 +276,7 @@ def _section(protocol: Protocol, held: Tables, shown: set[str]) -> dict[str, Any
         "sets": _sets_table(sets),
         "costs": _costs_table(mine["costs"]),
         "run": next(mine["runs"].itertuples(), None),
+        "state": _state(mine["runs"]),
         "remarks": mine["remarks"].itertuples(),
     }
 
@@ -248,6 +293,39 @@ def _setup(protocol: Protocol, figures: pd.DataFrame) -> str:
         parts.append(f"{ensembles.size} base clusterings each{by}")
     units = (f"{m.name} ({m.key}{', in percent' if m.scale == 100 else ''})" for m in protocol.measures)
     return "; ".join([*parts, ", ".join(units)]) + "."
+
+
+def _misses_table(protocol: Protocol, figures: pd.DataFrame) -> str:
+    """Every printed figure that was missed, with its verdict: unexplained first, and there the largest gap first."""
+    measures = {measure.name: measure for measure in protocol.measures}
+    rows = []
+    for line in lacking(figures, measures).itertuples():
+        digits = measures[line.measure].digits
+        facts = [
+            line.measure,
+            f"{line.set} {line.vary}".strip(),
+            line.method,
+            WORDS[line.column],
+            f"{line.runs:.0f}",
+        ]
+        ours, printed = (
+            _pair(*pair, measures[line.measure])
+            for pair in ((line.mean, line.std), (line.printed, line.printed_std))
+        )
+        rows.append([line.verdict, *facts, ours, printed, f"{line.lack:.{digits}f}", line.evidence])
+    head = [
+        "verdict",
+        "measure",
+        "set",
+        "method",
+        "settings",
+        "ensembles",
+        "ours",
+        "printed",
+        "lacks",
+        "evidence",
+    ]
+    return markdown_table(head, rows) if rows else ""
 
 
 def _results(protocol: Protocol, measure: Measure, mine: Tables) -> list[dict]:

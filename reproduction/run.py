@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import platform
+import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -146,6 +147,23 @@ def _keep_protocol(protocol: Protocol, folder: Path) -> None:
         json.dump(plain(protocol), handle, indent=1)
 
 
+def commit(folder: Path = Path(__file__).parent) -> str:
+    """The commit of the checkout that runs, with a + if files differ from it; empty where git does not know."""
+    try:
+        head, changes = (
+            subprocess.run(
+                ["git", "-C", str(folder), *words], capture_output=True, text=True, check=True
+            ).stdout
+            for words in (
+                ["rev-parse", "--short=10", "HEAD"],
+                ["status", "--porcelain", "--untracked-files=no"],
+            )
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return head.strip() + ("+" if changes.strip() else "")
+
+
 def _run_record(protocol: Protocol, plan: Plan, workers: int, threads: int) -> dict:
     libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return {
@@ -156,6 +174,7 @@ def _run_record(protocol: Protocol, plan: Plan, workers: int, threads: int) -> d
         "threads": threads,
         "cores": os.cpu_count(),
         "machine": platform.machine(),
+        "commit": commit(),
         "versions": {"consilience": __version__, "python": platform.python_version(), **libraries},
         "skipped": plan.skipped,
         "notes": plan.notes,
@@ -216,6 +235,7 @@ class _Pool:
         self.time_limit, self.memory_limit = limits
         self.bases = (store.folder / "base").resolve()
         self.bases.mkdir(parents=True, exist_ok=True)
+        self.commit = commit()
         self.workers: list[_Worker] = []
         self.ready: deque[Cell | Base] = deque()
         self.waiting: dict[str, list[Cell]] = {}
@@ -348,6 +368,7 @@ class _Pool:
                 "params": cell.params,
                 "repetition": cell.repetition,
                 "version": __version__,
+                "commit": self.commit,
                 **answer,
             }
         )

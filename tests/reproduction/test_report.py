@@ -117,6 +117,19 @@ def test_results_stored_under_former_names_are_read_by_the_new_ones():
     assert found["curves"].parameter.tolist() == ["threshold"] * 2
 
 
+def test_the_commits_behind_the_figures_are_told():
+    run = {"kind": "run", "protocol": "mine", "started": "2026-01-01T00:00:00Z", "versions": {}}
+    run |= dict.fromkeys(("cores", "machine", "workers", "threads"), 1)
+
+    def commits(*held):
+        records = [cell("B", 0.5, r, **({"commit": name} if name else {})) for r, name in enumerate(held)]
+        return only(tables(protocol(), Records([run, *records]))["runs"]).commits
+
+    assert commits("abc", "abc") == "abc"
+    assert commits("abc", "def+", "abc") == "abc (2 cells), def+ (1 cells)"
+    assert commits(None, "") == "not recorded"
+
+
 def test_choice_per_set_takes_one_setting():
     methods = [{"name": "A", "method": "A", "tuned": {"grid": {"t": [1, 2]}, "choice": "set"}}]
     records = [cell("A", v, r, column="tuned", params={"t": 1}) for r, v in enumerate([0.9, 0.2])]
@@ -364,6 +377,25 @@ def test_the_pages_come_from_the_tables_alone(folder, tmp_path):
     (pages / "mine.md").unlink()
     report(out=pages)
     assert {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()} == before
+
+
+def test_misses_come_first_with_their_verdicts_and_are_counted(folder, tmp_path):
+    for r, value in enumerate([0.30, 0.32, 0.28]):
+        with Store(folder) as store:
+            store.append(cell("=B", value, r))
+    report(folder, out=tmp_path / "pages")
+    text = (tmp_path / "pages" / "mine.md").read_text()
+    (row,) = re.findall(r"^\| unexplained \|.*$", text, re.M)
+    assert row == (
+        "| unexplained | ACC | iris | =B | default | 3 | 0.3000 ± 0.0200 | 0.5000 ± 0.1000 | 0.0999 |  |"
+    )
+    assert text.index(row) < text.index("### ACC, default: 0 of 1 printed figures reached")
+    index = (tmp_path / "pages" / "index.md").read_text()
+    assert "| protocol | missed | unexplained | ensemble | tuned | seed |" in index
+    assert "| all | 1 | 1 | 0 | 0 | 0 |" in index
+    assert "| [mine](mine.md) | 2026-01-01 | not recorded |" in index
+    line = read_tables(tmp_path / "pages")["figures"].query("verdict != ''")
+    assert only(line).verdict == "unexplained"
 
 
 def test_unreadable_lines_are_told(folder):

@@ -18,7 +18,7 @@ from consilience.errors import FileError, InputError
 from reproduction.analyse import tables
 from reproduction.cells import make_plan
 from reproduction.protocol import Ensembles, load_protocol
-from reproduction.run import Outcome, _Pool, run
+from reproduction.run import Outcome, _Pool, commit, run
 from reproduction.store import FILE, Store, read_store
 from reproduction.work import drop_at_random, f1_self_pairs, fill_at_random, reliability, taken
 
@@ -46,6 +46,7 @@ def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_p
     assert (outcome.done, outcome.failed) == (66, 5), errors
     held = {record["method"]: record for record in cells_of(out).values()}
     assert held["First"]["scores"][""]["acc"] > 0
+    assert held["First"]["commit"] == commit()
     assert held["Fails"]["error"]["type"] == "ValueError"
     assert held["Fails"]["error"]["message"] == "<b>no</b> | luck"
     assert held["Sleeps"]["error"]["type"] == "TimeLimit"
@@ -63,6 +64,24 @@ def test_misbehaving_cells_are_recorded_and_the_rest_go_on(write_protocol, tmp_p
     (tmp_path / "bench_methods.py").write_text(fixed)
     once_more = run(path, out=out, jobs=1, methods=["Fails"], retry=True)
     assert (once_more.done, once_more.failed) == (1, 0)
+
+
+def test_the_commit_of_a_checkout_and_whether_files_differ_from_it(tmp_path):
+    def git(*words):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True, capture_output=True)
+
+    assert commit(tmp_path / "absent") == ""
+    git("init")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-m", "First")
+    clean = commit(tmp_path)
+    assert len(clean) == 10
+    (tmp_path / "other").write_text("results, which git does not follow")
+    assert commit(tmp_path) == clean
+    (tmp_path / "file").write_text("two")
+    assert commit(tmp_path) == clean + "+"
 
 
 def test_what_is_over_a_limit_once_is_not_tried_again(write_protocol, tmp_path):
