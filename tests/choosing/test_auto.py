@@ -79,6 +79,7 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
         {"ks": np.array([2, 3])},
         {"columns": {"k": np.arange(3)}},
         {"n_samples": 7},
+        {"backend": "antigravity"},
     ],
     ids=lambda change: next(iter(change)),
 )

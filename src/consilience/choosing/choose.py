@@ -228,8 +228,8 @@ def _weights(given: Ensemble | None, sample_weight: Any) -> Any:
 
 
 def _library_of(data: Any) -> str | None:
-    """The data frame library that the features came in, for the table; None of arrays."""
+    """The module of data frames that the features came in, for the table; None of arrays."""
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
-    return str(frame.implementation) if isinstance(frame, nw.DataFrame) else None
+    return str(nw.get_native_namespace(frame).__name__) if isinstance(frame, nw.DataFrame) else None

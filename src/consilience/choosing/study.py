@@ -48,6 +48,10 @@ SHOWN = (
 )
 
 
+#: Modules of data frames, as narwhals knows them.
+FRAMES = ("pandas", "polars", "pyarrow", "modin.pandas", "cudf")
+
+
 @dataclass
 class References:
     """What the references show, one row each: arrays (R, K), and their eigenvalues (R, L)."""
@@ -178,11 +182,9 @@ class Study:
         """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has the same as arrays."""
         import narwhals as nw
 
-        backend: Any = self._backend
-        if backend is None:
-            need("pandas", "pandas", "Study.table")
-            backend = "pandas"
-        return nw.from_dict(dict(self.columns), backend=backend).to_native()
+        # The module itself: names of libraries are not known to old versions of narwhals.
+        library = need(self._backend or "pandas", self._backend or "pandas", "Study.table")
+        return nw.from_dict(dict(self.columns), backend=library).to_native()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer and its evidence as plain data, for JSON."""
@@ -213,6 +215,7 @@ class Study:
         ks, studied = made.ks.tolist(), made.n_samples if made.sample is None else len(made.sample)
         fit = [
             made.k in (1, *ks),
+            made._backend in (None, *FRAMES),  # it is imported
             all(values.shape == made.ks.shape for values in made.columns.values()),
             all(own.shape == (studied,) for own in made._labels.values()),
             all(
