@@ -18,13 +18,13 @@ from ._ensemble_text import as_table, in_a_line
 from ._ensemble_text import say_unseen as say_unseen
 from ._intake import Intake, check_parts, check_recipes, take_in
 from ._joining import joined_names, same_objects
-from ._named import Named
 from ._suspicion import question
 from .errors import InputError
 from .kernels.incidence import Labels
 from .kernels.parallel import map_blocks
 from .kernels.signatures import unique_rows
 from .labels import drop_unused
+from .named import Named
 from .naming import check_count
 from .validation import check_weights, listed, positions_of
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._named import Named
 from ._soft_intake import WHOLE, take_in, without_empty
 from .compressed import total_weights
 from .ensemble import Ensemble
@@ -29,6 +28,7 @@ from .kernels.incidence import Memberships, row_sums, unequal_rows
 from .kernels.memory import ensure_fits
 from .kernels.parallel import map_blocks
 from .kernels.signatures import membership_colors, row_hashes
+from .named import Named
 from .rng import make_rng
 from .validation import Integer, Real, check, check_weights, checked_csr, positions_of
 

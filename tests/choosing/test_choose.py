@@ -204,6 +204,7 @@ def test_answers_of_every_k_are_compared_not_warned_of():
         warnings.simplefilter("error", ConsensusWarning)
         study = cs.choose_k(BLOBS, **QUICK, null=None, consensus=Blind())
     assert study.fitted(4).contradiction_
+    assert study.fitted().contradiction_ in study.notes  # of the answer it is said
 
 
 # Labels ----------------------------------------------------------------------------------------------------

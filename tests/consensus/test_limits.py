@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -11,17 +13,23 @@ from consilience.errors import ConsilienceError
 BASE = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0]]
 
 
-@pytest.mark.parametrize("method", [cs.PTA, cs.PTGP, cs.ECPCS])
-def test_walks_have_an_end(method):
-    method(2, walk_length=10_000).fit(BASE)
-    with pytest.raises(ConsilienceError, match="walk_length=1000000000000"):
-        method(2, walk_length=10**12).fit(BASE)
+#: method, parameter, a value at its bound, one beyond.
+BOUNDS = [
+    *((method, "walk_length", 10_000, 10**12) for method in (cs.PTA, cs.PTGP, cs.ECPCS)),
+    (cs.CESHL, "cohesion_weight", 1e-9, 5e-324),  # it holds the weights of clusters
+    (cs.TRCE, "graph_weight", 1e-9, 5e-324),  # by which is divided
+    (cs.RCE, "error_weight", 1e9, 1e300),  # whose square must be a number
+    (cs.RCE, "low_rank_weight", 1e9, 1e300),
+]
 
 
-def test_weights_of_clusters_are_held_by_their_cohesion():
-    cs.CESHL(2, cohesion_weight=1e-9).fit(BASE)
-    with pytest.raises(ConsilienceError, match="cohesion_weight=5e-324"):
-        cs.CESHL(2, cohesion_weight=5e-324).fit(BASE)
+@pytest.mark.parametrize(
+    ("method", "name", "last", "beyond"), BOUNDS, ids=[f"{m.__name__} {name}" for m, name, *_ in BOUNDS]
+)
+def test_bounds_hold_and_what_is_beyond_is_refused(method, name, last, beyond):
+    method(2, **{name: last}).fit(BASE)
+    with pytest.raises(ConsilienceError, match=re.escape(f"{name}={beyond!r}")):
+        method(2, **{name: beyond}).fit(BASE)
 
 
 def test_unanimous_clusterings_leave_nothing_to_doubt():
@@ -32,23 +40,10 @@ def test_unanimous_clusterings_leave_nothing_to_doubt():
     assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first
 
 
-@pytest.mark.parametrize("name", ["error_weight", "low_rank_weight"])
-def test_weights_of_errors_and_rank_have_a_square(name):
-    cs.RCE(2, n_rounds=2, **{name: 1e9}).fit(BASE)
-    with pytest.raises(ConsilienceError, match=f"{name}=1e\\+300"):
-        cs.RCE(2, **{name: 1e300}).fit(BASE)
-
-
 @pytest.mark.parametrize("method", [cs.RCE, cs.DREC])
 def test_rounds_that_are_all_done_have_an_end(method):
     with pytest.raises(ConsilienceError, match="n_rounds=1000000000000"):
         method(2, n_rounds=10**12).fit(BASE)
-
-
-def test_the_graph_has_a_weight_that_can_be_divided_by():
-    cs.TRCE(2, graph_weight=1e-9).fit(BASE)
-    with pytest.raises(ConsilienceError, match="graph_weight=5e-324"):
-        cs.TRCE(2, graph_weight=5e-324).fit(BASE)
 
 
 #: Beyond what the type of such numbers of NumPy, or compiled code, counts up to.

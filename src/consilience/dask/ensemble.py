@@ -16,12 +16,13 @@ import dask
 
 from ..ensemble import Ensemble as LocalEnsemble
 from ..errors import InputError
+from ..named import NamedClusterings
 from ..naming import check_count
 from ..validation import Integer, Nothing, check
 from .finding import Found, find_signatures
 
 
-class Ensemble:
+class Ensemble(NamedClusterings):
     """Several clusterings of the same objects, held by Dask: what consensus methods take past one machine's memory.
 
     Parameters
@@ -82,9 +83,7 @@ class Ensemble:
             self._keep_places = False
             self._collection, self._names = _collection_of(labels)
         m = self.n_clusterings
-        if clustering_names is not None:
-            names = check_count(clustering_names, m, "clustering_names", "clusterings")
-            self._names = [str(name) for name in names]
+        self._name_clusterings(clustering_names)
         if sample_weight is not None:
             self._weights = _weights_of(sample_weight, self._collection)
         if recipes is not None:
@@ -131,21 +130,6 @@ class Ensemble:
     def n_samples(self) -> int:
         """Number of objects."""
         return sum(self.lengths)
-
-    def __len__(self) -> int:
-        return self.n_samples
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_clusterings)."""
-        return self.n_samples, self.n_clusterings
-
-    @property
-    def clustering_names(self) -> list[str]:
-        """Column names; 'clustering 0', ... where none were given."""
-        if self._names is not None:
-            return list(self._names)
-        return [f"clustering {i}" for i in range(self.n_clusterings)]
 
     @property
     def recipes(self) -> list[dict] | None:

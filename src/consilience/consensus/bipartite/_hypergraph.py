@@ -101,8 +101,7 @@ def update_H(
         value, gradient = cost(x.reshape(shape) / root, Y, v, F, weights, rho)
         return value, (root * gradient).ravel()
 
-    # Bounds as Python numbers and straight to the solver: ``minimize`` takes them apart and together three times more, one by one, which
-    # took three tenths of a round. The solver itself takes a fifth of what is left; the rest is how it reads its bounds.
+    # Bounds as Python numbers and straight to the solver: ``minimize`` takes them apart and together three times more, one by one.
     most = np.broadcast_to(root, shape).ravel().tolist()
     found, *_ = fmin_l_bfgs_b(
         function, (H * root).ravel(), bounds=[(0.0, x) for x in most], maxiter=_STEPS, pgtol=_STILL, factr=0.0

@@ -1,4 +1,4 @@
-"""What hard and soft ensembles share: how many clusterings of how many objects, what they are called, and what objects weigh."""
+"""What ensembles share: how many clusterings of how many objects, what they are called, and what objects weigh."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from .naming import check_count, check_unique
 from .validation import check_weights
 
 
-class Named(ABC):
-    """Clusterings and objects with names and weights; what derives from it says how many there are of each."""
+class NamedClusterings(ABC):
+    """Clusterings with names; what derives from it says how many there are, and of how many objects."""
 
     _names: list[str] | None
-    _sample_names: list[Any] | None
-    _weights: np.ndarray | None
 
     @property
     @abstractmethod
@@ -31,11 +29,6 @@ class Named(ABC):
         """Number of base clusterings, m."""
 
     @property
-    @abstractmethod
-    def n_clusters(self) -> np.ndarray:
-        """(m,) number of clusters in each clustering."""
-
-    @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_clusterings)."""
         return self.n_samples, self.n_clusterings
@@ -44,16 +37,33 @@ class Named(ABC):
         return self.n_samples
 
     @property
-    def n_total_clusters(self) -> int:
-        """k, the number of clusters of all clusterings together."""
-        return int(self.n_clusters.sum())
-
-    @property
     def clustering_names(self) -> list[str]:
         """Names of the clusterings; 'clustering 0', ... where none were given."""
         if self._names is not None:
             return list(self._names)
         return [f"clustering {i}" for i in range(self.n_clusterings)]
+
+    def _name_clusterings(self, names: Sequence[Any] | None) -> None:
+        if names is not None:
+            names = check_count(names, self.n_clusterings, "clustering_names", "clusterings")
+            self._names = [str(name) for name in names]
+
+
+class Named(NamedClusterings):
+    """The same in memory, hard or soft: objects have names and weights, too."""
+
+    _sample_names: list[Any] | None
+    _weights: np.ndarray | None
+
+    @property
+    @abstractmethod
+    def n_clusters(self) -> np.ndarray:
+        """(m,) number of clusters in each clustering."""
+
+    @property
+    def n_total_clusters(self) -> int:
+        """k, the number of clusters of all clusterings together."""
+        return int(self.n_clusters.sum())
 
     @property
     def has_names(self) -> bool:
@@ -71,11 +81,6 @@ class Named(ABC):
         weights = np.ones(self.n_samples) if self._weights is None else self._weights
         weights.setflags(write=False)
         return weights
-
-    def _name_clusterings(self, names: Sequence[Any] | None) -> None:
-        if names is not None:
-            names = check_count(names, self.n_clusterings, "clustering_names", "clusterings")
-            self._names = [str(name) for name in names]
 
     def _name_objects(self, names: Sequence[Any] | None, weights: Any) -> None:
         if names is not None:
