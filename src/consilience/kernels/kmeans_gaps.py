@@ -34,8 +34,9 @@ CHUNK, NUMBERS = 240, 2**13
 NARROW = 48
 #: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256 rows.
 CLOSE, CACHED = 4096, 2**19
-#: Rows of one task, between these. No result depends on it.
-FEWEST, MOST, TASKS = 1024, 2**15, 32
+#: Rows of one task, at least so many over all runs: less work than that is done before it is handed out. And at most. No result
+#: depends on it.
+FEWEST, MOST, TASKS = 2**14, 2**15, 32
 #: Rows that are one of so many or fewer are fetched from memory beforehand.
 SPARSE = 2
 
@@ -60,7 +61,7 @@ class Gaps:
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
         """Bring labels of the active runs up to the centres of ``stack``; says what changed, if that is to be listed."""
         rows, n = self.rows, self.rows.n_samples
-        size = int(min(max(FEWEST, -(-n // TASKS)), MOST))
+        size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
         used = np.concatenate([self.used[r] for r in active])
         used = (used * (1 + 2.0**-22)).astype(np.float32)
 
