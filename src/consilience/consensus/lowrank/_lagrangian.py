@@ -35,6 +35,7 @@ _NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, tha
 _SMALL_GAP = 1e-4  # part of |J| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
+_INEXACT = 3e-4  # of the threshold: error of J, which Y2 takes up and the next J makes good
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
 
@@ -288,6 +289,7 @@ def solve(
             low_rank_weight / mu,
             weights=rank_weights,
             start=state.J.block,
+            tol=_INEXACT,
             n_jobs=frame.n_jobs,
         )
         B = state.scale[:, None] * state.H
