@@ -81,11 +81,13 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
     """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the original basis.
 
     moved (float32) holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Thresholds are
-    threshold * weights * root_i root_p; an array of shape (0, 0) stands for weights of one. Returns max |S - S Z - E| / (root_i root_p).
+    threshold * weights * root_i root_p; an array of shape (0, 0) stands for weights of one. Returns max |S - S Z - E| / (root_i root_p)
+    and the largest |row of moved| / root_i.
     """
-    worst = 0.0
+    worst, farthest = 0.0, 0.0
     for r in range(SJ.shape[0]):
         i = start + r
+        square = 0.0
         for p in range(S.shape[1]):
             scale = root[i] * root[p]
             t = threshold * scale
@@ -97,10 +99,13 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
             e = max(abs(q) - t, 0.0) * np.sign(q)
             worst = max(worst, abs(rest - e) / scale)
             y1 = mu * (q - e)
-            moved[i, p] = (e - y1 / mu_next) - (E[i, p] - y)
+            change = (e - y1 / mu_next) - (E[i, p] - y)
+            square += change * change
+            moved[i, p] = change
             E[i, p] = e
             Y1[i, p] = y1
-    return worst
+        farthest = max(farthest, np.sqrt(square) / root[i])
+    return worst, farthest
 
 
 @fast_kernel

@@ -281,6 +281,16 @@ def test_residuals_vanish(method, seed):
     assert np.allclose(np.diff(np.log(penalties)), np.log(model.growth))
 
 
+@pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
+def test_rounding_of_early_steps_does_not_hold_up_the_end(method):
+    """The gap falls with the penalty down to any tolerance: what single precision lost on the way is not kept."""
+    labels, _ = planted(0, n=110, m=20, noise=0.3)
+    model = getattr(cs, method)(3, tol=1e-9, random_state=0).fit(labels)
+    assert model.converged_
+    gaps = {entry["penalty"]: entry["gap"] for entry in model.history_}
+    assert max(gap * penalty for penalty, gap in gaps.items() if penalty > 1e4) < 0.1
+
+
 def test_nrsec_differs_from_its_convex_start():
     """From zero all weights are one: one linearisation is then the convex problem."""
     labels, _ = planted(0, n=60, m=8)

@@ -36,6 +36,7 @@ _SMALL_GAP = 1e-4  # part of |J| that the graph may lack of Z - J; measured in b
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
 _INEXACT = 3e-4  # of the threshold: error of J, which Y2 takes up and the next J makes good
+_DRIFT = 0.1  # of the residuals: what rounding may have added up to in D before it is made anew
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
 
@@ -195,12 +196,26 @@ class EntryErrors:
         self._image = np.zeros_like(frame._gap)
         self.moved = np.zeros((u, u), np.float32)
         self.weights = np.zeros((0, 0), np.float32)  # of the entries; empty for one everywhere
+        self.drift = (
+            0.0  # bound on what rounding has added up to in a column of D, on the scale of the residuals
+        )
 
     def restart(self, weights: np.ndarray) -> None:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
         self.weights = weights
         self.Y1[:] = 0.0
-        self.frame.product(self.E, self.frame.U[:, : self.frame.range], out=self.D[:, : self.frame.range])
+        self._refresh(1.0)
+
+    def _refresh(self, mu: float) -> None:
+        """D from E and Y1, in double precision."""
+        frame = self.frame
+        D, basis = self.D[:, : frame.range], frame.U[:, : frame.range]
+
+        def multiply(a: int, b: int) -> None:
+            np.matmul(self.E[a:b] - self.Y1[a:b] / mu, basis, out=D[a:b])
+
+        frame.blocks(multiply)
+        self.drift = 0.0
 
     @property
     def D(self) -> np.ndarray:
@@ -211,7 +226,8 @@ class EntryErrors:
         """Update Z, E, Y1, Y2; returns max |S - S Z - E| and max |Z - J|.
 
         Products in single precision carry only what changed (Z - J, the step of E), so that their rounding shrinks
-        with the residuals.
+        with the residuals. What it was in earlier steps stays in D: it is made anew before that is felt, or Z and E would
+        forever be led to different answers, with a gap between Z and J that no penalty closes.
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
@@ -228,14 +244,21 @@ class EntryErrors:
         gap = frame.gap_entries(norms, J)
         left = J.left * J.values
         SJ = frame.product(frame.U, frame.lam[:, None] * J.right).T.copy()
-        worst = frame.blocks(
-            lambda a, b: passes.step_entries(
-                self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
-                self.weight / mu, mu, mu_next, a,
-            )
+        worst, moved = np.max(
+            frame.blocks(
+                lambda a, b: passes.step_entries(
+                    self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
+                    self.weight / mu, mu, mu_next, a,
+                )
+            ),
+            axis=0,
         )  # fmt: skip
-        self.D[:, span] += frame.product(self.moved, frame.single[:, span])
-        return max(worst), gap
+        self.drift += float(np.finfo(np.float32).eps * moved)
+        if self.drift > _DRIFT * max(worst, gap):
+            self._refresh(mu_next)
+        else:
+            self.D[:, span] += frame.product(self.moved, frame.single[:, span])
+        return float(worst), gap
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
