@@ -109,24 +109,26 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
 
 
 @fast_kernel
-def energies(gap, start, stop):
-    """Sums of squares of each column over rows start..stop."""
+def energies(gap, pull, start):
+    """Sums of squares of each column of gap - pull over rows start..start + len(pull); pull is a block."""
     out = np.zeros(gap.shape[1])
-    for i in range(start, stop):
+    for r in range(pull.shape[0]):
         for j in range(gap.shape[1]):
-            out[j] += np.float64(gap[i, j]) * gap[i, j]
+            d = np.float64(gap[start + r, j]) - pull[r, j]
+            out[j] += d * d
     return out
 
 
 @fast_kernel
-def largest_row(gap, chosen, root, start, stop):
-    """Largest norm / root of rows start..stop, of the columns where ``chosen`` is 1 (0 elsewhere)."""
+def largest_row(gap, pull, chosen, root, start):
+    """Largest norm / root of rows start..start + len(pull) of gap - pull, of the columns where ``chosen`` is 1 (0 elsewhere)."""
     worst = 0.0
-    for i in range(start, stop):
+    for r in range(pull.shape[0]):
         square = 0.0
         for j in range(gap.shape[1]):
-            square += chosen[j] * gap[i, j] * gap[i, j]
-        worst = max(worst, np.sqrt(square) / root[i])
+            d = gap[start + r, j] - pull[r, j]
+            square += chosen[j] * d * d
+        worst = max(worst, np.sqrt(square) / root[start + r])
     return worst
 
 
