@@ -85,26 +85,27 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
     and the largest |row of moved| / root_i.
     """
     worst, farthest = 0.0, 0.0
+    inverse = 1.0 / root
     for r in range(SJ.shape[0]):
         i = start + r
-        square = 0.0
+        largest, square = 0.0, 0.0
         for p in range(S.shape[1]):
-            scale = root[i] * root[p]
-            t = threshold * scale
+            t = threshold * root[i] * root[p]
             if weights.shape[0] > 0:
                 t *= weights[i, p]
             rest = S[i, p] - SJ[r, p] - moved[i, p]
-            y = Y1[i, p] / mu
+            y = Y1[i, p] * (1.0 / mu)
             q = rest + y
-            e = max(abs(q) - t, 0.0) * np.sign(q)
-            worst = max(worst, abs(rest - e) / scale)
-            y1 = mu * (q - e)
-            change = (e - y1 / mu_next) - (E[i, p] - y)
+            cut = min(max(q, -t), t)
+            e = q - cut
+            largest = max(largest, abs(rest - e) * inverse[p])
+            change = (e - cut * (mu / mu_next)) - (E[i, p] - y)
             square += change * change
             moved[i, p] = change
             E[i, p] = e
-            Y1[i, p] = y1
-        farthest = max(farthest, np.sqrt(square) / root[i])
+            Y1[i, p] = mu * cut
+        worst = max(worst, largest * inverse[i])
+        farthest = max(farthest, np.sqrt(square) * inverse[i])
     return worst, farthest
 
 

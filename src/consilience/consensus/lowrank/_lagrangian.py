@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 
 from ...kernels import representation as passes
-from ...kernels.eigen import eigenpairs, smallest_eigenvectors
+from ...kernels.eigen import every_eigenpair, smallest_eigenvectors
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import Deflated, LowRank, remainder_is_below, shrink_singular_values
@@ -38,7 +38,7 @@ _CLOSE = (
 )
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
-_INEXACT = 3e-4  # of the threshold: error of J, which Y2 takes up and the next J makes good
+_INEXACT = 1e-3  # of the threshold: error of J, which Y2 takes up and the next J makes good
 _DRIFT = 0.1  # of the residuals: what rounding may have added up to in D before it is made anew
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
@@ -106,10 +106,13 @@ class Frame:
         if not free or scale == 0:
             return
         rest = B - self.product(self.U, self.product(self.U.T, B))
+        least = max(_NEGLIGIBLE * scale, unfelt / scale)
+        if np.linalg.norm(rest) <= least:
+            return
         # Twice: the first may leave mostly rounding.
         rest -= self.product(self.U, self.product(self.U.T, rest))
         left, values, _ = svd(rest, full_matrices=False, check_finite=False)
-        new = left[:, values > max(_NEGLIGIBLE * scale, unfelt / scale)][:, :free]
+        new = left[:, values > least][:, :free]
         span = slice(self.size, self.size + new.shape[1])
         self._U[:, span], self._single[:, span] = new, new
         self.size += new.shape[1]
@@ -123,9 +126,14 @@ class Frame:
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
     def original(self, J: LowRank) -> np.ndarray:
-        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision."""
+        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision.
+
+        Directions of the difference that are far below the tolerance together are left out.
+        """
         low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
-        low += self.product(self.single, self.gap.T)
+        self._pull = np.zeros((self.n_objects, 0), np.float32), np.zeros((0, self.size), np.float32)
+        kept = np.flatnonzero(self._left_out(_UNFELT**2 * self.tol * float(self.root.min())) == 0)
+        low += self.product(self.single[:, kept], self.gap[:, kept].T)
         return low
 
     def rotate_term(self, B: np.ndarray, mu: float) -> np.ndarray:
@@ -194,9 +202,9 @@ class Frame:
 
 def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
-    lam, V = eigenpairs((F.T @ F).toarray(), which="largest", overwrite=True)
-    keep = lam > _NEGLIGIBLE * lam[0]
-    lam, V = lam[keep], V[:, keep]
+    lam, V = every_eigenpair((F.T @ F).toarray())
+    keep = lam > _NEGLIGIBLE * lam[-1]
+    lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
     return lam, np.ascontiguousarray((F @ V) / np.sqrt(lam))
 
 
