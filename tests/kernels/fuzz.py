@@ -29,6 +29,7 @@ from consilience.kernels import (
     _jit,
     boxqp,
     company,
+    connective,
     contingency,
     coupling,
     factorise,
@@ -69,7 +70,7 @@ contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
 label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
 mixed_membership._BLOCK = 8
-walks.COLUMNS, walks._TOGETHER, company._ROWS = 4, 4, 8
+walks.COLUMNS, walks._TOGETHER, company._ROWS, connective._ROWS = 4, 4, 8, 8
 pair_histogram._ROWS, pair_histogram._TILE, pair_histogram._DRAWS = 4, 8, 16
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
@@ -204,6 +205,21 @@ def walks_among_neighbours(rng):
     walks.walk_norms(P, int(rng.integers(1, 4)))
     walks.walk_sums(P, int(rng.integers(1, 4)), hostile(rng, (P.shape[0], 9)))
     walks.walk_products(P, 2)
+
+
+def rows_of_pairs(rng):
+    ensemble = some_ensemble(rng)
+    u, weights = ensemble.n_samples, ensemble.weights
+    codes = np.ascontiguousarray(ensemble.global_labels().T)
+    V = hostile(rng, (u, u)) if rng.random() < 0.3 else rng.normal(size=(u, u))
+    connective.log_sums(codes, V, weights)
+    C = (
+        np.abs(hostile(rng, (u, u)))
+        if rng.random() < 0.3
+        else rng.random((u, u)) * (rng.random((u, u)) < 0.5)
+    )
+    connective.shared_out(C + np.eye(u), np.abs(V), weights)
+    connective.nearest_of_weight_one(V, weights)
 
 
 def cluster_overlaps(rng):
@@ -462,6 +478,7 @@ CASES = [  # new ones at the end: their place is their seed
     gaps_of_kmeans,
     studies_of_k,
     walks_among_neighbours,
+    rows_of_pairs,
 ]  # fmt: skip
 
 

@@ -122,6 +122,39 @@ def test_a_start_from_the_last_answer_saves_products():
     assert 0 < warm.iterations < cold.iterations
 
 
+def test_what_is_not_multiplied_again_is_bounded_by_angles(monkeypatch):
+    """A start that has hardly turned: few of its columns see X a second time, and the bound on the error still holds."""
+    rng = np.random.default_rng(0)
+    X = low_rank_plus_noise(rng, 400, 60, 0.4)
+    cold = shrink_singular_values(X, 0.9)
+    X = X + 1e-5 * rng.standard_normal(X.shape)
+    widths = []
+    times = shrinkage._Whole.times
+    monkeypatch.setattr(
+        shrinkage._Whole,
+        "times",
+        lambda self, V, n_jobs=None: widths.append(V.shape[1]) or times(self, V, n_jobs),
+    )
+    warm = shrink_singular_values(X, 0.9, start=cold.block, tol=3e-3)
+    left, values, right = np.linalg.svd(X)
+    exact = (left * np.maximum(values - 0.9, 0)) @ right
+    assert warm.rank == 60
+    assert widths[0] == 68
+    assert sum(widths[1:]) < 34
+    assert np.linalg.norm(warm.dense() - exact) <= warm.error <= 3e-3 * 0.9
+
+
+def test_tangents_of_two_spaces(seed):
+    rng = np.random.default_rng(seed)
+    V0 = np.linalg.qr(rng.standard_normal((30, 4)))[0]
+    V = np.linalg.qr(V0 + 0.1 * rng.standard_normal((30, 4)))[0]
+    N = V0 @ np.linalg.inv(V.T @ V0) - V
+    found = shrinkage._tangents(V.T @ V0)
+    assert np.allclose(found.T @ found, N.T @ N)
+    assert np.linalg.norm(shrinkage._tangents(V0.T @ V0)) < 1e-6
+    assert np.isfinite(shrinkage._tangents(np.zeros((4, 4)))).all()
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
 def test_split_off_an_earlier_answer_single_precision_is_enough(scale):
     """Values far above the threshold, as late in the Lagrangian: rounding is relative to what is not split off."""

@@ -15,6 +15,9 @@ from scipy.linalg import qr, solve_triangular
 from ._jit import kernel
 from .vectors import dot
 
+#: Length that every column keeps beside the earlier ones, from which rounding grows by no more than a digit.
+_NEARLY_ORTHOGONAL = 0.5
+
 
 @kernel
 def orthonormal(W, negligible):
@@ -57,7 +60,7 @@ def negligible(dtype: np.dtype, share: float) -> float:
 
 
 def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns, twice.
+    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns; twice where they lean.
 
     Columns that come from singular vectors are nearly orthogonal once scaled, so this is as accurate as Householder's way,
     which takes over where columns depend on each other.
@@ -74,6 +77,8 @@ def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 raise np.linalg.LinAlgError
             Q = Q @ solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
             R = L.T @ (norms[:, None] * R)
+            if L.diagonal().min() > _NEARLY_ORTHOGONAL:
+                break
     except np.linalg.LinAlgError:
         return qr(Y, mode="economic", check_finite=False)
     return Q, R

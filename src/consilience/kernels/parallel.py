@@ -34,6 +34,7 @@ _ALONE = 0.003
 _WAITING = 0.5  # seconds in which a caller alone may seem to do nothing
 _seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
+_INNER_COLUMNS = 64  # of one block of an inner product, whose result has no more rows than some hundred
 
 
 class _Own(threading.local):
@@ -161,6 +162,15 @@ def row_product(
     if out is None:
         out = np.empty((A.shape[0], B.shape[1]), np.result_type(A, B))
     map_blocks(lambda a, b: np.matmul(A[a:b], B, out=out[a:b]), A.shape[0], size=_PRODUCT_ROWS, n_jobs=n_jobs)
+    return out
+
+
+def inner_product(A: np.ndarray, B: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    """A' @ B of tall matrices, by blocks of columns of A on threads: the same bits for any number of them."""
+    out = np.empty((A.shape[1], B.shape[1]), np.result_type(A, B))
+    map_blocks(
+        lambda a, b: np.matmul(A[:, a:b].T, B, out=out[a:b]), len(out), size=_INNER_COLUMNS, n_jobs=n_jobs
+    )
     return out
 
 

@@ -81,47 +81,55 @@ def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, sta
     """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the original basis.
 
     moved (float32) holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Thresholds are
-    threshold * weights * root_i root_p; an array of shape (0, 0) stands for weights of one. Returns max |S - S Z - E| / (root_i root_p).
+    threshold * weights * root_i root_p; an array of shape (0, 0) stands for weights of one. Returns max |S - S Z - E| / (root_i root_p)
+    and the largest |row of moved| / root_i.
     """
-    worst = 0.0
+    worst, farthest = 0.0, 0.0
+    inverse = 1.0 / root
     for r in range(SJ.shape[0]):
         i = start + r
+        largest, square = 0.0, 0.0
         for p in range(S.shape[1]):
-            scale = root[i] * root[p]
-            t = threshold * scale
+            t = threshold * root[i] * root[p]
             if weights.shape[0] > 0:
                 t *= weights[i, p]
             rest = S[i, p] - SJ[r, p] - moved[i, p]
-            y = Y1[i, p] / mu
+            y = Y1[i, p] * (1.0 / mu)
             q = rest + y
-            e = max(abs(q) - t, 0.0) * np.sign(q)
-            worst = max(worst, abs(rest - e) / scale)
-            y1 = mu * (q - e)
-            moved[i, p] = (e - y1 / mu_next) - (E[i, p] - y)
+            cut = min(max(q, -t), t)
+            e = q - cut
+            largest = max(largest, abs(rest - e) * inverse[p])
+            change = (e - cut * (mu / mu_next)) - (E[i, p] - y)
+            square += change * change
+            moved[i, p] = change
             E[i, p] = e
-            Y1[i, p] = y1
-    return worst
+            Y1[i, p] = mu * cut
+        worst = max(worst, largest * inverse[i])
+        farthest = max(farthest, np.sqrt(square) * inverse[i])
+    return worst, farthest
 
 
 @fast_kernel
-def energies(gap, start, stop):
-    """Sums of squares of each column over rows start..stop."""
+def energies(gap, pull, start):
+    """Sums of squares of each column of gap - pull over rows start..start + len(pull); pull is a block."""
     out = np.zeros(gap.shape[1])
-    for i in range(start, stop):
+    for r in range(pull.shape[0]):
         for j in range(gap.shape[1]):
-            out[j] += np.float64(gap[i, j]) * gap[i, j]
+            d = np.float64(gap[start + r, j]) - pull[r, j]
+            out[j] += d * d
     return out
 
 
 @fast_kernel
-def largest_row(gap, chosen, root, start, stop):
-    """Largest norm / root of rows start..stop, of the columns where ``chosen`` is 1 (0 elsewhere)."""
+def largest_row(gap, pull, chosen, root, start):
+    """Largest norm / root of rows start..start + len(pull) of gap - pull, of the columns where ``chosen`` is 1 (0 elsewhere)."""
     worst = 0.0
-    for i in range(start, stop):
+    for r in range(pull.shape[0]):
         square = 0.0
         for j in range(gap.shape[1]):
-            square += chosen[j] * gap[i, j] * gap[i, j]
-        worst = max(worst, np.sqrt(square) / root[i])
+            d = gap[start + r, j] - pull[r, j]
+            square += chosen[j] * d * d
+        worst = max(worst, np.sqrt(square) / root[start + r])
     return worst
 
 

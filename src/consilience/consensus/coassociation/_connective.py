@@ -17,13 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...kernels.connective import log_sums, nearest_of_weight_one, shared_out
 from ...kernels.eigen import smallest_eigenvectors
 from ...kernels.graph import components
 from ...kernels.metaclusters import owners
-from ...kernels.overlaps import gather, scatter
+from ...kernels.overlaps import gather
+from ...kernels.parallel import map_blocks
+from ...kernels.representation import symmetrise_inplace
 
 _RISE = 1.1  # of lam in each round
 _LEAST = 1e-12  # divergence, a mean over objects, below which clusterings do not differ
+_TILE = 64  # pairs that are read across and down at a time
 
 
 class Learned(NamedTuple):
@@ -44,11 +48,10 @@ def all_clusterings(d: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for it too."""
-    labels, offsets, sizes = ensemble.labels, ensemble.offsets, ensemble.cluster_sizes()
-    logs = np.log(np.where(B > 0, B, 1.0)) * ensemble.weights
-    inside = scatter(labels, offsets, np.ascontiguousarray(logs.T), n_jobs=n_jobs)  # (k, u)
-    codes = np.maximum(ensemble.global_labels(), 0)
-    d = -np.log(sizes[codes]) - inside[codes, np.arange(len(labels))[:, None]] / sizes[codes]
+    labels, sizes = ensemble.labels, ensemble.cluster_sizes()
+    inside = log_sums(np.ascontiguousarray(ensemble.global_labels().T), B, ensemble.weights, n_jobs=n_jobs)
+    sizes = sizes[np.maximum(ensemble.global_labels(), 0)]
+    d = -np.log(sizes) - inside / sizes
     seen = labels >= 0
     # In the first round rows of B need not add up to 1.
     return np.where(seen, np.maximum(d, 0.0), 0.0) * (labels.shape[1] / seen.sum(axis=1))[:, None]
@@ -72,33 +75,31 @@ def update_C(ensemble: Any, v: np.ndarray, alpha: np.ndarray, n_jobs: int | None
     labels, offsets = ensemble.labels, ensemble.offsets
     each = 1.0 / (alpha[owners(offsets)] * ensemble.cluster_sizes())
     C = gather(labels, offsets, (ensemble.indicator().toarray() * each).T, n_jobs=n_jobs)
-    seen = (labels >= 0).sum(axis=1)
-    return C * (v**2 * labels.shape[1] / seen)[:, None]
+    C *= (v**2 * labels.shape[1] / (labels >= 0).sum(axis=1))[:, None]
+    return C
 
 
-def update_B(C: np.ndarray, pull: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Eq. (4), pull = rho g; Newton's rule on 1 / sum, which is concave and rises: from below it never overshoots."""
-    rest = np.where(C > 0, pull, np.inf)
-    rest = rest - rest.min(axis=1, keepdims=True)
-    mass = C * weights
-    th = np.where(rest == 0, mass, 0.0).sum(axis=1)
-    for _ in range(100):
-        over = 1.0 / (rest + th[:, None])
-        total = np.einsum("pq,pq->p", mass, over)
-        if (np.abs(total - 1.0) <= 1e-13).all():
-            break
-        th = th + (total - 1.0) * total / np.einsum("pq,pq,pq->p", mass, over, over)
-    return C / (rest + th[:, None])
+def update_B(C: np.ndarray, pull: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """Eq. (4), pull = rho g."""
+    return shared_out(C, pull, weights, n_jobs=n_jobs)
 
 
-def update_S(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Eq. (5) for rows V, then the mean with its transpose. O(u^2 log u)."""
-    order = np.argsort(-V, axis=1)
-    values, heavy = np.take_along_axis(V, order, axis=1), weights[order]
-    shift = (np.cumsum(heavy * values, axis=1) - 1.0) / np.cumsum(heavy, axis=1)
-    last = (values > shift).sum(axis=1) - 1
-    S = np.maximum(V - shift[np.arange(len(V)), last][:, None], 0.0)
-    return (S + S.T) / 2
+def update_S(V: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """Eq. (5) for rows V, then the mean with its transpose."""
+    S = nearest_of_weight_one(V, weights, n_jobs=n_jobs)
+    map_blocks(lambda a, b: symmetrise_inplace(S, False, a, b), len(S), size=_TILE, n_jobs=n_jobs)
+    return S
+
+
+def squared_distances(F: np.ndarray) -> np.ndarray:
+    """g of Eq. (3)."""
+    norms = np.einsum("pj,pj->p", F, F)
+    g = F @ F.T
+    g *= -2.0
+    g += norms[:, None]
+    g += norms
+    np.fill_diagonal(g, 0.0)
+    return np.maximum(g, 0.0, out=g)
 
 
 def update_F(S: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
@@ -130,20 +131,22 @@ def learn(
     weights, m = ensemble.weights, ensemble.n_clusterings
     alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0
     B = update_C(ensemble, np.ones(ensemble.n_samples), np.full(m, float(m)), n_jobs)
-    B = (B + B.T) / 2
+    B = S = (B + B.T) / 2
     F = update_F(B, weights, n_clusters)
     history: list[dict] = []
     for step in range(max_iter):
         e = total(divergences(ensemble, B, n_jobs), alpha)
+        del B, S  # what they say is in e and F, and they are the largest things here
         e[e <= _LEAST] = 0.0
         # As long as nobody is contradicted there is no scale to doubt by.
         lam = lam * _RISE if lam else first_lam(e, weights)
         v = update_v(e, lam)
-        norms = np.einsum("pj,pj->p", F, F)
-        g = np.maximum(norms[:, None] + norms - 2.0 * (F @ F.T), 0.0)
-        np.fill_diagonal(g, 0.0)
-        B = update_B(update_C(ensemble, v, alpha, n_jobs), rho * g, weights)
-        S = update_S(B - (rho / (2.0 * gamma)) * g, weights)
+        g = squared_distances(F)
+        g *= rho
+        B = update_B(update_C(ensemble, v, alpha, n_jobs), g, weights, n_jobs)
+        g /= -2.0 * gamma
+        g += B
+        S = update_S(g, weights, n_jobs)
         losses = (weights * v**2) @ divergences(ensemble, B, n_jobs)
         alpha = np.sqrt(np.maximum(losses, _LEAST * weights.sum()))
         alpha /= alpha.sum()

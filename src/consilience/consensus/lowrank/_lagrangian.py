@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 
 from ...kernels import representation as passes
-from ...kernels.eigen import eigenpairs, smallest_eigenvectors
+from ...kernels.eigen import every_eigenpair, smallest_eigenvectors
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import Deflated, LowRank, remainder_is_below, shrink_singular_values
@@ -32,9 +32,14 @@ LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
 _ROOM = 64  # directions kept for the term of H beyond the range of S, for each cluster
 _NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, that is rounding
-_SMALL_GAP = 1e-4  # part of |J| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
+_SMALL_GAP = 1e-4  # part of |Z| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
+_CLOSE = (
+    30.0  # times tol: from there on max |Z - J| is looked at by entries, since norms may be that much larger
+)
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
+_INEXACT = 1e-3  # of the threshold: error of J, which Y2 takes up and the next J makes good
+_DRIFT = 0.1  # of the residuals: what rounding may have added up to in D before it is made anew
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
 
@@ -61,6 +66,11 @@ class Frame:
         # Multiplier and differences vanish with the residuals or are divided by mu: single precision is enough.
         self._Y2, self._rest, self._gap = (np.zeros((u, room), np.float32) for _ in range(3))
         self.graph = np.zeros((u, u), np.float32)  # Z in the original basis, then its affinity
+        self.tol = 0.0  # of the entries of Z - J
+        nothing = np.zeros((u, 0)), np.zeros((0, s))
+        self._terms = self._pull = (
+            nothing  # of H, in the last step; and what they and those before make of Z - J
+        )
 
     lam = property(lambda self: self._lam[: self.size])
     U = property(lambda self: self._U[:, : self.size])
@@ -68,6 +78,12 @@ class Frame:
     Y2 = property(lambda self: self._Y2[:, : self.size])
     rest = property(lambda self: self._rest[:, : self.size], doc="X - J, for X = Z + Y2 / mu of the next J.")
     gap = property(lambda self: self._gap[:, : self.size], doc="Z - J.")
+
+    def start(self, tol: float) -> None:
+        """Before a run of the Lagrangian: no multiplier, no terms of H before."""
+        self.tol = tol
+        self.Y2[:] = 0.0
+        self._terms = np.zeros((self.n_objects, 0)), np.zeros((0, self.size))
 
     def release(self) -> None:
         """Give back what only the loop needs."""
@@ -90,10 +106,13 @@ class Frame:
         if not free or scale == 0:
             return
         rest = B - self.product(self.U, self.product(self.U.T, B))
+        least = max(_NEGLIGIBLE * scale, unfelt / scale)
+        if np.linalg.norm(rest) <= least:
+            return
         # Twice: the first may leave mostly rounding.
         rest -= self.product(self.U, self.product(self.U.T, rest))
         left, values, _ = svd(rest, full_matrices=False, check_finite=False)
-        new = left[:, values > max(_NEGLIGIBLE * scale, unfelt / scale)][:, :free]
+        new = left[:, values > least][:, :free]
         span = slice(self.size, self.size + new.shape[1])
         self._U[:, span], self._single[:, span] = new, new
         self.size += new.shape[1]
@@ -107,35 +126,74 @@ class Frame:
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
     def original(self, J: LowRank) -> np.ndarray:
-        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision."""
+        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision.
+
+        Directions of the difference that are far below the tolerance together are left out.
+        """
         low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
-        low += self.product(self.single, self.gap.T)
+        self._pull = np.zeros((self.n_objects, 0), np.float32), np.zeros((0, self.size), np.float32)
+        kept = np.flatnonzero(self._left_out(_UNFELT**2 * self.tol * float(self.root.min())) == 0)
+        low += self.product(self.single[:, kept], self.gap[:, kept].T)
         return low
+
+    def rotate_term(self, B: np.ndarray, mu: float) -> np.ndarray:
+        """(c, s) U'B, transposed: the term of H is B times it in the eigenbasis. Notes what becomes of it in Z - J.
+
+        Where S has eigenvalue 0, Z - J is (G - Y2) / mu for the term G, and Y2 the G of the step before. Where it is small, nearly so.
+        """
+        towards = self.product(self.U.T, B).T.copy()
+        left, right = self._terms
+        self._terms = B, towards
+        right = np.pad(right, ((0, 0), (0, self.size - right.shape[1])))
+        pull = np.vstack([towards, -right]) / (mu * (1.0 + self.lam**2))
+        self._pull = np.hstack([B, left]).astype(np.float32), pull.astype(np.float32)
+        return towards
 
     def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
         """Bring Z - J to ``graph``, in the original basis; returns a bound on max |Z - J|.
 
-        ``norms`` are those of the columns of Z - J. It soon lies in few eigendirections, those of large eigenvalues and
-        of the term of H: others are left out as long as they are small beside J together, and in the end all are. What that
-        changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu.
+        ``norms`` are those of the columns of Z - J. But for the terms of H, which have low rank, it lies in few
+        eigendirections, those of large eigenvalues: others are left out as long as they are small beside Z together, and in the
+        end all are. What that changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu.
         """
-        allowed = _SMALL_GAP * float(np.linalg.norm(J.values))
-        if np.linalg.norm(norms) <= allowed:
+        size = float(np.linalg.norm(norms))
+        allowed = _SMALL_GAP * float(np.hypot(np.linalg.norm(J.values), size))
+        bound = float((norms / self.root).max())
+        if self.tol < bound < _CLOSE * self.tol:
+            allowed = min(allowed, _UNFELT * self.tol * float(self.root.min()))
+        if size <= allowed:
             self.graph[:] = 0.0
-            return float((norms / self.root).max())
+            return bound
         out = self._left_out(allowed) if self.size > _FEW_DIRECTIONS else np.zeros(0)
-        missing = 0.0
-        gap, basis = self.gap, self.single
-        if self.size - out.sum() < _NEARLY_ALL * self.size:
-            missing = max(self.blocks(lambda a, b: passes.largest_row(self.gap, out, self.root, a, b)))
-            kept = np.flatnonzero(out == 0)
-            gap, basis = gap[:, kept], basis[:, kept]
-        self.product(gap, basis.T, out=self.graph)
-        return missing + max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+        if self.size - out.sum() >= _NEARLY_ALL * self.size:
+            self.product(self.gap, self.single.T, out=self.graph)
+            return max(self.blocks(lambda a, b: passes.largest_gap(self.graph, self.root, a, b)))
+        left, right = self._pull
+        missing = max(
+            self.blocks(lambda a, b: passes.largest_row(self.gap, left[a:b] @ right, out, self.root, a))
+        )
+        kept = np.flatnonzero(out == 0)
+        inside = right[:, kept]
+        gap = np.empty((self.n_objects, kept.size), np.float32)
+
+        def pick(a: int, b: int) -> None:
+            gap[a:b] = self.gap[a:b, kept]
+            gap[a:b] -= left[a:b] @ inside
+
+        self.blocks(pick)
+        self.product(gap, self.single[:, kept].T, out=self.graph)
+        right = self.product(self.single, right.T).T.copy()
+
+        def add(a: int, b: int) -> float:
+            self.graph[a:b] += left[a:b] @ right
+            return passes.largest_gap(self.graph, self.root, a, b)
+
+        return missing + max(self.blocks(add))
 
     def _left_out(self, allowed: float) -> np.ndarray:
-        """(s,) 1 for the weakest directions of Z - J, as many as have at most this norm together; 0 for the others."""
-        energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, a, b)), axis=0)
+        """(s,) 1 for the weakest directions of Z - J without the terms of H, as many as have at most this norm together; else 0."""
+        left, right = self._pull
+        energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, left[a:b] @ right, a)), axis=0)
         order = np.argsort(energies, kind="stable")
         out = np.zeros(self.size)
         out[order[np.cumsum(energies[order]) <= allowed**2]] = 1.0
@@ -144,9 +202,9 @@ class Frame:
 
 def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
-    lam, V = eigenpairs((F.T @ F).toarray(), which="largest", overwrite=True)
-    keep = lam > _NEGLIGIBLE * lam[0]
-    lam, V = lam[keep], V[:, keep]
+    lam, V = every_eigenpair((F.T @ F).toarray())
+    keep = lam > _NEGLIGIBLE * lam[-1]
+    lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
     return lam, np.ascontiguousarray((F @ V) / np.sqrt(lam))
 
 
@@ -167,7 +225,7 @@ class ColumnErrors:
         """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z - J|."""
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
-        towards = frame.product(frame.U.T, B).T.copy()  # (c, u): the term of H in the eigenbasis is B towards
+        towards = frame.rotate_term(B, mu)
         thresholds = self.weight / mu * frame.root
         norms = np.empty((frame.n_objects, 2))
         frame.blocks(
@@ -194,12 +252,26 @@ class EntryErrors:
         self._image = np.zeros_like(frame._gap)
         self.moved = np.zeros((u, u), np.float32)
         self.weights = np.zeros((0, 0), np.float32)  # of the entries; empty for one everywhere
+        self.drift = (
+            0.0  # bound on what rounding has added up to in a column of D, on the scale of the residuals
+        )
 
     def restart(self, weights: np.ndarray) -> None:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
         self.weights = weights
         self.Y1[:] = 0.0
-        self.frame.product(self.E, self.frame.U[:, : self.frame.range], out=self.D[:, : self.frame.range])
+        self._refresh(1.0)
+
+    def _refresh(self, mu: float) -> None:
+        """D from E and Y1, in double precision."""
+        frame = self.frame
+        D, basis = self.D[:, : frame.range], frame.U[:, : frame.range]
+
+        def multiply(a: int, b: int) -> None:
+            np.matmul(self.E[a:b] - self.Y1[a:b] / mu, basis, out=D[a:b])
+
+        frame.blocks(multiply)
+        self.drift = 0.0
 
     @property
     def D(self) -> np.ndarray:
@@ -210,11 +282,12 @@ class EntryErrors:
         """Update Z, E, Y1, Y2; returns max |S - S Z - E| and max |Z - J|.
 
         Products in single precision carry only what changed (Z - J, the step of E), so that their rounding shrinks
-        with the residuals.
+        with the residuals. What it was in earlier steps stays in D: it is made anew before that is felt, or Z and E would
+        forever be led to different answers, with a gap between Z and J that no penalty closes.
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
-        towards = frame.product(frame.U.T, B).T.copy()
+        towards = frame.rotate_term(B, mu)
         image, span = self._image[:, : frame.size], slice(0, frame.range)
         norms = np.empty(frame.n_objects)
         frame.blocks(
@@ -227,14 +300,21 @@ class EntryErrors:
         gap = frame.gap_entries(norms, J)
         left = J.left * J.values
         SJ = frame.product(frame.U, frame.lam[:, None] * J.right).T.copy()
-        worst = frame.blocks(
-            lambda a, b: passes.step_entries(
-                self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
-                self.weight / mu, mu, mu_next, a,
-            )
+        worst, moved = np.max(
+            frame.blocks(
+                lambda a, b: passes.step_entries(
+                    self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
+                    self.weight / mu, mu, mu_next, a,
+                )
+            ),
+            axis=0,
         )  # fmt: skip
-        self.D[:, span] += frame.product(self.moved, frame.single[:, span])
-        return max(worst), gap
+        self.drift += float(np.finfo(np.float32).eps * moved)
+        if self.drift > _DRIFT * max(worst, gap):
+            self._refresh(mu_next)
+        else:
+            self.D[:, span] += frame.product(self.moved, frame.single[:, span])
+        return float(worst), gap
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
@@ -278,7 +358,7 @@ def solve(
     Stops when max |S - S Z - E| and max |Z - J| are below ``tol`` and the last J is certified.
     """
     mu = 1.5 / frame.norm if penalty is None else penalty
-    frame.Y2[:] = 0.0
+    frame.start(tol)
     frame.rest[:] = frame.gap  # X = Z: 0 at first; a second linearisation starts where the first ended
     state.converged = False
     for _ in progress(range(max_iter), what="low rank, at most", unit="iteration"):
@@ -288,6 +368,7 @@ def solve(
             low_rank_weight / mu,
             weights=rank_weights,
             start=state.J.block,
+            tol=_INEXACT,
             n_jobs=frame.n_jobs,
         )
         B = state.scale[:, None] * state.H
