@@ -68,7 +68,10 @@ def ranks(protocol: str, measure: str) -> str:
     lines = [
         f"| {measure}, average rank | {' | '.join(f'{group} ({sets[group]} sets)' for group in groups)} |",
         "|---" * (len(groups) + 1) + "|",
-        *(f"| {method} | {' | '.join(cell(cells[group, method]) for group in groups)} |" for method in methods),
+        *(
+            f"| {method} | {' | '.join(cell(cells[group, method]) for group in groups)} |"
+            for method in methods
+        ),
         f"| ranks told apart at 5%, from | {' | '.join(f'{apart[group]:.2f}' for group in groups)} |",
     ]
     return "\n".join(lines)
