@@ -79,7 +79,7 @@ class RSEC(BaseLowRank):
         Z and E between the distinct objects, in the order of ``signatures_``.
     rank_, singular_values_ : rank of J and its singular values.
     history_ : list of dict
-        Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (max ``|Z - J|``), ``penalty`` (mu), ``rank`` (of J),
+        Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``, close to it near ``tol``), ``penalty`` (mu), ``rank`` (of J),
         ``bad_degrees`` (rows of the graph whose sum is not positive).
     n_iter_, converged_ : how the loop ended.
 
