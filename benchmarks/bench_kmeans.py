@@ -5,6 +5,8 @@
     python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
     python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on both sides, and
                                                    --runs (20) runs with k = 20..60; with the floor, one pass over X an iteration
+    python -m benchmarks.bench_kmeans --grid       one run from the same start: n = 100,000 and 1,000,000, d = 4, 16, 32, k = 10, 40, 100,
+                                                   with and without clusters to find (--threads 1 for CPU seconds)
     python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
                                                    compiled runs, shared passes and scikit-learn
 
@@ -18,6 +20,7 @@ before, both per CPU second; with bounds it may exceed 1.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -112,6 +115,62 @@ def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int |
     return [row for k in ks for row in measure(X, k, runs or (20 if k <= 10 else 4), threads)]
 
 
+def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
+    """Rows in k overlapping blobs, and rows of one cloud."""
+    from sklearn.datasets import make_blobs
+
+    return {
+        "blobs": make_blobs(n, d, centers=k, cluster_std=3.0, random_state=0)[0].astype(np.float32),
+        "no clusters": np.random.default_rng(0).standard_normal((n, d), dtype=np.float32),
+    }
+
+
+def grid(
+    sizes: tuple[int, ...] = (100_000, 1_000_000),
+    widths: tuple[int, ...] = (4, 16, 32),
+    ks: tuple[int, ...] = (10, 40, 100),
+    threads: int | None = None,
+) -> list[dict]:
+    """One run from the same start on both sides, for every size."""
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    from consilience.kernels.kmeans import many_kmeans
+
+    rows = []
+    for n, d, k in itertools.product(sizes, widths, ks):
+        for name, X in narrow_sets(n, d, k).items():
+            many_kmeans(X[:20_000], [3], seeds=[0], n_jobs=threads)  # compiled before the clock starts
+            start = X[np.random.default_rng(0).choice(n, k, replace=False)].astype(np.float64)
+            with threadpool_limits(threads):
+                wall, busy, found = clocked(
+                    lambda X=X, start=start, k=k: many_kmeans(X, [k], inits=[start], n_jobs=threads)
+                )
+                their_wall, their_busy, model = clocked(
+                    lambda X=X, start=start, k=k: KMeans(
+                        k, init=start, n_init=1, max_iter=MAX_ITER, tol=TOL
+                    ).fit(X)
+                )
+            each, their_each = busy / found.n_iter[0], their_busy / model.n_iter_
+            rows.append(
+                {
+                    "data": name,
+                    "n": n,
+                    "d": d,
+                    "k": k,
+                    "s": wall,
+                    "CPU s": busy,
+                    "faster": their_wall / wall,
+                    "faster in CPU": their_busy / busy,
+                    "faster in CPU, an iteration": their_each / each,
+                    "iterations": int(found.n_iter[0]),
+                    "theirs": int(model.n_iter_),
+                    "inertia": f"{found.inertia[0] / model.inertia_:.6f}",
+                }
+            )
+    return rows
+
+
 def many_rows(n: int = 1_000_000, runs: int = 20, threads: int | None = None) -> list[dict]:
     """Many rows of few columns, with and without clusters to find.
 
@@ -119,16 +178,12 @@ def many_rows(n: int = 1_000_000, runs: int = 20, threads: int | None = None) ->
     together; it is measured as a sum over X.
     """
     from sklearn.cluster import KMeans
-    from sklearn.datasets import make_blobs
     from threadpoolctl import threadpool_limits
 
     from consilience.kernels.kmeans import many_kmeans
 
     rng = np.random.default_rng(0)
-    sets = {
-        "blobs": make_blobs(n, 16, centers=40, cluster_std=3.0, random_state=0)[0].astype(np.float32),
-        "no clusters": rng.standard_normal((n, 16), dtype=np.float32),
-    }
+    sets = narrow_sets(n, 16, 40)
     ks = rng.integers(20, 61, runs)
     options: dict[str, Any] = {"n_init": 1, "max_iter": MAX_ITER, "tol": TOL}
     rows = []
@@ -223,10 +278,14 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, help="threads of both sides (default: all cores)")
     parser.add_argument("--rows", action="store_true", help="many rows of few columns only")
+    parser.add_argument("--grid", action="store_true", help="one run each on rows of few columns")
     parser.add_argument("--small", action="store_true", help="small data only")
     options = parser.parse_args()
     if options.small:
         print(table(small()))
+        return
+    if options.grid:
+        print(table(grid(threads=options.threads)))
         return
     if options.rows:
         print(table(many_rows(runs=options.runs or 20, threads=options.threads)))

@@ -1,11 +1,13 @@
 """What the build puts where a page says so in a comment, which readers of the file do not see.
 
 ``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by ``_ext.pictures``;
-``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality.
+``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality;
+``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from benchmarks import bench_which_method as bench
 FOLDER = "_pictures"
 _PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
 _FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
+_RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
+_STORED = Path(__file__).parents[1] / "reproduction"
 
 
 def figures(classes: list[str]) -> str:
@@ -34,6 +38,41 @@ def figures(classes: list[str]) -> str:
         "|---|---|---|---|---|",
         *(f"| `{name}` | {ranks[name]:.1f} | {' | '.join(means[name])} |" for name in found),
         *(f"| {base} | | {' | '.join(means[base])} |" for base in bench.BASES),
+    ]
+    return "\n".join(lines)
+
+
+def ranks(protocol: str, measure: str) -> str:
+    """A table of stored averages and ranks, methods in the order of their mean rank; a method that could not be run on all sets of
+    a group has no average there."""
+
+    def stored(table: str) -> list[dict[str, str]]:
+        with open(_STORED / f"{table}.csv", encoding="utf-8", newline="") as handle:
+            rows = csv.DictReader(handle)
+            return [
+                row
+                for row in rows
+                if (row["protocol"], row["measure"], row["column"]) == (protocol, measure, "default")
+            ]
+
+    cells = {(row["group"], row["method"]): row for row in stored("comparisons")}
+    groups, methods = ([*dict.fromkeys(names)] for names in zip(*cells, strict=True))
+    methods.sort(key=lambda method: sum(float(cells[group, method]["rank"]) for group in groups))
+    apart = {row["group"]: float(row["critical_difference"]) for row in stored("tests")}
+
+    def cell(row: dict[str, str]) -> str:
+        average = f"{float(row['average']):.3f}" if row["average"] else "-"
+        return f"{average}, rank {float(row['rank']):.2f}"
+
+    sets = {group: cells[group, methods[0]]["sets"] for group in groups}
+    lines = [
+        f"| {measure}, average rank | {' | '.join(f'{group} ({sets[group]} sets)' for group in groups)} |",
+        "|---" * (len(groups) + 1) + "|",
+        *(
+            f"| {method} | {' | '.join(cell(cells[group, method]) for group in groups)} |"
+            for method in methods
+        ),
+        f"| ranks told apart at 5%, from | {' | '.join(f'{apart[group]:.2f}' for group in groups)} |",
     ]
     return "\n".join(lines)
 
@@ -63,6 +102,7 @@ def insert(app: Any, name: str, source: list[str]) -> None:
 
     source[0] = _PICTURE.sub(replace, source[0])
     source[0] = _FIGURES.sub(lambda match: figures(match[1].split()), source[0])
+    source[0] = _RANKS.sub(lambda match: ranks(match[1], match[2]), source[0])
 
 
 def draw(app: Any) -> None:

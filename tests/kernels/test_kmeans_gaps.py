@@ -7,6 +7,7 @@ from consilience.kernels import kmeans_gaps
 from consilience.kernels.kmeans_assign import assign
 from consilience.kernels.kmeans_gaps import Gaps
 from consilience.kernels.kmeans_rows import as_rows
+from consilience.kernels.kmeans_screen import NO_MORE, WIDTH, two_smallest
 from consilience.kernels.parallel import one_blas_thread
 
 N = 3000
@@ -84,3 +85,25 @@ def test_runs_that_are_not_looked_at_stay_as_they_are():
     memory.look(rows.stack(centers[1], np.array([5])), np.array([1]), listed=False)
     assert not labels[0].any()
     assert labels[1].max() == 4
+
+
+def test_one_centre_is_never_looked_at_twice():
+    """The bound that stands for a second centre is a number in single precision, and so is the gap."""
+    rows = as_rows(cloud(3), np.ones(N), 1)
+    centers = rows.rows(np.arange(1))
+    memory = Gaps(rows, np.array([1]), np.zeros((1, N), dtype=np.int32))
+    memory.look(rows.stack(centers, np.array([1])), np.array([0]), listed=False)
+    assert np.isfinite(memory.gaps).all()
+    assert (memory.gaps > 1e18).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8, 9])
+def test_two_smallest_of_each_column(k):
+    rng = np.random.default_rng(k)
+    L, least = rng.normal(size=(k, 37)).astype(np.float32), rng.random(k).astype(np.float32)
+    smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(37, np.int32)
+    two_smallest(L, least, 0, k, smallest, where)
+    ordered = np.sort(L + least[:, None], axis=0)
+    assert np.array_equal(smallest[:37], ordered[0])
+    assert np.array_equal(where, (L + least[:, None]).argmin(axis=0))
+    assert np.array_equal(smallest[WIDTH : WIDTH + 37], ordered[1] if k > 1 else np.full(37, NO_MORE))

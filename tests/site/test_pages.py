@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
@@ -149,3 +150,19 @@ def test_pages_and_references_are_without_fault(tmp_path):
                "-D", "plot_gallery=0", "-d", str(tmp_path / "read"), str(DOCS), str(tmp_path / "out")]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_ranks_are_those_that_are_stored():
+    """A page's table of ranks is read from the tables of the reproduction; a method that did not run everywhere has no average."""
+    from _ext.inserts import ranks
+
+    lines = ranks("defaults", "NMI").splitlines()
+    stored = pd.read_csv(DOCS / "reproduction" / "comparisons.csv").query(
+        "protocol == 'defaults' and measure == 'NMI' and column == 'default'"
+    )
+    head, table = lines[0], {line.split(" | ")[0].strip("| "): line for line in lines[2:]}
+    for row in stored.itertuples():
+        average = "-" if pd.isna(row.average) else f"{row.average:.3f}"
+        assert f"{row.group} ({row.sets} sets)" in head
+        assert f"{average}, rank {row.rank:.2f}" in table[row.method]
+    assert lines[2].startswith("| default |")

@@ -21,6 +21,8 @@ BLOCK = 1024
 LONG_BLOCK = 2**15
 #: Rows that starts are tried on at a time, by columns: a power of two, since blocks are made of them.
 TILE = 256
+#: Numbers from one column of a tile to the next: powers of two would lie in the same lines of the cache.
+STRIDE = TILE + 16
 #: Largest number of directions kept, and the share of variance at which fewer will do.
 MOST_DIRECTIONS = 125
 ENOUGH_VARIANCE = 0.95
@@ -97,7 +99,7 @@ class DenseRows:
         self.lengths = (norms / scale * (1 + 4 * UNIT)).astype(np.float32)
         self.blur = (self.rounding * 1.01 / 2 * self.lengths**2 + UNIT**4).astype(np.float32)
         if R is None:
-            self.screen = np.empty((n, q), dtype=np.float32)
+            self.screen = _aligned(n, q)
             self._fill(lambda a, b: _scaled_rows(self.X, self.middle, scale, self.screen, a, b))
             self.remainders = np.zeros(n, dtype=np.float32)
             return
@@ -259,6 +261,13 @@ def _scaled_rows(X, mean, scale, out, start, stop):
             out[i, c] = (np.float64(X[i, c]) - mean[c]) / scale
 
 
+def _aligned(n: int, q: int) -> np.ndarray:
+    """Room for float32 rows (n, q) from where a line of the cache begins: rows gathered one by one then lie in fewer of them."""
+    room = np.empty(4 * n * q + 64, dtype=np.uint8)
+    first = -room.ctypes.data % 64
+    return room[first : first + 4 * n * q].view(np.float32).reshape(n, q)
+
+
 # The innermost loops are functions of whole vectors, as in :mod:`.vectors` and for its reason.
 
 
@@ -351,12 +360,10 @@ def _square_single(x, y):
 @kernel
 def _left_over_dense(screen, weight, seeds, active, firsts, closest, nearer, parts, start, stop):
     q = seeds.shape[1]
-    tile, squares = np.empty(q * TILE, np.float32), np.empty(TILE, np.float32)
+    tile, squares = np.empty(q * STRIDE, np.float32), np.empty(TILE, np.float32)
     for begin in range(start, stop, TILE):
         end = min(begin + TILE, stop)
-        for i in range(begin, end):
-            for c in range(q):
-                tile[c * TILE + i - begin] = screen[i, c]
+        _by_columns(screen[begin:end], q, tile)
         for a in range(active.size):
             r = active[a]
             nearer[r, begin:end] = 0
@@ -368,6 +375,14 @@ def _left_over_dense(screen, weight, seeds, active, firsts, closest, nearer, par
                 )
 
 
+@kernel
+def _by_columns(rows, q, tile):
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for c in range(q):
+            tile[c * STRIDE + i] = row[c]
+
+
 @fast_kernel
 def _squares_in_tile(tile, seed, out):
     """Squared distances of the rows of a tile, which is kept by columns, along the kept directions."""
@@ -375,15 +390,15 @@ def _squares_in_tile(tile, seed, out):
     whole = seed.size - seed.size % 4
     for c in range(0, whole, 4):  # four at a time: the sums are read and written less often
         y0, y1, y2, y3 = seed[c], seed[c + 1], seed[c + 2], seed[c + 3]
-        first = c * TILE
+        first = c * STRIDE
         for i in range(TILE):
             z0 = tile[first + i] - y0
-            z1 = tile[first + TILE + i] - y1
-            z2 = tile[first + 2 * TILE + i] - y2
-            z3 = tile[first + 3 * TILE + i] - y3
+            z1 = tile[first + STRIDE + i] - y1
+            z2 = tile[first + 2 * STRIDE + i] - y2
+            z3 = tile[first + 3 * STRIDE + i] - y3
             out[i] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
     for c in range(whole, seed.size):
-        y, first = seed[c], c * TILE
+        y, first = seed[c], c * STRIDE
         for i in range(TILE):
             z = tile[first + i] - y
             out[i] += z * z

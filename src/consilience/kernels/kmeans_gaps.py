@@ -23,16 +23,22 @@ import numpy as np
 import scipy.linalg  # noqa: F401  the BLAS that compiled products call: loaded before threads are counted
 
 from ._jit import fast_kernel, kernel
-from .kmeans_screen import Stack, two_smallest
+from .kmeans_screen import WIDTH, Stack, two_smallest
 from .parallel import map_blocks
 from .vectors import dot
 
-#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache.
-CHUNK, NUMBERS = 256, 2**13
+#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache. No power of two: columns
+#: would lie in the same lines of it.
+CHUNK, NUMBERS = 240, 2**13
+#: Columns up to which rows are gathered by columns: a product with so few takes half the time then.
+NARROW = 48
 #: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256 rows.
 CLOSE, CACHED = 4096, 2**19
-#: Rows of one task, between these. No result depends on it.
-FEWEST, MOST, TASKS = 1024, 2**15, 32
+#: Rows of one task, at least so many over all runs: less work than that is done before it is handed out. And at most. No result
+#: depends on it.
+FEWEST, MOST, TASKS = 2**14, 2**15, 32
+#: Rows that are one of so many or fewer are fetched from memory beforehand.
+SPARSE = 2
 
 
 class Changes(NamedTuple):
@@ -55,7 +61,7 @@ class Gaps:
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
         """Bring labels of the active runs up to the centres of ``stack``; says what changed, if that is to be listed."""
         rows, n = self.rows, self.rows.n_samples
-        size = int(min(max(FEWEST, -(-n // TASKS)), MOST))
+        size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
         used = np.concatenate([self.used[r] for r in active])
         used = (used * (1 + 2.0**-22)).astype(np.float32)
 
@@ -63,6 +69,7 @@ class Gaps:
             lists = self._lists(len(active) * (stop - start) if listed else 0)
             count = _look(
                 *(rows.X, rows.middle, rows.scale, rows.screen, rows.lengths, rows.remainders, rows.blur),
+                *(rows.directions is not None, rows.rounding),
                 *(stack.screen, stack.least, stack.centers, stack.half_squares),
                 *(stack.remainder, stack.margin, stack.offsets),
                 *(active, used, self.gaps, self.labels, start, stop),
@@ -95,7 +102,7 @@ class Gaps:
 
 @kernel
 def _look(
-    X, middle, scale, screen, lengths, far, blur,
+    X, middle, scale, screen, lengths, far, blur, turned, rounding,
     across, least, centers, half_squares, remainder, margin, offsets,
     active, used, gaps, labels, start, stop,
     run, row, old,
@@ -111,35 +118,44 @@ def _look(
         most = max(most, offsets[a + 1] - offsets[a])
     unsure = np.empty(CLOSE, np.int64)
     chunk = max(16, min(CHUNK, NUMBERS // p))
-    gathered, product = np.empty((chunk, p), np.float32), np.empty(most * chunk, np.float32)
-    smallest, second = np.empty(chunk, np.float32), np.empty(chunk, np.float32)
-    where = np.empty(chunk, np.int32)
+    gathered, product = np.empty(p * chunk, np.float32), np.empty(most * chunk, np.float32)
+    smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(chunk, np.int32)
+    norms, slack = np.empty(chunk, np.float32), np.empty(chunk)
     limits, gap, x = np.empty(chunk), np.empty(chunk), np.empty(X.shape[1])
     close = max(256, min(CLOSE, CACHED // (X.shape[1] * X.itemsize)))
+    touched = np.empty(1, np.float32)
     count = 0
     for near in range(start, stop, close):
         end = min(near + close, stop)
         for a in range(active.size):
             r, first, last = active[a], offsets[a], offsets[a + 1]
             found = _unsure(gaps[r], labels[r], used[first:last], near, end, unsure)
+            if p <= NARROW and found * SPARSE < end - near:
+                _touch(screen, unsure[:found], touched)
             for begin in range(0, found, chunk):
                 chosen = unsure[begin : min(begin + chunk, found)]
                 b = chosen.size
-                if chosen[b - 1] - chosen[0] == b - 1:
-                    block = screen[chosen[0] : chosen[0] + b]
-                else:
-                    block = gathered[:b]
-                    _gather(screen, chosen, block)
                 L = product[: (last - first) * b].reshape((last - first, b))
-                np.dot(across[first:last], block.T, L)
-                two_smallest(L, least[first:last], 0, last - first, smallest, second, where)
-                _gaps_of(
-                    chosen, lengths, far, blur, smallest, second, where,
-                    remainder[first:last], margin[first:last], limits, gap,
+                if p <= NARROW:
+                    tile = gathered[: p * b].reshape((p, b))
+                    _gather_columns(screen, chosen, tile)
+                    np.dot(across[first:last], tile, L)
+                else:
+                    if chosen[b - 1] - chosen[0] == b - 1:
+                        block = screen[chosen[0] : chosen[0] + b]
+                    else:
+                        block = gathered[: p * b].reshape((b, p))
+                        _gather(screen, chosen, block)
+                    np.dot(across[first:last], block.T, L)
+                two_smallest(L, least[first:last], 0, last - first, smallest, where)
+                _slack_of(
+                    chosen, lengths, far, turned, where, remainder[first:last], margin[first:last],
+                    norms, slack,
                 )  # fmt: skip
+                _gaps_of(b, norms, slack, rounding, smallest, limits, gap)
                 for t in range(b):
                     i, j, left = chosen[t], where[t], gap[t]
-                    if second[t] <= limits[t]:
+                    if smallest[WIDTH + t] <= limits[t]:
                         best, other, j = _settle(
                             X[i], middle, scale, centers[first:last], half_squares[first:last],
                             L[:, t], least[first:last], limits[t], j, x,
@@ -148,7 +164,7 @@ def _look(
                         left = _gap(lengths[i], best + error, min(other, limits[t] - blur[i]) - error)
                     if not left > 0:  # no number, too
                         left = 0.0
-                    gaps[r, i] = (left * (1 - 1e-6) + used[first + j]) * (1 - 2.0**-21)
+                    gaps[r, i] = (left * (1 - 4e-6) + used[first + j]) * (1 - 2.0**-21)
                     if j != labels[r, i]:
                         if run.size:
                             run[count], row[count], old[count] = a, i, labels[r, i]
@@ -167,6 +183,23 @@ def _unsure(gaps, labels, used, start, stop, out):
     return count
 
 
+@fast_kernel
+def _touch(screen, chosen, out):
+    """Read one number of each row, and nothing else, so that the processor waits for many of them at the same time."""
+    total = np.float32(0)
+    for i in chosen:
+        total += screen[i, 0]
+    out[0] = total
+
+
+@kernel
+def _gather_columns(screen, chosen, out):
+    for t in range(chosen.size):
+        row = screen[chosen[t]]
+        for c in range(row.size):
+            out[c, t] = row[c]
+
+
 @kernel
 def _gather(screen, chosen, out):
     for t in range(chosen.size):
@@ -180,16 +213,29 @@ def _gap(norm, own, other):
     """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x| from above will do."""
     square = np.float64(norm) * np.float64(norm)
     near, far = max(square + 2.0 * own, 0.0), max(square + 2.0 * other, 0.0)
-    return (far - near) / (np.sqrt(far) + np.sqrt(near) + 1e-300)
+    # What float32 rounds here is less than what is taken off a gap before it is kept.
+    both = np.sqrt(np.float32(far)) + np.sqrt(np.float32(near)) + np.float32(1e-30)
+    return np.float64(np.float32(far - near) / both)
+
+
+@kernel
+def _slack_of(chosen, lengths, far, turned, where, remainder, margin, norms, slack):
+    """|x|, and what the bound of the nearest centre may be off without the row's blur; rows not turned have no remainder."""
+    for t in range(chosen.size):
+        norms[t] = lengths[chosen[t]]
+        slack[t] = margin[where[t]]
+    if turned:
+        for t in range(chosen.size):
+            slack[t] += far[chosen[t]] * remainder[where[t]]
 
 
 @fast_kernel
-def _gaps_of(chosen, lengths, far, blur, smallest, second, where, remainder, margin, limits, gap):
-    for t in range(chosen.size):
-        i, j = chosen[t], where[t]
-        w = np.float64(blur[i])
-        limits[t] = smallest[t] + 2.0 * (far[i] * remainder[j] + margin[j] + w)
-        gap[t] = _gap(lengths[i], limits[t] - w, second[t] - w)
+def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
+    for t in range(size):
+        norm = np.float64(norms[t])
+        w = rounding * 1.01 / 2 * norm * norm + 2.0**-96
+        limits[t] = smallest[t] + 2.0 * (slack[t] + w)
+        gap[t] = _gap(norm, limits[t] - w, smallest[WIDTH + t] - w)
 
 
 @fast_kernel

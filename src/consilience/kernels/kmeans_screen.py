@@ -31,7 +31,12 @@ UNIT = 2.0**-24  # rounding unit of float32
 #: Lengths, in units of the longest row, from which on the squares of centres may not fit into float32.
 BEYOND = 1e18
 #: An error of a bound that leaves every centre in doubt, and is a number in float32 still, also doubled.
-LOOSE = 1e38
+LOOSE = 1e37
+#: The second smallest bound where there is one centre: a number in float32 still, doubled.
+NO_MORE = np.float32(1e38)
+#: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors take addresses a
+#: multiple of 4 kB apart for the same one at first.
+WIDTH = 1040
 
 
 class Stack:
@@ -74,23 +79,38 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 
 
 @fast_kernel
-def two_smallest(L, least, first, last, smallest, second, where):
-    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first."""
+def two_smallest(L, least, first, last, smallest, where):
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first.
+
+    The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they do not overlap.
+    """
     b = L.shape[1]
     for i in range(b):
         smallest[i] = L[first, i] + least[first]
-        second[i] = np.float32(3.0e38)
+        smallest[WIDTH + i] = NO_MORE
         where[i] = np.int32(first)
-    for j in range(first + 1, last):
-        here, more = np.int32(j), least[j]
-        for i in range(b):  # written as choices, not branches, so that it becomes vector code
-            value = L[j, i] + more
-            low = smallest[i]
-            closer = value < low
-            other = low if closer else value
-            second[i] = other if other < second[i] else second[i]
-            smallest[i] = value if closer else low
-            where[i] = here if closer else where[i]
+    begin = first + 1 + (last - first - 1) % 2
+    if begin > first + 1:
+        _two_smaller(L[first + 1], least[first + 1], L[first], NO_MORE, first + 1, smallest, where)
+    for j in range(begin, last, 2):
+        _two_smaller(L[j], least[j], L[j + 1], least[j + 1], j, smallest, where)
+
+
+@fast_kernel
+def _two_smaller(row, more, other_row, other_more, j, smallest, where):
+    """Two rows at a time: what was found is read and written less often."""
+    here, beside = np.int32(j), np.int32(j + 1)
+    for i in range(row.size):
+        found = _insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])
+        smallest[i], smallest[WIDTH + i], where[i] = _insert(other_row[i] + other_more, beside, *found)
+
+
+@fast_kernel
+def _insert(value, j, low, second, where):
+    """The two smallest with one more value, and the place of the first; choices, not branches, become vector code."""
+    closer = value < low
+    other = low if closer else value
+    return value if closer else low, other if other < second else second, j if closer else where
 
 
 @fast_kernel
@@ -103,17 +123,16 @@ def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start,
     bound that is no number leaves the first of them: labels are always centres of the run.
     """
     b = L.shape[1]
-    smallest, second = np.empty(b, np.float32), np.empty(b, np.float32)
-    where = np.empty(b, np.int32)
+    smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(b, np.int32)
     count = 0
     for r in range(offsets.shape[0] - 1):
         first = offsets[r]
-        two_smallest(L, least, first, offsets[r + 1], smallest, second, where)
+        two_smallest(L, least, first, offsets[r + 1], smallest, where)
         for i in range(b):
             j = where[i]
             labels[r, start + i] = j - first
             limit = smallest[i] + 2.0 * (far[i] * remainder[j] + margin[j] + blur[i])
-            if second[i] <= limit:
+            if smallest[WIDTH + i] <= limit:
                 runs[count] = r
                 rows[count] = i
                 limits[count] = limit

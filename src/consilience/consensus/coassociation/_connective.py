@@ -131,11 +131,12 @@ def learn(
     weights, m = ensemble.weights, ensemble.n_clusterings
     alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0
     B = update_C(ensemble, np.ones(ensemble.n_samples), np.full(m, float(m)), n_jobs)
-    B = (B + B.T) / 2
+    B = S = (B + B.T) / 2
     F = update_F(B, weights, n_clusters)
     history: list[dict] = []
     for step in range(max_iter):
         e = total(divergences(ensemble, B, n_jobs), alpha)
+        del B, S  # what they say is in e and F, and they are the largest things here
         e[e <= _LEAST] = 0.0
         # As long as nobody is contradicted there is no scale to doubt by.
         lam = lam * _RISE if lam else first_lam(e, weights)

@@ -52,7 +52,7 @@ class TRCE(BaseConsensus):
 
     Notes
     -----
-    O(u^2 (m + c + log u)) a round and an eigendecomposition, 80 u^2 + 16 u k bytes, refused beforehand if they will not fit; the published program holds
+    O(u^2 (m + c)) a round and an eigendecomposition, 32 u^2 + 16 u k bytes, refused beforehand if they will not fit; the published program holds
     m matrices of all objects. B and S are both drawn together by F, and B takes no heed of S: this is no descent, as published. A weight of 1 is one object.
     Missing labels: sums over the clusterings that saw an object, in proportion.
 
@@ -90,7 +90,7 @@ class TRCE(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
-        ensure_fits(80.0 * u * u + 16.0 * u * k, what=f"TRCE on {u} distinct objects", remedy=WITHOUT_PAIRS)
+        ensure_fits(32.0 * u * u + 16.0 * u * k, what=f"TRCE on {u} distinct objects", remedy=WITHOUT_PAIRS)
         found = learn(ensemble, c, self.graph_weight, self.max_iter, n_jobs=self.n_jobs)
         pieces = found.history[-1]["pieces"]
         trust = 1.0 / found.alpha
