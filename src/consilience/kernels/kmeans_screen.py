@@ -53,21 +53,27 @@ class Stack:
         self.margin: np.ndarray  # (K,) m(c)
 
     def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns.
+        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
+        beyond = self.limit(remainder, norm, g)
+        if beyond.any():
+            turned = np.where(beyond[:, None], 0.0, turned)
+        return np.hstack([-turned, -self.remainder[:, None]])
+
+    def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
+        """Sets what does not hang on the features of the centres' side of L in Eq. (2); returns which centres have none (K,).
 
         The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
         centre, and so loose that, wherever it is the smallest, float64 decides.
         """
         beyond = norm > BEYOND
         if beyond.any():
-            turned = np.where(beyond[:, None], 0.0, turned)
             remainder, norm = np.where(beyond, 0.0, remainder), np.where(beyond, 0.0, norm)
         self.remainder, self.margin = remainder, g * norm**2
         least = norm**2 / 2 - self.margin
         # |c|^2 / 2 - x'c with |x| <= 1 is above that.
         self.margin[beyond], least[beyond] = LOOSE, BEYOND**2 / 4
         self.least = least.astype(np.float32)
-        return np.hstack([-turned, -remainder[:, None]])
+        return beyond
 
 
 def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:

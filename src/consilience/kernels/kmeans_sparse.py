@@ -63,8 +63,10 @@ class SparseRows:
         stack = Stack(centers, sizes)
         scaled = centers / self.scale
         norm = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        columns = stack.bound(scaled, np.zeros(len(norm)), norm, self.rounding)
-        stack.screen = np.ascontiguousarray(columns[:, :-1].T, dtype=np.float32)  # (d, K)
+        beyond = stack.limit(np.zeros(len(norm)), norm, self.rounding)
+        stack.screen = np.empty(scaled.shape[::-1], dtype=np.float32)  # (d, K)
+        np.negative(scaled.T, out=stack.screen, casting="same_kind")
+        stack.screen[:, beyond] = 0.0
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
