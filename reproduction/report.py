@@ -72,6 +72,7 @@ _WHOLE = (
     "peak_bytes",
     "shared",
     "lost",
+    "reaching",
 )  # a gap would turn them into floats
 _FORMULA = r"(?=[=+\-@\t\r])"  # how a cell begins that a spreadsheet takes for one
 
