@@ -391,9 +391,12 @@ def test_misses_come_first_with_their_verdicts_and_are_counted(folder, tmp_path)
     )
     assert text.index(row) < text.index("### ACC, default: 0 of 1 printed figures reached")
     index = (tmp_path / "pages" / "index.md").read_text()
-    assert "| protocol | missed | unexplained | ensemble | tuned | seed |" in index
-    assert "| all | 1 | 1 | 0 | 0 | 0 |" in index
-    assert "| [mine](mine.md) | 2026-01-01 | not recorded |" in index
+    assert "| protocol | missed | unexplained | ensemble | tuned | seed | setting |" in index
+    assert "| all | 1 | 1 | 0 | 0 | 0 | 0 |" in index
+    assert "| [mine](mine.md) | 2026-01-01 | not recorded | " in index
+    spent = read_tables(tmp_path / "pages")["costs"]
+    minutes = (spent.cells * spent.mean_processor_seconds).sum() / 60
+    assert f"| all |  |  | {minutes:.1f} |" in index
     line = read_tables(tmp_path / "pages")["figures"].query("verdict != ''")
     assert only(line).verdict == "unexplained"
 
