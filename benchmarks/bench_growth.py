@@ -3,6 +3,7 @@
     python -m benchmarks growth                              measure what is not stored yet, then write the page
     python -m benchmarks.bench_growth --page                 the page alone, from what is stored
     python -m benchmarks.bench_growth --methods KCC,LWGP --sizes 1000,1000000
+    python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again      names that hold commas, and cells measured anew
 
 Cells are those of bench_which_method (synthetic labels, all objects distinct, 20 clusterings, one thread, a process for each cell, a limit of
 time and memory), stored in results/growth.csv; here also 1,000,000 objects, where the method was done in time before. Exponents are
@@ -101,9 +102,20 @@ def write_page() -> None:
     PAGE.write_text(text(cells.read(cells.GROWTH)), encoding="utf-8")
 
 
-def run(methods: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> list[dict]:
-    """Measure what is missing, write the page, and return the stored cells."""
-    cells.grow(methods, sizes or SIZES)
+def listed(text: str) -> list[str]:
+    """Names with semicolons between them; one name alone, or else with commas."""
+    if ";" in text or text.strip() in cells.measured_names():
+        parts = text.split(";")
+    else:
+        parts = text.split(",")
+    return [name for part in parts if (name := part.strip())]
+
+
+def run(
+    methods: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
+) -> list[dict]:
+    """Measure what is missing, or all anew, write the page, and return the stored cells."""
+    cells.grow(methods, sizes or SIZES, again=again)
     write_page()
     return [dict(row) for row in cells.read(cells.GROWTH)]
 
@@ -113,14 +125,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--page", action="store_true", help="write the page from what is stored")
-    parser.add_argument("--methods", help="names, with commas between them")
+    parser.add_argument("--methods", help="names, with commas or semicolons between them")
     parser.add_argument("--sizes", help="numbers of objects, with commas between them")
+    parser.add_argument("--again", action="store_true", help="measure stored cells of these anew")
     options = parser.parse_args()
     if options.page:
         write_page()
         return
-    names = options.methods.split(",") if options.methods else None
-    run(names, [int(n) for n in options.sizes.split(",")] if options.sizes else None)
+    run(
+        listed(options.methods) if options.methods else None,
+        [int(n) for n in options.sizes.split(",")] if options.sizes else None,
+        again=options.again,
+    )
 
 
 if __name__ == "__main__":

@@ -186,10 +186,30 @@ def untried(rows: list[dict[str, str]], n: int) -> str:
     return "expected" if float(cells[last]["seconds"]) * (n / last) ** power > 2 * LIMIT else ""
 
 
-def grow(names: Iterable[str] | None = None, sizes: Iterable[int] | None = None) -> None:
-    """Measure the cells that are not there yet and need to be (:func:`untried`)."""
-    for n in sizes or SIZES:
-        for name in names or measured_names():
+def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int]) -> list[dict[str, str]]:
+    """Stored cells without those of these methods and sizes, nor larger ones that were left out for what the former took."""
+    names, sizes = set(names), set(sizes)
+    return [
+        row
+        for row in rows
+        if row["method"] not in names
+        or (int(row["objects"]) not in sizes and row["note"] not in ("time", "expected"))
+    ]
+
+
+def grow(
+    names: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
+) -> None:
+    """Measure the cells that are not there yet and need to be (:func:`untried`); ``again``: those that are, too."""
+    names, sizes = list(names or measured_names()), list(sizes or SIZES)
+    if unknown := set(names) - set(measured_names()):
+        raise SystemExit(
+            f"No method is called {', '.join(sorted(unknown))}; names are {'; '.join(measured_names())}."
+        )
+    if again:
+        write(GROWTH, forget(read(GROWTH), names, sizes))
+    for n in sizes:
+        for name in names:
             rows = read(GROWTH)
             mine = [row for row in rows if row["method"] == name]
             if any(int(row["objects"]) == n for row in mine):

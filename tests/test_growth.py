@@ -29,3 +29,24 @@ def test_exponents_are_of_the_last_two_sizes_that_were_done():
 def test_bars_tell_what_was_not_done_and_what_was_not_run():
     mine = {1000: cell("0.001"), 3000: cell("60"), 10_000: cell("", "", "memory")}
     assert bench.bars(mine) == "▁█×··"
+
+
+def test_names_that_hold_commas():
+    assert bench.listed("KCC, LWGP") == ["KCC", "LWGP"]
+    assert bench.listed("ECPCS, mc") == ["ECPCS, mc"]
+    assert bench.listed("ECPCS, mc;PTGP") == ["ECPCS, mc", "PTGP"]
+    with pytest.raises(SystemExit, match="No method is called KKC; names are .*ECPCS, mc"):
+        bench.cells.grow(["KKC"])
+
+
+def test_measuring_anew_forgets_what_was_left_out_for_former_times():
+    rows = [{"method": name, "objects": str(n), **cell("1")} for name in ("A", "B") for n in (1000, 3000)]
+    rows.append({"method": "A", "objects": "10000", **cell("", "", "time")})
+    rows.append({"method": "A", "objects": "100000", **cell("", "", "memory")})
+    kept = bench.cells.forget(rows, ["A"], [3000])
+    assert [(row["method"], row["objects"]) for row in kept] == [
+        ("A", "1000"),
+        ("B", "1000"),
+        ("B", "3000"),
+        ("A", "100000"),
+    ]

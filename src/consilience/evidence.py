@@ -206,7 +206,7 @@ class Evidence:
     @cached_property
     def confidence(self) -> np.ndarray:
         """(n,) Eq. (10), in [0, 1]: what every consensus method has as ``confidence_``. O(n m + k c) time."""
-        return np.minimum(np.sqrt(self.purity * self.typicality), 1.0)  # sums of shares round
+        return _confidence(self.purity, self.typicality)
 
     def confidence_of(
         self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
@@ -218,7 +218,7 @@ class Evidence:
         purity = incidence.gather_own(self._purities, groups, n_jobs=n_jobs) / np.where(
             sights > 0, sights, 1.0
         )
-        return np.minimum(np.sqrt(purity * typicality), 1.0)
+        return _confidence(purity, typicality)
 
     def company_of(
         self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
@@ -293,6 +293,11 @@ class Evidence:
             np.bincount(self.groups[here], (loops * pairs)[here], minlength=self.n_groups)
             for pairs in self._meetings(clustering_weights)
         ]
+
+
+def _confidence(purity: np.ndarray, typicality: np.ndarray) -> np.ndarray:
+    """Eq. (10). Sums of shares round, so that it could lie above 1."""
+    return np.minimum(np.sqrt(purity * typicality), 1.0)
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from consilience.features import as_features
 from consilience.kernels import (
     _jit,
     boxqp,
+    company,
     contingency,
     coupling,
     factorise,
@@ -55,6 +56,7 @@ from consilience.kernels import (
     representation,
     scatter,
     signatures,
+    walks,
 )
 from consilience.labels import encode
 
@@ -67,6 +69,7 @@ contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
 label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
 mixed_membership._BLOCK = 8
+walks.COLUMNS, walks._TOGETHER, company._ROWS = 4, 4, 8
 pair_histogram._ROWS, pair_histogram._TILE, pair_histogram._DRAWS = 4, 8, 16
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
@@ -186,6 +189,21 @@ def coassociation(rng):
     ensemble.coassociation_sparse(clustering_weights=weights)
     ensemble.cooccurrence_counts()
     ensemble.agreement()
+
+
+def walks_among_neighbours(rng):
+    ensemble = some_ensemble(rng).compress()
+    labels, some = ensemble.labels, ensemble.labels[: int(rng.integers(1, ensemble.n_samples + 1))]
+    given = {"any_missing": ensemble.has_missing}
+    K = int(rng.choice([1, 2, 30]))
+    company.strongest_company(labels, some, K, **given)
+    S = company.strongest_company(labels, labels, K, same=True, **given)
+    P = sp.csr_array(S.maximum(S.T))
+    if rng.random() < 0.2:
+        P.data = hostile(rng, P.nnz)
+    walks.walk_norms(P, int(rng.integers(1, 4)))
+    walks.walk_sums(P, int(rng.integers(1, 4)), hostile(rng, (P.shape[0], 9)))
+    walks.walk_products(P, 2)
 
 
 def cluster_overlaps(rng):
@@ -443,6 +461,7 @@ CASES = [  # new ones at the end: their place is their seed
     differences,
     gaps_of_kmeans,
     studies_of_k,
+    walks_among_neighbours,
 ]  # fmt: skip
 
 

@@ -8,10 +8,11 @@ import scipy.sparse as sp
 
 from consilience.kernels.trajectories import (
     stochastic_rows,
-    trajectory_norms,
     trajectory_product,
     trajectory_similarity,
+    trajectory_sums,
 )
+from consilience.kernels.walks import walk_norms
 
 
 def walk(seed, v=40):
@@ -80,8 +81,8 @@ def test_products_without_the_matrix(seed, steps):
     P = stochastic_rows(sp.csr_array(S))
     assert np.allclose(P.toarray(), stochastic_rows(S))
     V = np.random.default_rng(seed).normal(size=(40, 3))
-    norms = trajectory_norms(P, steps)
-    found = trajectory_product(P, steps, norms, V)
+    norms = walk_norms(P, steps)
+    found = trajectory_product(P, norms, trajectory_sums(P, steps, norms, V))
     assert np.allclose(found, plain(P.toarray(), steps) @ V, atol=1e-12)
 
 

@@ -14,11 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .eigen import every_eigenpair
-from .parallel import blocks, map_blocks, one_blas_thread, row_product
+from .parallel import blocks, one_blas_thread, row_product
+from .walks import walk_products, walk_sums
 
 #: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long forgotten their start.
 MOST_STEPS = 10_000
-_ROWS = 256  # of a block of walks; does not depend on the number of threads
+_ROWS = 256  # of a block; does not depend on the number of threads
 _DECOMPOSED_FROM = 4  # steps; of fewer, products are quicker than a decomposition
 _ROUNDING_SHOWS = 1e-6  # of the largest sum: below, an error of its last digit is more than 1e-10 of the sum
 
@@ -35,12 +36,16 @@ def trajectory_similarity(
 ) -> np.ndarray:
     """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without a measure), 40 v^2 bytes.
 
+    A sparse P of few entries e is walked along instead: O(steps e v) time, 16 v^2 bytes.
+
     measure (v,): measure_p P_pq = measure_q P_qp, which walks along a symmetric graph have; one decomposition then serves for all steps.
     What is out of reach is exactly 0.
     """
-    P = P.toarray() if sp.issparse(P) else P
     Q = None
-    if measure is not None and steps >= _DECOMPOSED_FROM:
+    if _walked_along(P, steps):
+        Q = walk_products(P, steps, n_jobs=n_jobs)
+    P = P.toarray() if sp.issparse(P) and Q is None else P
+    if Q is None and measure is not None and steps >= _DECOMPOSED_FROM:
         Q = _sum_by_eigenvectors(P, steps, measure, n_jobs)
     if Q is None:
         Q = _sum_by_doubling(P, steps, n_jobs)
@@ -51,6 +56,16 @@ def trajectory_similarity(
     Q *= 0.5
     # Rounding leaves cosines above 1, and trees of distances below 0 are refused.
     return np.clip(Q, 0.0, 1.0, out=Q)
+
+
+def similarity_bytes(P: Any, steps: int) -> float:
+    """What :func:`trajectory_similarity` takes."""
+    return (16.0 if _walked_along(P, steps) else 40.0) * P.shape[0] ** 2
+
+
+def _walked_along(P: Any, steps: int) -> bool:
+    """Whether walks along the entries take less time than dense products."""
+    return sp.issparse(P) and steps * P.nnz <= P.shape[0] ** 2
 
 
 def _sum_by_doubling(P: np.ndarray, steps: int, n_jobs: int | None) -> np.ndarray:
@@ -113,33 +128,20 @@ def _geometric_sums(x: np.ndarray, steps: int) -> np.ndarray:
     return total
 
 
-def trajectory_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) -> np.ndarray:
-    """(v,) the diagonal of Q, Eq. (1), for a sparse P. O(steps v entries) time, one block of rows (256 v numbers) a thread."""
-    out = np.zeros(P.shape[0])
+def trajectory_sums(
+    P: sp.csr_array, steps: int, norms: np.ndarray, V: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`), for a sparse P and the diagonal of Q.
 
-    def walk(start: int, stop: int) -> None:
-        reached = P[start:stop].toarray()
-        for t in range(steps):
-            reached = reached if t == 0 else reached @ P
-            out[start:stop] += np.einsum("ij,ij->i", reached, reached)
-
-    map_blocks(walk, P.shape[0], size=_ROWS, n_jobs=n_jobs)
-    return out
-
-
-def trajectory_product(P: Any, steps: int, norms: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Z V (v, b) without Z, from the diagonal of Q. O(steps entries b) time, O(steps v b) memory.
-
-    V_t = P' V_(t-1),   R <- P (V_t + R)   for t = steps..1                                          (4)
+    Walks from elsewhere that enter the graph with their first step have cosines with those inside too: rows of one step times G,
+    in proportion.
     """
-    inverse = _inverse_lengths(norms)[:, None]
-    back = [inverse * V]
-    for _ in range(steps):
-        back.append(P.T @ back[-1])
-    R = np.zeros_like(back[0])
-    for t in range(steps, 0, -1):
-        R = P @ (back[t] + R)
-    return inverse * R
+    return walk_sums(P, steps, _inverse_lengths(norms)[:, None] * V, n_jobs=n_jobs)
+
+
+def trajectory_product(P: sp.csr_array, norms: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Z V (v, b) without Z."""
+    return _inverse_lengths(norms)[:, None] * (P @ G)
 
 
 def _inverse_lengths(squared: np.ndarray) -> np.ndarray:

@@ -7,9 +7,11 @@ import pytest
 from sklearn.cluster import KMeans
 
 import consilience as cs
+from consilience.consensus.coassociation._sample import linked_objects
 from consilience.consensus.coassociation._walks import rule, ties, transitions
 from consilience.errors import ConsilienceWarning
-from consilience.kernels.trajectories import trajectory_norms, trajectory_product
+from consilience.kernels.trajectories import trajectory_product, trajectory_sums
+from consilience.kernels.walks import walk_norms
 
 from ...zoo import planted
 from ..printed import row
@@ -93,7 +95,8 @@ def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
     P = transitions(ties(ens, 4), ens.weights)
     Y = ens.indicator().toarray() * ens.weights[:, None]
     V = Y / Y.sum(axis=0)
-    found = trajectory_product(P, 4, trajectory_norms(P, 4), V)
+    norms = walk_norms(P, 4)
+    found = trajectory_product(P, norms, trajectory_sums(P, 4, norms, V))
     assert np.allclose(found, plain_cosines(P.toarray(), 4) @ V, atol=1e-13)
 
 
@@ -142,3 +145,49 @@ def test_weights_make_no_difference_beyond_noise(shared_dir):
         ours, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, **more))
         printed, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, object_weights=False, **more))
         assert np.allclose(ours[:2], printed[:2], atol=0.03)
+
+
+def dense_entering(ens, rows, weights, c):
+    """Rows of the cut by dense matrices: trajectories of all objects, those of others entering the sample with their first step."""
+    A, s = ens.coassociation(), rows.size
+    K = rule(s)
+    P = plain_transitions(A[np.ix_(rows, rows)], weights, K, stay=True)
+    first = np.zeros((ens.n_samples, s))
+    first[rows] = P
+    for q in np.setdiff1d(np.arange(ens.n_samples), rows):
+        nearest = A[q, rows] * weights * (A[q, rows] >= np.sort(A[q, rows])[-K])
+        first[q] = nearest / nearest.sum()
+    walks = np.hstack([first @ np.linalg.matrix_power(P, t) for t in range(K)])
+    walks /= np.linalg.norm(walks, axis=1, keepdims=True)
+    Y = ens.take(rows).indicator().toarray() * weights[:, None]
+    B = walks @ walks[rows].T @ (Y / Y.sum(axis=0))
+    inside, d = B[rows], B.sum(axis=1)
+    root = 1 / np.sqrt(inside.T @ weights)
+    W = root[:, None] * (inside.T @ ((weights / d[rows])[:, None] * inside)) * root
+    V = root[:, None] * np.linalg.eigh(W)[1][:, ::-1][:, :c]
+    return B @ V / d[:, None]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_walks_from_outside_a_sample(seed, missing):
+    labels, _ = planted(seed, n=150, m=8, noise=0.3, missing=missing)
+    compressed = cs.Ensemble(labels).compress()
+    ens, order, *_ = compressed.canonical()  # what a method is given
+    model = cs.PTGP(3, sample=40, random_state=0).fit(labels)
+    rows, weights = linked_objects(ens.weights, 40, 3)
+    assert rows.size < ens.n_samples
+    expected = dense_entering(ens, rows, weights, 3)
+    found = model.embedding_[compressed.rows][order]
+    assert np.allclose(np.abs(found), np.abs(expected), rtol=1e-9, atol=1e-10)  # vectors have no sign
+
+
+def test_a_sample_of_walks_finds_what_all_objects_do(seed):
+    labels, truth = planted(seed, n=900, m=12, noise=0.2)
+    every, some = (cs.PTGP(3, sample=sample, random_state=0).fit_predict(labels) for sample in (None, 200))
+    assert cs.metrics.ari(every, truth) > 0.9
+    assert cs.metrics.ari(some, every) > 0.95
+    order = np.random.default_rng(seed).permutation(900)
+    assert np.array_equal(
+        cs.PTGP(3, sample=200, random_state=0, n_jobs=1).fit_predict(labels[order]), some[order]
+    )
+    assert np.array_equal(cs.PTGP(3, sample=900, random_state=0).fit_predict(labels), every)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import warn
+from ...kernels.company import strongest_company
 from ...kernels.trajectories import stochastic_rows
 
 _FEW = 16  # distinct objects; with fewer the rule gives walks of one step to one neighbour
@@ -29,24 +30,22 @@ class Walk(NamedTuple):
     """Where walks go and how far; ``measure`` (u,) has measure_p P_pq = measure_q P_qp."""
 
     P: sp.csr_array  # (u, u) of Eq. (2)
+    neighbours: int
     steps: int
     measure: np.ndarray
 
 
-def ties(ensemble: Any, n_neighbours: int, *, stay: bool = False) -> sp.csr_array:
-    """S (u, u) of Eq. (1), from blocks of rows of A. O(u^2 m) time, 12 bytes an entry kept.
+def ties(ensemble: Any, n_neighbours: int, *, stay: bool = False, n_jobs: int | None = None) -> sp.csr_array:
+    """S (u, u) of Eq. (1). O(u^2 m) time, 12 bytes an entry kept.
 
     stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.
     """
-    u = ensemble.n_samples
-    parts, K = [], min(n_neighbours, u - 1)
-    for start, stop, A in ensemble.coassociation_blocks():
-        A[np.arange(stop - start), np.arange(start, stop)] = 0.0
-        least = np.partition(A, u - K, axis=1)[:, u - K] if K else np.ones(stop - start)
-        parts.append(sp.csr_array(np.where((least[:, None] <= A) & (A > 0), A, 0.0)))
-    S = sp.csr_array(sp.vstack(parts, format="csr"))
+    labels = ensemble.labels
+    S = strongest_company(
+        labels, labels, n_neighbours, same=True, any_missing=ensemble.has_missing, n_jobs=n_jobs
+    )
     S = S.maximum(S.T)
-    return sp.csr_array(S + sp.eye_array(u) if stay else S)
+    return sp.csr_array(S + sp.eye_array(ensemble.n_samples) if stay else S)
 
 
 def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
@@ -54,7 +53,7 @@ def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
     return stochastic_rows(sp.csr_array(S @ sp.diags_array(weights)))
 
 
-def walk(model: Any, ensemble: Any) -> Walk:
+def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
     """By the model's parameters, with a word where there are too few objects to walk among."""
     u = ensemble.n_samples
     if u < _FEW and model.n_neighbours is None:
@@ -65,6 +64,6 @@ def walk(model: Any, ensemble: Any) -> Walk:
         )
     neighbours = rule(u) if model.n_neighbours is None else model.n_neighbours
     steps = rule(u) if model.walk_length is None else model.walk_length
-    S, weights = ties(ensemble, neighbours, stay=model.object_weights), ensemble.weights
+    S = ties(ensemble, neighbours, stay=model.object_weights, n_jobs=model.n_jobs)
     relative = weights / weights.max()  # products of very large or small weights have no number
-    return Walk(transitions(S, weights), steps, relative * (S @ relative))
+    return Walk(transitions(S, weights), neighbours, steps, relative * (S @ relative))

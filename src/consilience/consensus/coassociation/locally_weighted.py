@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...evidence import Evidence, drawn_by_weight, trust_by_reliability
+from ...evidence import Evidence, trust_by_reliability
 from ...kernels.association import normalised_matrix_inplace, normalised_operator
 from ...kernels.cut import cut_rows
 from ...kernels.eigen import leading_eigenvectors
@@ -35,24 +35,13 @@ from ...kernels.overlaps import cluster_reliability
 from ...kernels.partition import compact
 from ...validation import Integer, Nothing, Real
 from .._base import BaseConsensus, Solution
+from ._sample import linked_objects
 
 
 def reliability(ensemble: Any, theta: float, n_jobs: int | None = None) -> np.ndarray:
     """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
     clusterings that saw any object of C."""
     return cluster_reliability(ensemble.labels, ensemble.offsets, ensemble.weights, theta, n_jobs=n_jobs)
-
-
-def linked_objects(
-    weights: np.ndarray, sample: int | None, n_clusters: int
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """(rows, weights) of the distinct objects that are linked; rows None are all."""
-    most = weights.size if sample is None else max(sample, n_clusters)
-    while True:
-        rows, drawn = drawn_by_weight(weights, most)
-        if rows is None or rows.size >= n_clusters:
-            return rows, drawn
-        most *= 2  # a few heavy ones hold nearly all tickets
 
 
 def _present(ensemble: Any, rows: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...kernels.linkage import cut_tree, merge_tree_inplace
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
-from ...kernels.trajectories import MOST_STEPS, trajectory_similarity
+from ...kernels.trajectories import MOST_STEPS, similarity_bytes, trajectory_similarity
 from ...validation import Choice, Flag, Integer, Nothing
 from .._base import BaseConsensus, Solution
 from ._walks import walk
@@ -53,7 +53,8 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + u^3) time, 40 u^2 bytes, refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
+    O(u^2 m + T e u) time for e links between neighbours (2 K u, and more with ties) and 16 u^2 bytes; with more than u^2 / T links O(u^2 m + u^3) and
+    40 u^2. Refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
     Objects without any company are at distance 1 from all.
 
     Examples
@@ -95,9 +96,13 @@ class PTA(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
-        ensure_fits(40.0 * u * u, what=f"PTA on {u} distinct objects", remedy=WITHOUT_PAIRS)
-        P, steps, measure = walk(self, ensemble)
-        Z = trajectory_similarity(P, steps, measure=measure, n_jobs=self.n_jobs)
+        what = f"PTA on {u} distinct objects"
+        ensure_fits(
+            16.0 * u * u, what=what, remedy=WITHOUT_PAIRS
+        )  # at least; before neighbours are looked for
+        found = walk(self, ensemble, ensemble.weights)
+        ensure_fits(similarity_bytes(found.P, found.steps), what=what, remedy=WITHOUT_PAIRS)
+        Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, Z, out=Z)
         np.fill_diagonal(distance, 0.0)
         weights = ensemble.weights if self.object_weights else np.ones(u)
