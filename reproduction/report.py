@@ -382,6 +382,8 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
     values = [v.label for v in protocol.variations if v.label in set(part.vary)]
     full = part.groupby("set").size() == len(values) * part.method.nunique()
     chosen = part[part.set.map(full)]
+    if chosen.empty:  # a run that was stopped
+        return "No set has all values yet; what there is stands in [figures.csv](figures.csv)."
     means = chosen.groupby(["method", "vary"])["mean"].mean()
     rows = [[m, *(f"{means[m, v]:.{measure.digits}f}" for v in values)] for m in dict.fromkeys(chosen.method)]
     label = protocol.vary.label or protocol.vary.parameter
