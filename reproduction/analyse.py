@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -33,7 +33,7 @@ SCHEMA = {
     name: ["protocol", *columns.split()]
     for name, columns in {
         "figures": "measure set vary method column runs mean std printed printed_std difference reached "
-        "p_against_best among_best note verdict evidence",
+        "reaching p_against_best among_best note verdict evidence",
         "comparisons": "measure column group sets method average rank rsec_score shared difference worst lost",
         "tests": "measure column group sets methods chi2 p f f_p critical_difference",
         "curves": "measure set vary method line parameter value mean",
@@ -242,6 +242,7 @@ def _figures(protocol: Protocol, measure: Measure, found: pd.DataFrame) -> Itera
                 "mean": mean,
                 "std": std,
                 **compared(mean, printed, measure.digits),
+                "reaching": _reaching(held, printed, measure.digits),
                 "p_against_best": p,
                 "among_best": yes_or_no(p >= 0.05) if p == p else "",
                 "note": note,
@@ -259,6 +260,13 @@ def compared(mean: float, printed: tuple | None, digits: int) -> dict:
         "difference": difference,
         "reached": yes_or_no(difference >= 0 or beyond(difference, printed[1], digits) <= 0),
     }
+
+
+def _reaching(values: Iterable[float], printed: tuple | None, digits: int) -> float:
+    """How many runs reach the printed figure, each for itself."""
+    if printed is None:
+        return np.nan
+    return sum(compared(value, printed, digits)["reached"] == "yes" for value in values)
 
 
 def beyond(difference: float, deviation: float | None, digits: int) -> float:

@@ -107,7 +107,8 @@ class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     ``input`` is the base clusterings, all features at once, a multi-task set, or each task for itself. ``raw`` takes the
     features as they are in the file, whatever the set's transform. ``fill="random"`` puts a random cluster where a
-    label is missing, for methods that need complete ensembles.
+    label is missing, for methods that need complete ensembles. ``stands_for`` names the row whose printed figures it is
+    another reading of: the same method at another value of what the paper leaves open.
     """
 
     name: Name
@@ -118,6 +119,7 @@ class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     raw: bool = False
     default: bool = True
     tuned: Tuned | None = None
+    stands_for: str | None = None
 
     def __post_init__(self) -> None:
         if not self.default and self.tuned is None:
@@ -175,6 +177,12 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     against: str | None = None
     #: Methods whose rows tell, beside those of the base clusterings, whether all were given what is behind the printed table.
     witnesses: tuple[str, ...] = ()
+    #: Method -> what of its setting the paper does not print.
+    unprinted: dict[str, str] = field(default_factory=dict)
+    #: The protocol whose printed figures it is another reading of: the same methods on ensembles made otherwise.
+    stands_for: str | None = None
+    #: The printed figures are of one ensemble, their deviations of the last step alone.
+    one_ensemble: bool = False
     ensembles: Ensembles = Ensembles()
     vary: Vary | None = None
     sets: Annotated[tuple[DataSet, ...], Meta(min_length=1)]
@@ -195,6 +203,16 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             name for name in self.witnesses if name not in {method.name for method in self.methods}
         ]:
             raise ValueError(f"witnesses: {listed(map(repr, strange))} is not one of the methods")
+        rows = {row for table in self.printed.values() for row in table} | {
+            method.name for method in self.methods
+        }
+        for method in self.methods:
+            if method.stands_for is not None and method.stands_for not in rows:
+                raise ValueError(
+                    f"stands_for={method.stands_for!r} of {method.name!r} is not one of the methods"
+                )
+        if strange := sorted(set(self.unprinted) - rows):
+            raise ValueError(f"unprinted: {listed(map(repr, strange))} is not one of the methods")
         for variation in self.variations:  # each must be valid ensembles
             msgspec.convert({**msgspec.structs.asdict(self.ensembles), **variation.change}, Ensembles)
 

@@ -72,6 +72,7 @@ _WHOLE = (
     "peak_bytes",
     "shared",
     "lost",
+    "reaching",
 )  # a gap would turn them into floats
 _FORMULA = r"(?=[=+\-@\t\r])"  # how a cell begins that a spreadsheet takes for one
 
@@ -220,9 +221,14 @@ def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
     rows: list[list] = []
     states: list[list] = []
     verdicts: list[list] = []
+    minutes = 0.0
     for paper, protocol in ((paper, protocol) for paper, group in pages.items() for protocol in group):
         failed = _of(held["remarks"], protocol=protocol.name, kind="failed").cells.sum()
-        states.append([_link(protocol, paper), *_state(_of(held["runs"], protocol=protocol.name))])
+        spent = _processor_minutes(_of(held["costs"], protocol=protocol.name))
+        minutes += spent
+        states.append(
+            [_link(protocol, paper), *_state(_of(held["runs"], protocol=protocol.name)), f"{spent:.1f}"]
+        )
         judgement = _of(held["figures"], protocol=protocol.name, reached="no").verdict
         if len(judgement):
             counts = [int((judgement == name).sum()) for name in VERDICTS]
@@ -240,7 +246,9 @@ def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
         overview=markdown_table(head, rows),
         verdicts=markdown_table(["protocol", "missed", *VERDICTS], [*verdicts, total]) if verdicts else "",
         meanings=VERDICTS,
-        states=markdown_table(["protocol", "last run", "commit"], states),
+        states=markdown_table(
+            ["protocol", "last run", "commit", "minutes"], [*states, ["all", "", "", f"{minutes:.1f}"]]
+        ),
         tables=ABOUT,
     )
 
@@ -253,6 +261,11 @@ def _state(runs: pd.DataFrame) -> tuple[str, str]:
     """(date, commit) of a protocol's figures, as far as they were recorded."""
     run = next(runs.itertuples(), None)
     return ("not recorded",) * 2 if run is None else (run.date, run.commits or "not recorded")
+
+
+def _processor_minutes(costs: pd.DataFrame) -> float:
+    """Of the methods alone: what making the base clusterings took is not in the tables."""
+    return float((costs.cells * costs.mean_processor_seconds).sum() / 60)
 
 
 def reached(figures: pd.DataFrame, column: str) -> str:
@@ -369,6 +382,8 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
     values = [v.label for v in protocol.variations if v.label in set(part.vary)]
     full = part.groupby("set").size() == len(values) * part.method.nunique()
     chosen = part[part.set.map(full)]
+    if chosen.empty:  # a run that was stopped
+        return "No set has all values yet; what there is stands in [figures.csv](figures.csv)."
     means = chosen.groupby(["method", "vary"])["mean"].mean()
     rows = [[m, *(f"{means[m, v]:.{measure.digits}f}" for v in values)] for m in dict.fromkeys(chosen.method)]
     label = protocol.vary.label or protocol.vary.parameter

@@ -12,7 +12,7 @@ from consilience.errors import FileError, InputError
 from reproduction.analyse import SCHEMA, compared, tables
 from reproduction.pictures import draw_curves, draw_ranks
 from reproduction.protocol import parse_protocol, setting_name
-from reproduction.report import read_tables, report
+from reproduction.report import _varied, read_tables, report
 from reproduction.store import Records, Store
 
 from .conftest import protocol_of
@@ -391,11 +391,32 @@ def test_misses_come_first_with_their_verdicts_and_are_counted(folder, tmp_path)
     )
     assert text.index(row) < text.index("### ACC, default: 0 of 1 printed figures reached")
     index = (tmp_path / "pages" / "index.md").read_text()
-    assert "| protocol | missed | unexplained | ensemble | tuned | seed |" in index
-    assert "| all | 1 | 1 | 0 | 0 | 0 |" in index
-    assert "| [mine](mine.md) | 2026-01-01 | not recorded |" in index
+    assert "| protocol | missed | unexplained | ensemble | tuned | seed | setting |" in index
+    assert "| all | 1 | 1 | 0 | 0 | 0 | 0 |" in index
+    assert "| [mine](mine.md) | 2026-01-01 | not recorded | " in index
+    spent = read_tables(tmp_path / "pages")["costs"]
+    minutes = (spent.cells * spent.mean_processor_seconds).sum() / 60
+    assert f"| all |  |  | {minutes:.1f} |" in index
     line = read_tables(tmp_path / "pages")["figures"].query("verdict != ''")
     assert only(line).verdict == "unexplained"
+
+
+def test_a_curve_that_was_stopped_before_any_set_had_all_values(tmp_path):
+    rows = [{"name": name, "method": name} for name in "AB"]
+    raw = protocol_of(vary={"parameter": "size", "values": [2, 3]}, methods=rows)
+    mine = parse_protocol(raw, where="mine")
+    lines = {
+        "measure": "ACC",
+        "set": "iris",
+        "column": "default",
+        "runs": 1,
+        "mean": 0.5,
+        "std": float("nan"),
+    }
+    part = pd.DataFrame([{**lines, "method": "A", "vary": "2"}, {**lines, "method": "B", "vary": "2"}])
+    whole = pd.concat([part, part.assign(vary="3")])
+    assert "| A | 0.5000 | 0.5000 |" in _varied(mine, whole, mine.measures[0])
+    assert _varied(mine, whole[:3], mine.measures[0]).startswith("No set has all values yet")
 
 
 def test_unreadable_lines_are_told(folder):

@@ -8,7 +8,7 @@ import pytest
 
 from reproduction.analyse import beyond, compared
 from reproduction.protocol import parse_protocol
-from reproduction.verdicts import VERDICTS, judged, lacking, verdict
+from reproduction.verdicts import VERDICTS, Grounds, judged, lacking, verdict
 
 from .conftest import protocol_of
 
@@ -26,13 +26,31 @@ def line(mean, printed, printed_std=NO_STD, *, std=0.0, method="A", column="defa
         "method": method,
         "column": column,
     }
-    held |= {"runs": 10, "mean": mean, "std": std, **compared(mean, (printed, deviation), digits)}
+    held |= {
+        "runs": 10,
+        "reaching": 0,
+        "mean": mean,
+        "std": std,
+        **compared(mean, (printed, deviation), digits),
+    }
     return SimpleNamespace(**held | {"printed_std": printed_std} | more)
 
 
-def judge(miss, witnesses=(), tuned=None):
+def named(name, *, ensembles=None, methods, **more):
+    raw = protocol_of(name=name, methods=methods, **more)
+    return parse_protocol({**raw, **({"ensembles": ensembles} if ensembles else {})}, where=name)
+
+
+BASE, A = {"name": "KM", "method": "base-mean"}, {"name": "A", "method": "A"}
+
+
+def table(*lines):
+    return pd.DataFrame([vars(item) for item in lines])
+
+
+def judge(miss, witnesses=(), tuned=None, **more):
     assert miss.reached == "no"
-    return verdict(miss, witnesses, tuned, 2)
+    return verdict(miss, Grounds(witnesses=witnesses, tuned=tuned, **more), 2)
 
 
 def test_beyond_is_what_a_difference_has_over_a_deviation_at_printed_precision():
@@ -89,23 +107,83 @@ def test_a_gap_within_our_deviation_over_the_ensembles_is_the_seed():
     assert judge(line(0.70, 0.80, 0.05, std=NO_STD))[0] == "unexplained"  # one ensemble has no spread
 
 
+def test_another_draw_of_the_set_that_reaches_tells_of_the_ensembles():
+    miss = line(0.50, 0.80, 0.05)
+    draws = [line(0.60, 0.80, 0.05, set="b"), line(0.76, 0.80, 0.05, set="c")]
+    assert judge(miss, draws=draws) == ("ensemble", "c 0.76")
+    assert judge(miss, draws=draws[:1])[0] == "unexplained"
+
+
+def test_a_grid_that_falls_short_for_a_reason_explains_the_default():
+    tuned = line(0.70, 0.80, 0.05, column="tuned", std=0.12)
+    miss = line(0.50, 0.80, 0.05)
+    assert judge(miss, tuned=tuned, tuned_verdict="seed") == ("tuned", "tuned 0.70, which is seed")
+    assert judge(miss, tuned=tuned, tuned_verdict="unexplained")[0] == "unexplained"
+    rows = table(miss, tuned)
+    assert judged(rows, [named("mine", methods=[A])]).verdict.tolist() == ["tuned", "seed"]
+
+
+def test_a_figure_of_one_ensemble_is_a_matter_of_the_seed_if_one_of_ours_reaches_it():
+    miss = line(0.70, 0.80, 0.0, std=0.04, reaching=2)
+    assert judge(miss, one_ensemble=True) == ("seed", "2 of 10 ensembles reach it")
+    assert judge(miss)[0] == "unexplained"
+    none = line(0.70, 0.80, 0.0, std=0.04)
+    assert judge(none, one_ensemble=True)[0] == "unexplained"
+
+
+READING = {"name": "A, other", "method": "A", "stands_for": "A"}
+
+
+def test_another_value_of_what_is_not_printed_explains_a_miss_only_where_the_protocol_says_so():
+    rows = table(line(0.50, 0.80, 0.05), line(0.78, 0.80, 0.05, method="A, other", reached=""))
+    said = named("mine", methods=[A, READING], unprinted={"A": "a thing"})
+    assert judged(rows, [said]).verdict.tolist() == ["setting", ""]
+    assert judged(rows, [said]).evidence.tolist() == ["A, other 0.7800", ""]
+    assert judged(rows, [named("mine", methods=[A, READING])]).verdict.tolist() == ["unexplained", ""]
+    short = table(line(0.50, 0.80, 0.05), line(0.70, 0.80, 0.05, method="A, other", reached=""))
+    assert judged(short, [said]).verdict.tolist() == ["unexplained", ""]
+
+
+def test_other_ensembles_are_a_protocol_of_their_own():
+    rows = table(
+        line(0.50, 0.80, 0.05), line(0.78, 0.80, 0.05, protocol="mine-other", vary="k=2", reached="")
+    )
+    first = named("mine", methods=[A], unprinted={"A": "a thing"})
+    other = named("mine-other", methods=[A], stands_for="mine")
+    assert judged(rows, [first, other]).evidence.tolist() == ["A k=2 0.7800", ""]
+    apart = named("mine-other", methods=[A])
+    assert judged(rows, [first, apart]).verdict.tolist() == ["unexplained", ""]
+
+
+def test_rows_of_one_printed_set_are_draws_of_each_other():
+    sets = [{"name": "a", "data": "iris"}, {"name": "b", "data": "wine", "printed_as": "a"}]
+    rows = table(line(0.50, 0.80, 0.05, set="a"), line(0.78, 0.80, 0.05, set="b"))
+    found = judged(rows, [named("mine", methods=[A], sets=sets)])
+    assert (found.verdict[0], found.evidence[0]) == ("ensemble", "b 0.7800")
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        ({"methods": [A, {**READING, "stands_for": "Z"}]}, "stands_for='Z' of 'A, other' is not"),
+        ({"methods": [A], "unprinted": {"Z": "a thing"}}, "unprinted: 'Z' is not one of the methods"),
+    ],
+)
+def test_what_a_row_stands_for_must_be_a_row(more, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        named("mine", **more)
+
+
+def test_tables_of_before_do_not_say_how_many_runs_reached():
+    rows = table(line(0.50, 0.80, 0.05)).drop(columns="reaching")
+    assert judged(rows, [named("mine", methods=[A], one_ensemble=True)]).verdict.tolist() == ["unexplained"]
+
+
 def test_the_first_verdict_that_holds_is_given():
     miss = line(0.70, 0.80, 0.05, std=0.12)
     tuned, witness = line(0.80, 0.80, 0.05, column="tuned"), line(0.40, 0.50, 0.01, method="KM")
     assert judge(miss, [witness], tuned)[0] == "ensemble"
     assert judge(miss, [], tuned)[0] == "tuned"
-
-
-def named(name, *, ensembles=None, methods, **more):
-    raw = protocol_of(name=name, methods=methods, **more)
-    return parse_protocol({**raw, **({"ensembles": ensembles} if ensembles else {})}, where=name)
-
-
-BASE, A = {"name": "KM", "method": "base-mean"}, {"name": "A", "method": "A"}
-
-
-def table(*lines):
-    return pd.DataFrame([vars(item) for item in lines])
 
 
 def test_figures_are_judged_by_the_base_clusterings_of_their_own_set():
