@@ -449,8 +449,9 @@ def differences(rng):
     gap, root = hostile(rng, (u, s + 2)).astype(np.float32)[:, :s], rng.random(u) + 0.1
     start = int(rng.integers(u))
     stop = int(rng.integers(start, u + 1))
-    representation.energies(gap, start, stop)
-    representation.largest_row(gap, (rng.random(s) < 0.5).astype(float), root, start, stop)
+    pull = hostile(rng, (stop - start, s)).astype(np.float32)
+    representation.energies(gap, pull, start)
+    representation.largest_row(gap, pull, (rng.random(s) < 0.5).astype(float), root, start)
 
 
 def studies_of_k(rng):

@@ -64,9 +64,9 @@ class SparseRows:
         scaled = centers / self.scale
         norm = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
         beyond = stack.limit(np.zeros(len(norm)), norm, self.rounding)
+        scaled[beyond] = 0.0  # no numbers in float32
         stack.screen = np.empty(scaled.shape[::-1], dtype=np.float32)  # (d, K)
         np.negative(scaled.T, out=stack.screen, casting="same_kind")
-        stack.screen[:, beyond] = 0.0
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
