@@ -32,6 +32,9 @@ def strongest_company(
 
     same: they are the same objects in the same order, and nobody is its own company. O(a b m) time, 12 bytes an entry kept.
     """
+    assert K >= 1, (
+        "the level of the Kth largest is looked for upwards, and ends at the largest only if one is to be kept"
+    )
     wide = max(int(labels.max(initial=0)), int(others.max(initial=0)), labels.shape[1]) >= _NARROW
     kind = np.int32 if wide else np.uint8  # -1 becomes the largest of a byte, which is no label
     rows = np.ascontiguousarray(labels.astype(kind))
