@@ -43,7 +43,7 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     n: int | None = None
     d: int | None = None
     classes: int | None = None
-    transform: Literal["tfidf", "unit", "standardize"] | None = None
+    transform: Literal["tfidf", "log-tfidf", "unit", "standardize"] | None = None
     printed_as: str | None = None
     note: str = ""
     group: str = ""

@@ -163,6 +163,27 @@ def _transformed(features: Any, transform: str) -> Any:
         from sklearn.preprocessing import normalize
 
         return normalize(features.astype(float))
+    if transform == "log-tfidf":
+        return _log_tfidf(features)
     from sklearn.feature_extraction.text import TfidfTransformer
 
     return TfidfTransformer().fit_transform(sp.csr_matrix(features).astype(float))
+
+
+def _log_tfidf(counts: Any) -> sp.csr_matrix:
+    """(1 + log tf) log(n / df), rows of unit length: term counts as text sets of many MATLAB programs come.
+
+    A term that is in every document weighs nothing; a document of such terms alone stays a row of zeros.
+    """
+    from sklearn.preprocessing import normalize
+
+    weights = sp.csr_matrix(counts, dtype=float, copy=True)
+    weights.eliminate_zeros()
+    if weights.nnz and weights.data.min() < 1:
+        raise InputError(
+            f"transform='log-tfidf' is for counts of terms, and the smallest value above or below 0 is "
+            f"{weights.data.min():g}: use 'tfidf' or 'unit' for features that are weighted already."
+        )
+    documents = np.maximum(np.bincount(weights.indices, minlength=weights.shape[1]), 1)
+    weights.data = (1 + np.log(weights.data)) * np.log(weights.shape[0] / documents)[weights.indices]
+    return normalize(weights)

@@ -40,6 +40,36 @@ def test_sparse_pools_and_tasks(tmp_path):
     assert pool.shape == (4, 7)
 
 
+def test_log_tfidf_weighs_counts(tmp_path):
+    counts = np.array([[2, 1, 0, 1], [0, 3, 1, 1], [0, 0, 0, 1]])
+    np.savez(tmp_path / "t.npz", X=counts, y=[0, 0, 1])
+    found = load_set("t", tmp_path, "log-tfidf").features
+    one, two = (
+        np.log(3),
+        np.log(3 / 2),
+    )  # of a term in one document of three, and in two; one in all weighs nothing
+    expected = np.array(
+        [[(1 + np.log(2)) * one, two, 0, 0], [0, (1 + np.log(3)) * two, one, 0], [0, 0, 0, 0]]
+    )
+    expected[:2] /= np.linalg.norm(expected[:2], axis=1)[:, None]
+    assert np.allclose(found.toarray(), expected)
+    np.savez(tmp_path / "w.npz", X=counts / 2, y=[0, 0, 1])
+    with pytest.raises(InputError, match=r"counts of terms.*0\.5"):
+        load_set("w", tmp_path, "log-tfidf")
+
+
+def test_log_tfidf_is_how_a_weighted_file_of_the_authors_was_made(shared_dir):
+    X = load_set("webace", shared_dir / "data").features
+    n, documents = X.shape[0], np.bincount(X.indices, minlength=X.shape[1])
+    held = X.data / np.log(n / np.maximum(documents, 1))[X.indices]
+    weights = 1 + np.log(np.arange(1, 200))
+    for row in range(0, n, 50):
+        values = held[X.indptr[row] : X.indptr[row + 1]]
+        if values.size:
+            # Some term of each document is there once.
+            assert np.abs(values[:, None] / values.min() - weights).min(axis=1).max() < 1e-3
+
+
 @pytest.mark.parametrize("name", ["iris", "wine", "digits", "breast_cancer"])
 def test_bundled_sets(name):
     loaded = load_set(f"sklearn:{name}", None, "standardize")
