@@ -228,6 +228,32 @@ def run(names: list[str] | None = None, methods: tuple[str, ...] = ("RSEC",)) ->
     return rows
 
 
+def pools() -> list[dict]:
+    """A row for every pool, RSEC, NRSEC and the plain algorithm side by side."""
+    rows = run([*SMALL_POOLS, "coil20"], ("RSEC", "NRSEC"))
+    found = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        slow, rsec, nrsec = (row for row in rows if row["set"] == name)
+        found.append(
+            {
+                "set": name.removeprefix("pool_"),
+                "u": rsec["objects"],
+                "plain, CPU s": slow["seconds"],
+                "RSEC, CPU s": rsec["seconds"],
+                "times": rsec["times"],
+                "iterations": f"{slow['iterations']} and {rsec['iterations']}",
+                "rank": rsec["rank"],
+                "ARI": rsec["ARI"],
+                "objective off by": rsec["objective off by"],
+                "peak GB, plain": slow["peak GB"],
+                "peak GB": rsec["peak GB"],
+                "NRSEC, CPU s": nrsec["seconds"],
+                "NRSEC / RSEC": nrsec["seconds"] / rsec["seconds"],
+            }
+        )
+    return found
+
+
 def _off(name: str, labels: np.ndarray, slow: dict, fast: dict) -> float:
     """How far RSEC's objective is from the plain one, relative, when both have done as many iterations as the plain one took."""
     if fast["iterations"] > slow["iterations"]:
