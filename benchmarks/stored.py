@@ -5,7 +5,7 @@
     python -m benchmarks.stored --pages              write the pages from what is kept
 
 A page shows a table where it says ``<!-- measured: NAME | COLUMN, COLUMN as NAME, ... -->``, up to ``<!-- end -->``; without columns it shows
-all of them. Below it stands where the figures come from. Nothing between the two marks is typed.
+all of them (a comma within a name is written ``\\,``). Below it stands where the figures come from. Nothing between the two marks is typed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SOURCES = {
     "mdec-members": Source("mdec", options={"only": "members"}),
     "mdec-consensus": Source("mdec", options={"only": "consensus"}),
     "rsec-pools": Source("rsec", "pools"),
-    "rsec-large": Source("rsec", options={"names": ["pool_usps"]}),
+    "rsec-large": Source("rsec", "large"),
     "spmtc": Source("spmtc", options={"max_rounds": 20}),
 }
 
@@ -83,11 +83,16 @@ def selected(rows: list[dict[str, Any]], columns: str | None) -> list[dict[str, 
     """The columns asked for, by the names asked for; a column that no row has is a mistake on the page."""
     if not columns:
         return rows
-    wanted = [[part.strip() for part in column.split(" as ")] for column in columns.split(",")]
+    wanted = [[part.strip() for part in column.split(" as ")] for column in _columns(columns)]
     unknown = [source for source, *_ in wanted if not any(source in row for row in rows)]
     if unknown:
         raise KeyError(f"no column {', '.join(unknown)} among {', '.join(rows[0])}")
     return [{shown[-1]: row.get(shown[0], "") for shown in wanted} for row in rows]
+
+
+def _columns(text: str) -> list[str]:
+    r"""At commas, but for those that are part of a name: ``\,``."""
+    return [column.replace("\\,", ",") for column in re.split(r"(?<!\\),", text)]
 
 
 def block(name: str, columns: str | None = None) -> str:
