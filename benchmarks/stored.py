@@ -97,6 +97,8 @@ def _columns(text: str) -> list[str]:
 
 def block(name: str, columns: str | None = None) -> str:
     """The table, and where it comes from."""
+    if name in SOURCES and not file_of(name).is_file():
+        return f"\nNot measured yet: `python -m benchmarks.stored {name}`.\n\n"
     found = kept(name)
     machine = found["machine"]
     state = f"commit {found['commit']}{' with changes' if found['changed'] else ''}"

@@ -41,15 +41,16 @@ def test_what_is_measured_is_kept_with_its_origin(tmp_path, monkeypatch):
     shown = stored.filled(
         "Before\n<!-- measured: spce | set, CPU s as seconds -->\nold\n<!-- end -->\nafter\n"
     )
-    assert "old" not in shown and shown.startswith(
-        "Before\n<!-- measured: spce | set, CPU s as seconds -->\n"
-    )
+    assert "old" not in shown
+    assert shown.startswith("Before\n<!-- measured: spce | set, CPU s as seconds -->\n")
     assert shown.endswith("<!-- end -->\nafter\n")
     lines = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in shown.splitlines() if line[:1] == "|"
     ]
-    assert lines[0] == ["set", "seconds"] and lines[2:] == [["a", "0.123"], ["b", "2"]]
-    assert stored.kept("spce")["commit"] in shown and "load" in shown
+    assert lines[0] == ["set", "seconds"]
+    assert lines[2:] == [["a", "0.123"], ["b", "2"]]
+    assert stored.kept("spce")["commit"] in shown
+    assert "load" in shown
     assert stored.filled(shown) == shown
 
 
