@@ -6,7 +6,8 @@
     python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on both sides, and
                                                    --runs (20) runs with k = 20..60; with the floor, one pass over X an iteration
     python -m benchmarks.bench_kmeans --grid       one run from the same start: n = 100,000 and 1,000,000, d = 4, 16, 32, k = 10, 40, 100,
-                                                   with and without clusters to find (--threads 1 for CPU seconds)
+                                                   with and without clusters to find (--threads 1 for CPU seconds), beside what an
+                                                   iteration cannot take less than; --sizes, --widths and -k choose cells
     python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
                                                    compiled runs, shared passes and scikit-learn
 
@@ -125,13 +126,30 @@ def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
     }
 
 
+def bare(X: np.ndarray, k: int) -> tuple[float, float]:
+    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centres, by blocks that stay in cache."""
+    C = np.ascontiguousarray(X[:k].T)
+    out = np.empty((1024, k), dtype=X.dtype)
+
+    def products() -> None:
+        for first in range(0, len(X) - 1023, 1024):
+            np.dot(X[first : first + 1024], C, out=out)
+
+    one_pass = min(clocked(lambda: X.sum(dtype=X.dtype))[1] for _ in range(5))
+    return one_pass, min(clocked(products)[1] for _ in range(3))
+
+
 def grid(
     sizes: tuple[int, ...] = (100_000, 1_000_000),
     widths: tuple[int, ...] = (4, 16, 32),
     ks: tuple[int, ...] = (10, 40, 100),
     threads: int | None = None,
 ) -> list[dict]:
-    """One run from the same start on both sides, for every size."""
+    """One run from the same start on both sides, for every size.
+
+    What an iteration cannot take less than: one pass over X. What one that computes every distance cannot: that and the
+    products with all centres. Where scikit-learn's iteration is less than five times either, so far is out of reach that way.
+    """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
@@ -151,6 +169,7 @@ def grid(
                         k, init=start, n_init=1, max_iter=MAX_ITER, tol=TOL
                     ).fit(X)
                 )
+                one_pass, products = bare(X, k)
             each, their_each = busy / found.n_iter[0], their_busy / model.n_iter_
             rows.append(
                 {
@@ -163,6 +182,13 @@ def grid(
                     "faster": their_wall / wall,
                     "faster in CPU": their_busy / busy,
                     "faster in CPU, an iteration": their_each / each,
+                    "ns a row and iteration": 1e9 * each / n,
+                    "scikit-learn's": 1e9 * their_each / n,
+                    "one pass over X": 1e9 * one_pass / n,
+                    "bare products": 1e9 * products / n,
+                    "theirs / pass": their_each / one_pass,
+                    "theirs / (pass + products)": their_each / (one_pass + products),
+                    "ours / pass": each / one_pass,
                     "iterations": int(found.n_iter[0]),
                     "theirs": int(model.n_iter_),
                     "inertia": f"{found.inertia[0] / model.inertia_:.6f}",
@@ -274,8 +300,10 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, help="runs for every k (default: 20 at k = 10, 4 at k = 100)")
     parser.add_argument(
-        "-k", type=int, nargs="+", default=[10, 100], help="numbers of clusters (default: 10 100)"
+        "-k", type=int, nargs="+", help="numbers of clusters (default: 10 100; of the grid 10 40 100)"
     )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000], help="rows of the grid")
+    parser.add_argument("--widths", type=int, nargs="+", default=[4, 16, 32], help="columns of the grid")
     parser.add_argument("--threads", type=int, help="threads of both sides (default: all cores)")
     parser.add_argument("--rows", action="store_true", help="many rows of few columns only")
     parser.add_argument("--grid", action="store_true", help="one run each on rows of few columns")
@@ -285,12 +313,13 @@ def main() -> None:
         print(table(small()))
         return
     if options.grid:
-        print(table(grid(threads=options.threads)))
+        cells = tuple(options.sizes), tuple(options.widths), tuple(options.k or (10, 40, 100))
+        print(table(grid(*cells, threads=options.threads)))
         return
     if options.rows:
         print(table(many_rows(runs=options.runs or 20, threads=options.threads)))
         return
-    print(table(run(options.runs, tuple(options.k), options.threads)))
+    print(table(run(options.runs, tuple(options.k or (10, 100)), options.threads)))
 
 
 if __name__ == "__main__":
