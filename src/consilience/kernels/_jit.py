@@ -11,6 +11,7 @@ written at the kernel. ``make test-kernels`` runs with every index checked.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 import sys
@@ -208,5 +209,26 @@ class _KeepInterrupts(event.Listener):
             self._before(unraisable)
 
 
+class _WithoutCollection(event.Listener):
+    """No collection of garbage while the compiler works: it makes millions of objects, and looking through them again and
+    again is a sixth of what it takes. numba's lock lets one thread compile at a time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._resume = False
+
+    def on_start(self, event) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._resume = gc.isenabled()
+            gc.disable()
+
+    def on_end(self, event) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0 and self._resume:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollection())
 event.register("numba:compile", _SayWhenCompiling())
 event.register("numba:compile", _KeepInterrupts())
