@@ -2,7 +2,8 @@
 
 ``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by ``_ext.pictures``;
 ``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality;
-``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets.
+``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets;
+``<!-- first-use -->`` what each method, generator and measure compiles at its first use, and how long that took.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bench_which_method as bench
+from consilience.first_use import needed, stored_uses
 
 FOLDER = "_pictures"
 _PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
 _FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
 _RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
+_FIRST_USE = re.compile(r"^<!-- first-use -->$", re.M)
 _STORED = Path(__file__).parents[1] / "reproduction"
 
 
@@ -77,6 +80,22 @@ def ranks(protocol: str, measure: str) -> str:
     return "\n".join(lines)
 
 
+def first_uses() -> str:
+    """A table of what is compiled at first use, from the package's own list."""
+    names = stored_uses()
+    lines = [
+        "| | kernels | CPU seconds of compiling |",
+        "|---|---|---|",
+        *(
+            f"| `{name}` | {len(found)} | {sum(kernel.seconds for kernel in found):.1f} |"
+            for name, found in ((name, needed([name])) for name in names)
+        ),
+    ]
+    everything = needed(names)
+    lines.append(f"| all of them | {len(everything)} | {sum(kernel.seconds for kernel in everything):.1f} |")
+    return "\n".join(lines)
+
+
 def figure(name: str, words: str, up: str) -> str:
     """Two images, of which the theme shows the one that suits; the words are read out once, and stand below."""
     return f"""
@@ -102,6 +121,7 @@ def insert(app: Any, name: str, source: list[str]) -> None:
 
     source[0] = _PICTURE.sub(replace, source[0])
     source[0] = _FIGURES.sub(lambda match: figures(match[1].split()), source[0])
+    source[0] = _FIRST_USE.sub(lambda _: first_uses(), source[0])
     source[0] = _RANKS.sub(lambda match: ranks(match[1], match[2]), source[0])
 
 

@@ -166,3 +166,14 @@ def test_ranks_are_those_that_are_stored():
         assert f"{row.group} ({row.sets} sets)" in head
         assert f"{average}, rank {row.rank:.2f}" in table[row.method]
     assert lines[2].startswith("| default |")
+
+
+def test_first_uses_are_those_that_are_stored():
+    from _ext.inserts import first_uses
+
+    from consilience.first_use import needed, stored_uses
+
+    lines = first_uses().splitlines()[2:]
+    assert [line.split(" | ")[0].strip("| `") for line in lines] == [*stored_uses(), "all of them"]
+    seconds = sum(kernel.seconds for kernel in needed(["SPCE"]))
+    assert f"| `SPCE` | {len(needed(['SPCE']))} | {seconds:.1f} |" in lines
