@@ -1,10 +1,13 @@
-"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix."""
+"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix; and of what state, where."""
 
 from __future__ import annotations
 
+import datetime
 import multiprocessing
 import os
+import platform
 import resource
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -62,12 +65,47 @@ def alone(call: Callable, *args: Any) -> tuple[float, float, Any]:
     return seconds, held, result
 
 
+def origin() -> dict[str, Any]:
+    """Commit and machine."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    import numba
+    import numpy
+    import scipy
+    import sklearn
+
+    return {
+        "commit": git("rev-parse", "--short", "HEAD"),
+        "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            **{module.__name__: module.__version__ for module in (numpy, scipy, sklearn, numba)},
+        },
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+
+
 def table(rows: Iterable[dict]) -> str:
-    """Rows of equal keys as an aligned Markdown table."""
+    """Rows as an aligned Markdown table; a row without a column is empty there."""
     rows = list(rows)
     if not rows:
         return "(nothing measured)"
-    heads = list(rows[0])
+    heads = list(dict.fromkeys(head for row in rows for head in row))
     cells = [[_cell(row.get(head, "")) for head in heads] for row in rows]
     widths = [max(len(head), *(len(line[i]) for line in cells)) for i, head in enumerate(heads)]
     lines = [heads, ["-" * width for width in widths], *cells]

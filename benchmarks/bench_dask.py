@@ -9,6 +9,7 @@ results/dask.csv (the last measurement of a case counts):
     python -m benchmarks.bench_dask features 1e7       # 16 features each: ConsensusClustering(12), then all labels
     python -m benchmarks.bench_dask overhead 1e6       # against one process that does the same
     python -m benchmarks.bench_dask model              # the table "10^9 and beyond", from what is stored
+    python -m benchmarks.bench_dask page               # write both tables of docs/dask.md, from what is stored
 
 ``python -m benchmarks dask`` runs the smallest of them.
 """
@@ -28,9 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from ._measure import peak, table
+from ._measure import ROOT, peak, table
+from .bench_which_method import between
 
 RESULTS = Path(__file__).resolve().parent / "results" / "dask.csv"
+PAGE = ROOT / "docs" / "dask.md"
 M, C, D = 20, 12, 16
 #: Signatures that objects have, by falling frequency: as many as blobs in 4 dimensions have at a million rows.
 SIGNATURES = 40_000
@@ -321,7 +324,7 @@ def predicted(
     # Work overlaps with the scheduler and with transfers; the consensus and the broadcast wait for all of it.
     seconds = max(work, scheduler, tables) + broadcast + consensus
     return {
-        "objects": f"{n:.0e}",
+        "objects": f"{n:,.0f}",
         "workers": workers,
         "tasks": f"{tasks:,.0f}",
         "moved, GB": f"{(moved + u * (measured['row_bytes'] + 24) * workers) / 1e9:.1f}",
@@ -346,11 +349,11 @@ def rows_of(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "case": row["case"],
-            "objects": f"{row['n']:.0e}",
-            "distinct": row.get("u", ""),
+            "objects": f"{row['n']:,.0f}",
+            "distinct rows": f"{row['u']:,.0f}" if "u" in row else "",
             "seconds": f"{row['seconds']:.1f}",
-            "us a row": f"{1e6 * row['seconds'] / row['n']:.2f}",
-            "CPU us a row": f"{1e6 * (row['cpu_workers'] + row['cpu_client']) / row['n']:.2f}",
+            "µs a row": f"{1e6 * row['seconds'] / row['n']:.2f}",
+            "CPU µs a row": f"{1e6 * (row['cpu_workers'] + row['cpu_client']) / row['n']:.2f}",
             "GB a worker": f"{row['peak_worker'] / 1e9:.2f}",
             "GB here": f"{row['peak_client'] / 1e9:.2f}",
             "ratio": f"{row['ratio']:.2f}" if "ratio" in row else "",
@@ -358,6 +361,15 @@ def rows_of(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for row in results
     ]
+
+
+def page(text: str) -> str:
+    """docs/dask.md with its two tables as stored."""
+    found = [
+        {"case": case, "n": n, **row}
+        for (case, n), row in sorted(stored().items(), key=lambda cell: cell[0][1])
+    ]
+    return between(between(text, "figures", table(rows_of(found))), "model", table(model_table()))
 
 
 CASES = {
@@ -375,6 +387,8 @@ def run() -> list[dict[str, Any]]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["model"]:
         print(table(model_table()))
+    elif sys.argv[1:] == ["page"]:
+        PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
     elif len(sys.argv) == 3 and sys.argv[1] in CASES:
         print(f"{platform.machine()}, {os.cpu_count()} cores")
         print(table(rows_of([CASES[sys.argv[1]](int(float(sys.argv[2])))])))

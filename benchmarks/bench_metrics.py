@@ -1,6 +1,6 @@
 """Measures at ten million labels: time against scikit-learn's functions and against one pass over memory.
 
-    python benchmarks/bench_metrics.py [--quick]
+    python -m benchmarks.bench_metrics [--quick]
 
 Both sides of a comparison run in turns, three times after one that is not counted, and the best of each is shown.
 "agree" is the largest difference of the values compared: a fast wrong answer is a regression.
@@ -9,7 +9,6 @@ Both sides of a comparison run in turns, three times after one that is not count
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import tracemalloc
 
@@ -20,6 +19,8 @@ from consilience import metrics
 from consilience.ensemble import Ensemble
 from consilience.kernels.information import pairwise_measure
 from consilience.labels import encode
+
+from ._measure import table
 
 
 def race(*functions, repeat=3):
@@ -39,54 +40,59 @@ def noisy(n, k, rng):
     return np.where(rng.random(n) < 0.7, truth, rng.integers(0, k, n)), truth
 
 
-def all_scores(n, rng):
-    print(f"\nscores(labels, truth), n = {n:,} int64 labels, 30% noise; seconds")
-    print(
-        "   k  bincount(labels)    table   scores  scores/bincount | sklearn ari+nmi   ratio  agree | peak MB"
-    )
-    for k in (10, 50, 1000):
-        one_size(k, *noisy(n, k, rng))
-
-
-def one_size(k, labels, truth):
-    (floor, _), (table, _), (ours, found), (theirs, (ari, nmi)) = race(
-        lambda: np.bincount(labels),
-        lambda: metrics.contingency_table(labels, truth),
-        lambda: metrics.scores(labels, truth),
-        lambda: (sk.adjusted_rand_score(truth, labels), sk.normalized_mutual_info_score(truth, labels)),
-    )
-    tracemalloc.start()
-    metrics.scores(labels, truth)
-    peak = tracemalloc.get_traced_memory()[1] / 1e6
-    tracemalloc.stop()
-    agree = max(abs(found["ari"] - ari), abs(found["nmi_arithmetic"] - nmi))
-    print(
-        f"{k:4d} {floor:17.4f} {table:8.4f} {ours:8.4f} {ours / floor:16.2f} | {theirs:15.3f} {theirs / ours:6.0f}x  "
-        f"{agree:.0e} | {peak:7.1f}"
-    )
-
-
-def compare(name, ours, theirs, equal):
+def compared(what, n, ours, theirs, equal):
+    """A row: seconds of both, and how far their answers are apart."""
     (fast, found), (slow, expected) = race(ours, theirs)
-    print(f"  {name:34s} {fast:8.4f} {slow:9.3f} {slow / fast:7.1f}x   {equal(found, expected)}")
+    return {
+        "what": what,
+        "n": n,
+        "s": fast,
+        "theirs, s": slow,
+        "faster": slow / fast,
+        "agree": equal(found, expected),
+    }
+
+
+def apart(a, b):
+    return f"{np.abs(np.subtract(a, b)).max():.0e}"
+
+
+def all_scores(n, rng):
+    """All eight against two of scikit-learn's; one ``bincount`` is what a pass over memory takes."""
+    for k in (10, 50, 1000):
+        labels, truth = noisy(n, k, rng)
+        row = compared(
+            f"scores, 30% noise, k = {k}: ari and nmi of scikit-learn",
+            n,
+            lambda labels=labels, truth=truth: metrics.scores(labels, truth),
+            lambda labels=labels, truth=truth: (
+                sk.adjusted_rand_score(truth, labels),
+                sk.normalized_mutual_info_score(truth, labels),
+            ),
+            lambda found, expected: apart([found["ari"], found["nmi_arithmetic"]], expected),
+        )
+        ((floor, _),) = race(lambda labels=labels: np.bincount(labels))
+        tracemalloc.start()
+        metrics.scores(labels, truth)
+        peak = tracemalloc.get_traced_memory()[1] / 1e6
+        tracemalloc.stop()
+        yield {**row, "passes": row["s"] / floor, "peak MB": peak}
 
 
 def chance(n, rng):
-    print(f"\nami, n = {n:,}; seconds, against scikit-learn; difference of the values")
     for k in (10, 50):
         labels, truth = noisy(n, k, rng)
-        compare(
-            f"k = {k}",
+        yield compared(
+            f"ami, k = {k}",
+            n,
             lambda labels=labels, truth=truth: metrics.ami(labels, truth),
             lambda labels=labels, truth=truth: sk.adjusted_mutual_info_score(truth, labels),
-            lambda a, b: f"{abs(a - b):.0e}",
+            apart,
         )
 
 
 def other_tables(n, rng):
-    print(
-        f"\ncontingency_table, n = {n:,}; seconds, against scikit-learn's contingency_matrix(sparse=True); equal"
-    )
+    """Against contingency_matrix(sparse=True)."""
     labels, truth = noisy(n, 50, rng)
     words = np.array([f"class {i}" for i in range(50)])
     cases = {
@@ -99,8 +105,9 @@ def other_tables(n, rng):
         "singletons each": (rng.permutation(n), np.arange(n)),
     }
     for name, (a, b) in cases.items():
-        compare(
-            name,
+        yield compared(
+            f"contingency_table, {name}",
+            n,
             lambda a=a, b=b: metrics.contingency_table(a, b),
             lambda a=a, b=b: sk.cluster.contingency_matrix(a, b, sparse=True),
             lambda found, expected: (found.tocsr() != expected).nnz == 0,
@@ -108,7 +115,7 @@ def other_tables(n, rng):
 
 
 def codes(n, rng):
-    print(f"\nlabels.encode, n = {n:,}; seconds, against np.unique(return_inverse=True); equal")
+    """Against np.unique(return_inverse=True)."""
     values = rng.integers(0, 1000, n)
     cases = {
         "int, range 1000": values,
@@ -118,8 +125,9 @@ def codes(n, rng):
         "objects": values.astype(str).astype(object),
     }
     for name, array in cases.items():
-        compare(
-            name,
+        yield compared(
+            f"encode, {name}",
+            n,
             lambda array=array: encode(array, "labels"),
             lambda array=array: np.unique(array, return_inverse=True),
             lambda found, expected: np.array_equal(found[0], expected[1]),
@@ -127,47 +135,42 @@ def codes(n, rng):
 
 
 def inside(n, rng):
+    """Measures of an ensemble against a loop over scikit-learn's, where it has one."""
     m = 20
     truth = rng.integers(0, 10, n)
     L = np.where(rng.random((n, m)) < 0.7, truth[:, None], rng.integers(0, 10, (n, m)))
     ensemble = Ensemble(L)
-    print(
-        f"\nAn ensemble of n = {n:,}, m = {m}, k = 10; seconds, against a loop over scikit-learn; difference"
-    )
     for name in ("anmi", "object_stability", "cluster_stability"):
         function = getattr(metrics, name)
         ((seconds, _),) = race(lambda function=function: function(truth, ensemble))
-        print(f"  {name:34s} {seconds:8.4f}")
-    compare(
-        "base_scores (against its ARI alone)",
+        yield {"what": f"{name}, m = {m}", "n": n, "s": seconds}
+    yield compared(
+        f"base_scores, m = {m}, against its ARI alone",
+        n,
         lambda: metrics.base_scores(ensemble, truth),
         lambda: [sk.adjusted_rand_score(truth, column) for column in L.T],
-        lambda found, expected: f"{np.abs(found['ari'] - expected).max():.0e}",
+        lambda found, expected: apart(found["ari"], expected),
     )
     part = Ensemble(L[: n // 10])
     for measure, reference in (("nmi", sk.normalized_mutual_info_score), ("ari", sk.adjusted_rand_score)):
-        compare(
-            f"pairwise {measure}, n = {n // 10:,}",
+        yield compared(
+            f"all pairs of {m} by {measure}",
+            n // 10,
             lambda measure=measure: pairwise_measure(part.labels, part.n_clusters, measure),
             lambda reference=reference: [
                 reference(part.labels[:, i], part.labels[:, j]) for i in range(m) for j in range(i)
             ],
-            lambda found, expected: f"{np.abs(found[np.tril_indices(m, -1)] - expected).max():.0e}",
+            lambda found, expected: apart(found[np.tril_indices(m, -1)], expected),
         )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the size, to see that it runs")
-    n = 10**5 if parser.parse_args().quick else 10**7
+def run(n=10**7):
     rng = np.random.default_rng(0)
-    print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    all_scores(n, rng)
-    chance(n // 10, rng)
-    other_tables(n // 10, rng)
-    codes(n // 10, rng)
-    inside(n // 10, rng)
+    parts = ((all_scores, n), (chance, n // 10), (other_tables, n // 10), (codes, n // 10), (inside, n // 10))
+    return [row for part, size in parts for row in part(size, rng)]
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the size, to see that it runs")
+    print(table(run(10**5 if parser.parse_args().quick else 10**7)))

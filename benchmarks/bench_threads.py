@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from statistics import fmean
 
@@ -167,6 +167,29 @@ def run(words: list[str] | None = None, *, quick: bool = False) -> list[dict]:
                     rows.append(row(name, data, call, quick=quick))
                     print(_line(rows[-1]), file=sys.stderr, flush=True)
     return rows
+
+
+def summary() -> list[dict]:
+    """The same by what was run: how many sets, and the least and largest ratio."""
+    rows = run()
+    found = []
+    for name in dict.fromkeys(row["what"] for row in rows):
+        mine = [row for row in rows if row["what"] == name]
+        found.append(
+            {
+                "what": name,
+                "sets": len(mine),
+                "ratio": _between(row["ratio"] for row in mine),
+                "busy: ratio": _between(row["busy: ratio"] for row in mine),
+                "n_jobs=1, ms": _between((1e3 * row["n_jobs=1, s"] for row in mine), "g"),
+            }
+        )
+    return found
+
+
+def _between(values: Iterable[float], style: str = ".2f") -> str:
+    low, *_, high = sorted([*values] * 2)
+    return f"{float(f'{low:.3g}'):{style}} to {float(f'{high:.3g}'):{style}}"
 
 
 if __name__ == "__main__":

@@ -12,23 +12,19 @@ scikit-learn does as well is measured beside it. A case is the best of several r
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before anything that counts threads is imported
 
 import numpy as np
 
-from ._measure import ROOT, table
+from ._measure import ROOT, origin, table
 
 BASELINE = ROOT / "benchmarks" / "results" / "baseline.json"
 KEPT = ROOT / "results" / "bench"
@@ -129,40 +125,6 @@ def measure(only: list[str] | None = None) -> dict[str, Any]:
         outcome["cases"][name] = {"cpu_seconds": round(seconds, 5), "ratio": round(seconds / unit, 4)}
         print(f"{name}: {seconds:.3g} s, {seconds / unit:.3g} of the reference", file=sys.stderr, flush=True)
     return outcome
-
-
-def origin() -> dict[str, Any]:
-    """Commit and machine."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
-        return done.stdout.strip()
-
-    import numba
-    import scipy
-    import sklearn
-
-    return {
-        "commit": git("rev-parse", "--short", "HEAD"),
-        "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
-        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": {
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "system": f"{platform.system()} {platform.machine()}",
-            "python": platform.python_version(),
-            **{module.__name__: module.__version__ for module in (np, scipy, sklearn, numba)},
-        },
-        "load": round(os.getloadavg()[0], 1),
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:

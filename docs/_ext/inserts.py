@@ -3,7 +3,9 @@
 ``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by ``_ext.pictures``;
 ``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality;
 ``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets;
-``<!-- first-use -->`` what each method, generator and measure compiles at its first use, and how long that took.
+``<!-- cells: PROTOCOL COLUMN | MEASURE, ... | METHOD, ... -->`` the stored means of these methods, a row a set, each beside the printed one if there is
+one;
+``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same along what a protocol varies, a row a set and method.
 """
 
 from __future__ import annotations
@@ -14,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bench_which_method as bench
-from consilience.first_use import needed, stored_uses
 
 FOLDER = "_pictures"
 _PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
 _FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
 _RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
-_FIRST_USE = re.compile(r"^<!-- first-use -->$", re.M)
+_CELLS = re.compile(r"^<!-- (cells|curves): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M)
 _STORED = Path(__file__).parents[1] / "reproduction"
 
 
@@ -80,20 +81,86 @@ def ranks(protocol: str, measure: str) -> str:
     return "\n".join(lines)
 
 
-def first_uses() -> str:
-    """A table of what is compiled at first use, from the package's own list."""
-    names = stored_uses()
-    lines = [
-        "| | kernels | CPU seconds of compiling |",
-        "|---|---|---|",
-        *(
-            f"| `{name}` | {len(found)} | {sum(kernel.seconds for kernel in found):.1f} |"
-            for name, found in ((name, needed([name])) for name in names)
-        ),
-    ]
-    everything = needed(names)
-    lines.append(f"| all of them | {len(everything)} | {sum(kernel.seconds for kernel in everything):.1f} |")
-    return "\n".join(lines)
+Row = dict[str, str]
+
+
+def _stored_cells(
+    protocol: str, column: str, measures: list[str], methods: list[str]
+) -> dict[tuple[str, str], dict[str, dict[str, Row]]]:
+    """(set, what is varied) -> method -> measure -> row of the table."""
+    found: dict[tuple[str, str], dict[str, dict[str, Row]]] = {}
+    with open(_STORED / "figures.csv", encoding="utf-8", newline="") as handle:
+        for row in csv.DictReader(handle):
+            if (
+                row["protocol"] == protocol
+                and row["column"] == column
+                and row["measure"] in measures
+                and row["method"] in methods
+            ):
+                place = found.setdefault((row["set"], row["vary"]), {})
+                place.setdefault(row["method"], {})[row["measure"]] = row
+    return found
+
+
+def _shown(rows: dict[str, Row], measures: list[str], figure: str) -> str:
+    """The measures of one method side by side; nothing where it was not run."""
+    values = [rows.get(measure, {}).get(figure, "") for measure in measures]
+    if not any(values):
+        return ""
+    large = any(abs(float(value)) > 1 for value in values if value)
+    return " / ".join(f"{float(value):.{1 if large else 3}f}" if value else "-" for value in values)
+
+
+def cells(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
+    """Means, each with the number of ensembles where that is not the same for all, beside the printed ones."""
+    found = _stored_cells(protocol, column, measures, methods)
+    every = [rows[method] for rows in found.values() for method in methods if method in rows]
+    counts = {row["runs"] for rows in every for row in rows.values() if row["runs"]}
+    printed = {
+        method for rows in found.values() for method in rows if _shown(rows[method], measures, "printed")
+    }
+
+    def ours(rows: dict[str, Row]) -> str:
+        mean = _shown(rows, measures, "mean")
+        runs = next((row["runs"] for row in rows.values()), "")
+        return f"{mean} ({runs})" if mean and len(counts) > 1 else mean
+
+    heads, lines = [], []
+    for method in methods:
+        heads += [method, f"{method}, printed"] if method in printed else [method]
+    for (name, _), rows in found.items():
+        line = []
+        for method in methods:
+            line.append(ours(rows.get(method, {})))
+            line += [_shown(rows.get(method, {}), measures, "printed")] if method in printed else []
+        lines.append(f"| {name} | {' | '.join(line)} |")
+    first = " / ".join(measures) + (
+        f", {counts.pop()} runs" if len(counts) == 1 and column != "printed" else ""
+    )
+    return "\n".join([f"| {first} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
+
+
+def curves(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
+    """Means along what is varied, with the number of ensembles."""
+    found = _stored_cells(protocol, column, measures, methods)
+    values = list(dict.fromkeys(value for _, value in found))
+    lines = []
+    for name in dict.fromkeys(name for name, _ in found):
+        for method in methods:
+            rows = [found.get((name, value), {}).get(method, {}) for value in values]
+            runs = {row["runs"] for cell in rows for row in cell.values()}
+            if runs:
+                means = " | ".join(_shown(cell, measures, "mean") for cell in rows)
+                lines.append(f"| {name}, {method} ({' to '.join(sorted(runs, key=int))}) | {means} |")
+    return "\n".join(
+        [f"| {' / '.join(measures)} | {' | '.join(values)} |", "|---" * (len(values) + 1) + "|", *lines]
+    )
+
+
+def _cells_or_curves(match: re.Match[str]) -> str:
+    kind, protocol, column, *lists = match.groups()
+    measures, methods = ([name.strip() for name in listed.split(",")] for listed in lists)
+    return {"cells": cells, "curves": curves}[kind](protocol, column or "default", measures, methods)
 
 
 def figure(name: str, words: str, up: str) -> str:
@@ -121,7 +188,7 @@ def insert(app: Any, name: str, source: list[str]) -> None:
 
     source[0] = _PICTURE.sub(replace, source[0])
     source[0] = _FIGURES.sub(lambda match: figures(match[1].split()), source[0])
-    source[0] = _FIRST_USE.sub(lambda _: first_uses(), source[0])
+    source[0] = _CELLS.sub(_cells_or_curves, source[0])
     source[0] = _RANKS.sub(lambda match: ranks(match[1], match[2]), source[0])
 
 

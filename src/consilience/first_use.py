@@ -47,11 +47,6 @@ def _stored() -> tuple[tuple[Needed, ...], dict[str, list[int]]]:
     return tuple(Needed(*kernel) for kernel in found["kernels"]), found["uses"]
 
 
-def stored_uses() -> list[str]:
-    """What the list knows of, by the names of :func:`.warming.tasks`."""
-    return list(_stored()[1])
-
-
 def needed(names: Iterable[str]) -> list[Needed]:
     """What these (names of :func:`.warming.tasks`) call, in that order, each kernel once."""
     kernels, uses = _stored()

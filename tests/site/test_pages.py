@@ -168,12 +168,28 @@ def test_ranks_are_those_that_are_stored():
     assert lines[2].startswith("| default |")
 
 
-def test_first_uses_are_those_that_are_stored():
-    from _ext.inserts import first_uses
+def test_cells_and_curves_are_those_that_are_stored():
+    """A page's tables of means come from those of the reproduction, the printed ones beside them; every one that a page asks for is there."""
+    from _ext.inserts import _CELLS, _cells_or_curves, cells, curves
 
-    from consilience.first_use import needed, stored_uses
-
-    lines = first_uses().splitlines()[2:]
-    assert [line.split(" | ")[0].strip("| `") for line in lines] == [*stored_uses(), "all of them"]
-    seconds = sum(kernel.seconds for kernel in needed(["SPCE"]))
-    assert f"| `SPCE` | {len(needed(['SPCE']))} | {seconds:.1f} |" in lines
+    stored = pd.read_csv(DOCS / "reproduction" / "figures.csv").query("column == 'default'")
+    head, _, *lines = cells(
+        "mdec", "default", ["NMI", "ARI"], ["MDEC-HC", "EvidenceAccumulation"]
+    ).splitlines()
+    assert head == "| NMI / ARI, 20 runs | MDEC-HC | MDEC-HC, printed | EvidenceAccumulation |"
+    mine = stored.query("protocol == 'mdec' and method == 'MDEC-HC'").set_index(["set", "measure"])
+    for line in lines:
+        name, ours, printed, _ = (cell.strip() for cell in line.strip("|").split("|"))
+        nmi, ari = mine.loc[name, "NMI"], mine.loc[name, "ARI"]
+        assert ours == f"{nmi['mean']:.1f} / {ari['mean']:.1f}"
+        assert printed == f"{nmi['printed']:.1f} / {ari['printed']:.1f}"
+    head, _, *lines = curves("rsec-size", "default", ["ACC"], ["RSEC"]).splitlines()
+    assert head.startswith("| ACC | 10 | 20 |")
+    assert lines[0].startswith("| breast_w, RSEC (10) | ")
+    asked = [match for page in DOCS.rglob("*.md") for match in _CELLS.finditer(page.read_text("utf-8"))]
+    assert len(asked) > 5
+    for match in asked:
+        methods = [name.strip() for name in match[5].split(",")]
+        text = _cells_or_curves(match)
+        assert [name for name in methods if name not in text] == [], match[0]
+        assert len(text.splitlines()) > 3, match[0]
