@@ -22,12 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event
+from numba.core import config, event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 from ..errors import warn
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+#: The words that signatures are written in.
+TYPES = vars(types)
 
 #: Every kernel that has been defined, by module and name.
 KERNELS: dict[str, Callable] = {}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from numba.core import types
-
 from . import _jit
 
 
@@ -28,7 +26,7 @@ def named(name: str) -> Any:
 
 def types_of(signature: str) -> tuple:
     """Types of arguments as numba writes them: ``(Array(float64, 2, 'C', False, aligned=True), int64)``."""
-    return eval(signature, {"__builtins__": {}}, vars(types))
+    return eval(signature, {"__builtins__": {}}, _jit.TYPES)
 
 
 def is_kept(name: str, signature: str) -> bool:
