@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import os
 import pkgutil
@@ -175,6 +176,25 @@ def test_an_interrupt_that_falls_into_the_compiler_is_raised_after_it():
     assert sys.unraisablehook is hook
     with event.trigger_event("numba:compile"):
         pass  # said once
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_garbage_is_not_collected_while_compiling_and_then_as_before(wanted):
+    def fail():
+        with event.trigger_event("numba:compile"):
+            with event.trigger_event("numba:compile"):
+                assert not gc.isenabled()
+            assert not gc.isenabled()
+            raise ZeroDivisionError
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if wanted else gc.disable)()
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert gc.isenabled() is wanted
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_both_forms_of_the_decorator(double):

@@ -125,6 +125,7 @@ def command(
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
     """
+    from ..first_use import compiling_beside
     from ..io import read_features, write_ensemble
     from ..progress import progress_shown
 
@@ -167,7 +168,10 @@ def command(
             as_json=as_json,
         )
         return
-    with progress_shown(False if session.quiet else None):
+    with (
+        compiling_beside(_uses(model), session.say),
+        progress_shown(False if session.quiet else None),
+    ):
         table = read_features(
             source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
         )
@@ -234,3 +238,23 @@ def _estimator(
         random_state=seed,
         n_jobs=n_jobs,
     )
+
+
+def _uses(model: Any) -> list[str]:
+    """What of :func:`..warming.tasks` the model comes down to, as far as that is known before the data."""
+    from .. import consensus, generate
+    from ..defaults import is_auto
+    from ..naming import find
+    from ..pipeline import WHOLE
+
+    if find(model.consensus, WHOLE) is not None:
+        return ["MDEC"]
+    if is_auto(model.generator) or is_auto(model.consensus):
+        found = ["ConsensusClustering"]
+    else:
+        found = []
+    if not is_auto(model.generator):
+        found.append(f"generate.{generate.generator(model.generator).make.__name__}")
+    if not is_auto(model.consensus):
+        found.append(consensus.method(model.consensus).__name__)
+    return found

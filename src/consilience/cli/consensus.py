@@ -83,6 +83,7 @@ def command(
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
     from .. import consensus
+    from ..first_use import compiling_beside
     from ..io import read_labels
     from ..progress import progress_shown
 
@@ -94,7 +95,7 @@ def command(
     common = {"n_clusters": n_clusters, "random_state": seed, "n_jobs": n_jobs}
     taken = {name: value for name, value in common.items() if name in cls._get_param_names()}
     model = cls(**taken, **method_params(cls, param))
-    with progress_shown(False if session.quiet else None):
+    with compiling_beside([cls.__name__], session.say), progress_shown(False if session.quiet else None):
         ensemble = read_labels(
             source(labels),
             key=key,

@@ -62,6 +62,7 @@ def command(
       consilience generate features.csv -g random-k --param k_max=8 > ensemble.csv
     """
     from .. import generate
+    from ..first_use import compiling_beside
     from ..io import read_features, write_ensemble
     from ..progress import progress_shown
 
@@ -76,7 +77,8 @@ def command(
                 f"The generator {maker.name} does not take -k; its parameters are {', '.join(maker.settings)} (NAME=VALUE)."
             )
         params["k"] = k
-    with progress_shown(False if session.quiet else None):
+    uses = [f"generate.{maker.make.__name__}"]
+    with compiling_beside(uses, session.say), progress_shown(False if session.quiet else None):
         table = read_features(
             source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
         )

@@ -62,23 +62,25 @@ def command(
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
     from .. import multitask
+    from ..first_use import compiling_beside
     from ..io import read_features
 
     check_output(output, features, as_json=as_json)
     cls = multitask.method(method)
     values = method_params(cls, param)
     model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
-    table = read_features(
-        source(features),
-        column=task_column,
-        key=key,
-        header=header,
-        index=index,
-        transpose=transpose,
-        on_note=session.note,
-    )
-    task = table.column
-    model.fit(table, task=task)
+    with compiling_beside([cls.__name__], session.say):
+        table = read_features(
+            source(features),
+            column=task_column,
+            key=key,
+            header=header,
+            index=index,
+            transpose=transpose,
+            on_note=session.note,
+        )
+        task = table.column
+        model.fit(table, task=task)
     facts = {
         "command": "multitask",
         "method": type(model).__name__,

@@ -29,6 +29,7 @@ def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_jso
       consilience warm-up
       consilience warm-up ConsensusClustering generate.kmeans
     """
+    from ..first_use import missing
     from ..warming import tasks, warm_up
 
     known = tasks()
@@ -37,8 +38,10 @@ def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_jso
             f"There is nothing called {unknown[0]!r} to warm up; choose from {', '.join(known)}."
         )
     chosen = list(names) or list(known)
+    wanted = missing(chosen)
     session.say(
-        f"Compiling what is not on disk yet for {len(chosen)} methods, generators and measures: about a minute of one core."
+        f"Compiling what is not on disk yet for {len(chosen)} methods, generators and measures: {len(wanted)} kernels, "
+        f"about {sum(kernel.seconds for kernel in wanted):.0f} seconds of one core."
     )
     done, begun = [], perf_counter()
     for i, warmed in enumerate(warm_up(chosen, n_jobs=n_jobs), 1):

@@ -11,6 +11,7 @@ written at the kernel. ``make test-kernels`` runs with every index checked.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 import sys
@@ -21,12 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event
+from numba.core import config, event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 from ..errors import warn
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+#: The words that signatures are written in.
+TYPES = vars(types)
 
 #: Every kernel that has been defined, by module and name.
 KERNELS: dict[str, Callable] = {}
@@ -85,6 +89,10 @@ def _stamp(path: Path) -> str:
     return digest.hexdigest()
 
 
+#: Held while files are written: who ends the process meanwhile leaves halves of them behind.
+WRITING = threading.Lock()
+
+
 class _KernelCache(FunctionCache):
     """numba's cache, never stale and never in the way.
 
@@ -101,23 +109,36 @@ class _KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:  # a file cut short or damaged raises anything; what it held is compiled again
             self._put(self.flush)
             return None
+        # Two processes that keep code for other types at the same moment may have chosen the same file for it.
+        if found is not None and tuple(found.signature.args) != tuple(getattr(sig, "args", sig)):
+            self._put(self.flush)
+            return None
+        return found
+
+    def keeps(self, sig: tuple) -> bool:
+        """Whether there is code for these types, without loading it."""
+        return any(key[0] == sig for key in self._cache_file._load_index())
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._put(super().save_overload, sig, data)
 
     def _put(self, write: Callable, *arguments: Any) -> None:
         try:
-            write(*arguments)
+            with WRITING:
+                write(*arguments)
         except OSError as error:  # a full disk, or a folder that has been closed since
             _say_not_kept(f"{self._cache_path} cannot be written to ({error.strerror or error})")
 
 
 class _NoCache(NullCache):
     """Where nothing can be kept: says so before the first compilation."""
+
+    def keeps(self, sig: tuple) -> bool:
+        return False
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         given = f"NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
@@ -147,11 +168,11 @@ class _SayWhenCompiling(event.Listener):
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
         self._depth = 0
-        self._said = False
+        self.said = False
 
     def on_start(self, event) -> None:
         self._depth += 1
-        if self._depth == 1 and not self._said:
+        if self._depth == 1 and not self.said:
             self._timer = threading.Timer(_NOTICE_AFTER, self._say)
             self._timer.daemon = True
             self._timer.start()
@@ -163,7 +184,7 @@ class _SayWhenCompiling(event.Listener):
             self._timer = None
 
     def _say(self) -> None:
-        self._said = True
+        self.said = True
         kept = "for this process only" if _not_kept else "first use only; kept on disk for next time"
         print(
             f"consilience: compiling for this machine, some 2 to 20 seconds for a method ({kept}) ...",
@@ -208,5 +229,27 @@ class _KeepInterrupts(event.Listener):
             self._before(unraisable)
 
 
-event.register("numba:compile", _SayWhenCompiling())
+class _WithoutCollection(event.Listener):
+    """No collection of garbage while the compiler works: it makes millions of objects, and looking through them again and
+    again is a sixth of what it takes. numba's lock lets one thread compile at a time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._resume = False
+
+    def on_start(self, event) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._resume = gc.isenabled()
+            gc.disable()
+
+    def on_end(self, event) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0 and self._resume:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollection())
+NOTICE = _SayWhenCompiling()
+event.register("numba:compile", NOTICE)
 event.register("numba:compile", _KeepInterrupts())

@@ -13,13 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import kernel
+from .plain import sort_inplace, total
 
 
 @kernel
 def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
     """Rows start..stop of (1) into ``out`` (stop - start, u). Cost: O((stop - start) u m), no scratch matrices."""
     m, u = codes.shape
-    total = clustering_weights.sum()
+    weights_in_all = total(clustering_weights)
     seen = np.empty(u)
     for p in range(start, stop):
         row = out[p - start]
@@ -42,7 +43,7 @@ def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, s
                 row[q] = row[q] / seen[q] if seen[q] > 0 else 0.0
         else:
             for q in range(u):
-                row[q] /= total
+                row[q] /= weights_in_all
 
 
 @kernel
@@ -94,7 +95,7 @@ def fill_rows(
 ):
     """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`, with the same arguments."""
     m, u = codes.shape
-    total = clustering_weights.sum()
+    weights_in_all = total(clustering_weights)
     met = np.full(u, -1, np.int64)
     row = np.zeros(u)
     for p in range(start, stop):
@@ -111,10 +112,10 @@ def fill_rows(
                     indices[at] = q
                     at += 1
                 row[q] += weight
-        indices[indptr[p] : at].sort()
+        sort_inplace(indices[indptr[p] : at])
         for t in range(indptr[p], at):
             q = indices[t]
-            denominator = total
+            denominator = weights_in_all
             if any_missing:
                 denominator = 0.0
                 for i in range(m):

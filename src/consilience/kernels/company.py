@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ._jit import kernel
 from .parallel import map_blocks
+from .plain import kth_smallest_inplace
 
 _ROWS = 256  # of a block; does not depend on the number of threads
 _NARROW = np.iinfo(np.uint8).max  # numbered labels below it, and counts up to it, fit a byte
@@ -60,7 +61,8 @@ def _room(array, used, more):
     if used + more <= array.size:
         return array
     longer = np.empty(max(2 * array.size, used + more), array.dtype)
-    longer[:used] = array[:used]
+    for t in range(used):  # a slice set to another takes two seconds to compile
+        longer[t] = array[t]
     return longer
 
 
@@ -91,7 +93,7 @@ def _most_often(rows, columns, K, own):
     indices, values = np.empty(32 * len(rows), np.int32), np.empty(32 * len(rows))
     together = np.empty(b, columns.dtype)
     at = np.empty(m + 1, np.int64)
-    used = 0
+    used = np.int64(0)  # a plain 0 is a type of its own, for which _room would be compiled once more
     for p in range(len(rows)):
         together[:] = 0
         for i in range(m):
@@ -119,7 +121,7 @@ def _most_often_seen(rows, columns, missing, K, own):
     indices, values = np.empty(32 * len(rows), np.int32), np.empty(32 * len(rows))
     together, seen = np.empty(b, columns.dtype), np.empty(b, columns.dtype)
     levels, at = np.empty(b, np.int32), np.empty(_LEVELS + 2, np.int64)
-    used = 0
+    used = np.int64(0)  # a plain 0 is a type of its own, for which _room would be compiled once more
     for p in range(len(rows)):
         together[:] = 0
         seen[:] = 0
@@ -144,7 +146,7 @@ def _most_often_seen(rows, columns, missing, K, own):
                 values[used] = together[q] / seen[q]
                 used += 1
         if kept > K:
-            bound = np.partition(values[begin:used], kept - K)[kept - K]
+            bound = kth_smallest_inplace(values[begin:used].copy(), kept - K)
             used = begin
             for t in range(begin, begin + kept):
                 if values[t] >= bound:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._jit import kernel
+from .plain import counting
 
 
 def components(adjacency: Any) -> tuple[int, np.ndarray]:
@@ -37,7 +38,7 @@ def _join(indptr, indices, data, labels):
     indices are those of a sound CSR matrix (u, u). Parents never point up, so that every walk ends.
     """
     u = labels.size
-    parent = np.arange(u)
+    parent = counting(u)
     for p in range(u):
         a = p
         while parent[a] != a:
@@ -70,7 +71,7 @@ def _join(indptr, indices, data, labels):
 def _search_upper(adjacency, labels):
     """A node leaves ``waiting`` as it enters ``queue``: neither holds more than u."""
     u = labels.size
-    waiting = np.arange(u)  # not reached yet, in rising order
+    waiting = counting(u)  # not reached yet, in rising order
     left = u
     queue = np.empty(u, np.int64)
     count = 0

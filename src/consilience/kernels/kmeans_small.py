@@ -76,7 +76,7 @@ def _plus_plus(columns, weight, first, tickets):
     _squares_to(columns, chosen[0], closest)
     best, trial = np.empty(n, np.float32), np.empty(n, np.float32)
     for step in range(steps):
-        heap = _running_sum(closest * weight)
+        heap = _running_products(closest, weight)
         least = np.inf
         for t in range(trials):
             # Where every row sits on a chosen one any will do, and Lloyd's empty clusters sort it out.
@@ -97,6 +97,16 @@ def _running_sum(values):
     total = 0.0
     for i in range(values.size):
         total += values[i]
+        out[i] = total
+    return out
+
+
+@kernel
+def _running_products(closest, weight):
+    out = np.empty(weight.size)
+    total = 0.0
+    for i in range(weight.size):
+        total += closest[i] * weight[i]
         out[i] = total
     return out
 
@@ -164,7 +174,8 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
 @kernel
 def _nearest(columns, centers):
     """The first of the centres with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
-    scores = np.dot(centers, columns)
+    scores = np.empty((centers.shape[0], columns.shape[1]))
+    np.dot(centers, columns, scores)
     smallest = np.full(columns.shape[1], np.inf)
     where = np.zeros(columns.shape[1], np.int32)
     for j in range(centers.shape[0]):

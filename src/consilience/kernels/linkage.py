@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import kernel
+from .plain import counting
 
 _RULES = {"average": 0, "complete": 1, "single": 2}
 
@@ -24,7 +25,7 @@ def _chain(D, sizes, rule, left, right, height):
     included: each link is shorter than the one before, and no update makes a group nearer than both its parts were.
     """
     u = sizes.size
-    active = np.arange(u)  # groups that are still there, in rising order
+    active = counting(u)  # groups that are still there, in rising order
     alive = u
     chain = np.empty(u, np.int64)
     linked = np.zeros(u, np.bool_)  # groups in the chain
@@ -132,6 +133,6 @@ def cut_tree(left: np.ndarray, right: np.ndarray, n_clusters: int) -> np.ndarray
     u = left.size + 1
     if not 1 <= n_clusters <= u:
         raise ValueError(f"n_clusters={n_clusters} of a tree over {u} groups; expected 1 to {u}.")
-    parent = np.arange(u)
+    parent = counting(u)
     _cut(left, right, u - n_clusters, parent)
     return parent

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._jit import kernel
 from .parallel import map_blocks
+from .plain import copy_to, total
 
 _BLOCK = 1 << 12  # rows; does not depend on the number of threads, so sums do not either
 
@@ -94,14 +95,14 @@ def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
     c = alpha.shape[0]
     log_lift, lift, new, phi = np.empty(c), np.empty(c), np.empty(c), np.empty(c)
     whole = 0.0
-    constant = math.lgamma(alpha.sum())
+    constant = math.lgamma(total(alpha))
     for j in range(c):
         constant -= math.lgamma(alpha[j])
     for p in range(labels.shape[0]):
         row = g[p]
         for _ in range(max_iter):
             _lift(row, log_lift, lift)
-            new[:] = alpha
+            copy_to(alpha, new)
             for i in range(labels.shape[1]):
                 if labels[p, i] >= 0:
                     _share(b[offsets[i] + labels[p, i]], lift, phi)
@@ -115,21 +116,21 @@ def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
                 break
         # Once more, for phi that go with a g: the bound is that of (phi, g made of them).
         _lift(row, log_lift, lift)
-        row[:] = alpha
+        copy_to(alpha, row)
         own = 0.0
         for i in range(labels.shape[1]):
             if labels[p, i] >= 0:
                 r = offsets[i] + labels[p, i]
-                total = _share(b[r], lift, phi)
+                norm = _share(b[r], lift, phi)
                 # log b - log phi = log(sum over j of b lift) - log lift: one logarithm a label.
-                own += math.log(total) if total > 0.0 else 0.0
+                own += math.log(norm) if norm > 0.0 else 0.0
                 for j in range(c):
                     row[j] += phi[j]
                     table[r, j] += weights[p] * phi[j]
                     own -= phi[j] * log_lift[j]
-        total = row.sum()
-        top = digamma(total)
-        own += constant - math.lgamma(total)
+        mass = total(row)
+        top = digamma(mass)
+        own += constant - math.lgamma(mass)
         for j in range(c):
             logs[j] += weights[p] * (digamma(row[j]) - top)
             # (alpha - 1) + (g - alpha, the sum of phi) - (g - 1) = 0: the terms in psi cancel.
@@ -153,10 +154,10 @@ def _lift(row, log_lift, lift):
 @kernel
 def _share(likely, lift, phi):
     """phi ~ likely * lift; returns what they were divided by."""
-    total = 0.0
+    norm = 0.0
     for j in range(phi.shape[0]):
         phi[j] = likely[j] * lift[j]
-        total += phi[j]
+        norm += phi[j]
     for j in range(phi.shape[0]):
-        phi[j] = phi[j] / total if total > 0.0 else 1.0 / phi.shape[0]
-    return total
+        phi[j] = phi[j] / norm if norm > 0.0 else 1.0 / phi.shape[0]
+    return norm

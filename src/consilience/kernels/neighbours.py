@@ -160,12 +160,13 @@ def most_similar(
     """
     n, order = pairs.n_samples, slice(None) if pairs.cells is None else pairs.cells.order
     radius, unbounded = radius[order], np.full(n, np.inf)
+    smallest = float(radius.min())
 
     def lists(bound: np.ndarray) -> np.ndarray:
         index, key = _empty_lists(bound, k)
         for a, b, c, e, products in pairs:
             _offer_similar(
-                products, pairs.lengths, pairs.unit, pairs.rows, radius, mu, a, b, c, e, index, key
+                products, pairs.lengths, pairs.unit, pairs.rows, radius, smallest, mu, a, b, c, e, index, key
             )
         return index
 
@@ -302,10 +303,9 @@ def _mark_nearest(length, lengths, products, own, worst, wanted):
 
 
 @kernel
-def _offer_similar(products, lengths, unit, rows, radius, mu, a, b, c, e, index, key):
+def _offer_similar(products, lengths, unit, rows, radius, smallest, mu, a, b, c, e, index, key):
     """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
     last = key.shape[1] - 1
-    smallest = radius.min()
     widest, other = np.empty(e - c, np.float32), np.empty(e - c, np.float32)
     wanted, where = _marks(e - c)
     third = mu / 3.0  # s is this times (radius + other + D), in units of the products

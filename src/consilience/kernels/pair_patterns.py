@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ._jit import kernel
 from .parallel import map_blocks
+from .plain import sort_inplace
 
 _AT_A_TIME = 1 << 20  # pairs whose bits are held until they have a number
 _ROWS = 64  # of a block
@@ -159,7 +160,7 @@ def _fill_partners(codes, members, ends, place, start, stop, indptr, indices, fi
                     indices[at] = q
                     at += 1
                 row[q, i >> 6] |= bit
-        indices[indptr[p] : at].sort()
+        sort_inplace(indices[indptr[p] : at])
         for t in range(indptr[p], at):
             q, b = indices[t], t - first
             out = bits[b]
