@@ -214,3 +214,49 @@ def test_the_package_uses_one_form():
         if "kernel()\n" in path.read_text()
     ]
     assert not wrong
+
+
+def test_reordered_sums_have_one_copy_for_each_caller():
+    """Where the compiler may reorder sums and the code is called by other kernels, it is part of each of them."""
+    for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
+        if "kernels" in module.name:
+            importlib.import_module(module.name)
+    kernels = list(_jit.KERNELS.values())
+
+    def called_by(kernel):
+        names = kernel.py_func.__code__.co_names
+        found = (kernel.py_func.__globals__.get(name) for name in names)
+        return [one for one in found if any(one is other for other in kernels)]
+
+    calls = {id(kernel): called_by(kernel) for kernel in kernels}
+    reordered = {id(kernel) for kernel in kernels if kernel.targetoptions.get("fastmath")}
+    assert len(reordered) > 30
+    while True:
+        more = {caller for caller, called in calls.items() if any(id(one) in reordered for one in called)}
+        if more <= reordered:
+            break
+        reordered |= more
+    inner = {id(one): one for called in calls.values() for one in called if id(one) in reordered}
+
+    def is_part(kernel):
+        return kernel.targetoptions.get("forceinline") or kernel.targetoptions.get("inline") == "always"
+
+    assert [one.py_func.__name__ for one in inner.values() if not is_part(one)] == []
+
+
+#: Few values with many ties, where the last bit of a sum decides.
+TIED = """
+import numpy as np
+from consilience.kernels.kmeans import many_kmeans
+rng = np.random.default_rng(23)
+rng.choice(19), rng.random()
+X = (rng.standard_normal((16_836, 1)) * 10.0 ** rng.uniform(-8, 8) + 1e3).astype(np.float32)
+found = many_kmeans(X, [20, 2, 6], seeds=range(3), max_iter=40, n_jobs=1)
+print(found.n_iter.tolist(), [int((found.labels[:, i] * np.arange(len(X))).sum()) for i in range(3)])
+"""
+
+
+def test_a_process_that_compiles_answers_as_one_that_finds_the_code(tmp_path):
+    package = Path(consilience.__file__).parents[1]
+    first, second = (run(TIED, package, NUMBA_CACHE_DIR=str(tmp_path))[0] for _ in range(2))
+    assert first == second

@@ -294,7 +294,7 @@ def _factor(A):
     return L
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _solve(L, x):
     """The first entries of x <- (L L')^-1 x, in place."""
     f = L.shape[0]
@@ -424,7 +424,7 @@ def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
     return moving
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _settled(w, gradient, diagonal, h, f):
     """Whether entries before h stay at 0 whatever the rest does, and the rest can only rise, by constant steps."""
     for a in range(h):
@@ -436,7 +436,7 @@ def _settled(w, gradient, diagonal, h, f):
     return True
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _rising(w, gradient, step, tol, h, f):
     """Whether settled entries would move on by another step, the gradient still being the same."""
     for a in range(h, f):  # noqa: SIM110 (compiled: loops, not generators)

@@ -333,7 +333,7 @@ def _move_dense(X, mean, weight, run, row, old, labels, active, offsets, sums, r
                 sums[out_of, -1] -= weight[i]
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _square(row, mean, center):
     total = 0.0
     for c in range(row.shape[0]):
@@ -348,7 +348,7 @@ def _own_squares_dense(X, mean, centers, labels, out, start, stop):
         out[i] = _square(X[i], mean, centers[labels[i]])
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _square_single(x, y):
     total = np.float32(0)
     for c in range(y.shape[0]):
@@ -383,7 +383,7 @@ def _by_columns(rows, q, tile):
             tile[c * STRIDE + i] = row[c]
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _squares_in_tile(tile, seed, out):
     """Squared distances of the rows of a tile, which is kept by columns, along the kept directions."""
     out[:] = np.float32(0)
@@ -404,7 +404,7 @@ def _squares_in_tile(tile, seed, out):
             out[i] += z * z
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _sum_of_smaller(squares, weight, closest, nearer, bit):
     total = 0.0
     for i in range(weight.size):

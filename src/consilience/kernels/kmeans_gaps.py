@@ -183,7 +183,7 @@ def _unsure(gaps, labels, used, start, stop, out):
     return count
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _touch(screen, chosen, out):
     """Read one number of each row, and nothing else, so that the processor waits for many of them at the same time."""
     total = np.float32(0)
@@ -208,7 +208,7 @@ def _gather(screen, chosen, out):
             out[t, c] = screen[i, c]
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _gap(norm, own, other):
     """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x| from above will do."""
     square = np.float64(norm) * np.float64(norm)
@@ -229,7 +229,7 @@ def _slack_of(chosen, lengths, far, turned, where, remainder, margin, norms, sla
             slack[t] += far[chosen[t]] * remainder[where[t]]
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
     for t in range(size):
         norm = np.float64(norms[t])
@@ -238,7 +238,7 @@ def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
         gap[t] = _gap(norm, limits[t] - w, smallest[WIDTH + t] - w)
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, screened, x):
     """(smallest and second smallest exact score of the centres not above the limit, over scale^2, and which is the first)."""
     _centre(row, middle, x)

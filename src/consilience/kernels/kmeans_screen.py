@@ -84,7 +84,7 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
     return flat[: rows * columns].reshape(rows, columns)
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def two_smallest(L, least, first, last, smallest, where):
     """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first.
 
@@ -102,7 +102,7 @@ def two_smallest(L, least, first, last, smallest, where):
         _two_smaller(L[j], least[j], L[j + 1], least[j + 1], j, smallest, where)
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _two_smaller(row, more, other_row, other_more, j, smallest, where):
     """Two rows at a time: what was found is read and written less often."""
     here, beside = np.int32(j), np.int32(j + 1)
@@ -111,7 +111,7 @@ def _two_smaller(row, more, other_row, other_more, j, smallest, where):
         smallest[i], smallest[WIDTH + i], where[i] = _insert(other_row[i] + other_more, beside, *found)
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _insert(value, j, low, second, where):
     """The two smallest with one more value, and the place of the first; choices, not branches, become vector code."""
     closer = value < low

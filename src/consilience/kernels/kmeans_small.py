@@ -124,7 +124,7 @@ def _draw(heap, ticket):
     return low
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _squares_to(columns, row, out):
     """Squared distance of every row to one of them: column by column, so that rows are side by side."""
     out[:] = np.float32(0)
@@ -135,7 +135,7 @@ def _squares_to(columns, row, out):
             out[i] += (column[i] - x) * (column[i] - x)
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _keep_smaller(closest, weight, trial):
     """trial <- min(itself, closest); returns its weighted sum."""
     total = 0.0
@@ -193,7 +193,7 @@ def _take_smaller(half, scores, j, smallest, where):
         where[i] = j if closer else where[i]
 
 
-@kernel
+@kernel(forceinline=True)
 def _means(X, weight, before, labels, far):
     """Means of the clusters, empty ones restarted at the rows farthest from their centre."""
     k = before.shape[0]
@@ -213,7 +213,7 @@ def _means(X, weight, before, labels, far):
     return centers
 
 
-@kernel
+@kernel(forceinline=True)
 def _restart_empty(X, weight, before, labels, sums, mass):
     """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their centre."""
     empty = np.empty(mass.size, np.int64)
@@ -255,7 +255,7 @@ def _add(w, x, into):
         into[c] += w * x[c]
 
 
-@kernel
+@kernel(forceinline=True)
 def _moved(centers, before):
     total = 0.0
     for j in range(centers.shape[0]):

@@ -253,7 +253,7 @@ def _chebyshev_of_csr(indptr, indices, data, X, degree, centre, half):
     return now
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
     s = np.empty(8)
     for i in range(X.shape[0]):
@@ -267,7 +267,7 @@ def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
             out[i, j] = alpha * (s[j] - centre * X[i, j]) - beta * Y[i, j]
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _recur(indptr, indices, data, X, centre, alpha, Y, beta, out):
     """out = alpha (A - centre I) X - beta Y for A in CSR, the others (n, b) in C order.
 

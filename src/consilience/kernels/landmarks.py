@@ -179,7 +179,7 @@ def _rate(sigma: float) -> float:
 # Compiled ---------------------------------------------------------------------------------------------------
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _square(x, where, length, point, point_length):
     """|x - point|^2. x is a dense row, or the values of a sparse one, which stand at ``where``."""
     if where is None:
@@ -194,7 +194,7 @@ def _square(x, where, length, point, point_length):
     return max(length + point_length - 2.0 * product, 0.0)
 
 
-@kernel
+@kernel(forceinline=True)
 def _search(x, where, length, landmarks, index, squares, i):
     """The lists of one row. Distances that are no numbers leave the first ones of each step: all indices stay inside."""
     points, lengths, groups, group_lengths, starts, nearby = landmarks

@@ -285,7 +285,7 @@ def _above(value):
     return np.float32(value * _ABOVE)
 
 
-@kernel
+@kernel(forceinline=True)
 def _square(rows, i, l):
     """|x_i - x_l|^2 from the differences: of dense rows, or, where there are none, of sparse ones."""
     dense, data, indices, indptr = rows

@@ -110,7 +110,7 @@ def _fill_upper(S, starts, out_indices, out_data):
                 at[q] += 1
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s):
     """a and s of Eq. (1) for the pairs (p, q0 .. q0 + length)."""
     for t in range(length):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._jit import fast_kernel
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def dot(x, y):
     """x'y."""
     total = 0.0
@@ -14,7 +14,7 @@ def dot(x, y):
     return total
 
 
-@fast_kernel
+@fast_kernel(forceinline=True)
 def square(x, y):
     """|x - y|^2."""
     total = 0.0
