@@ -41,7 +41,10 @@ SOURCES = {
     "signatures": Source("signatures"),
     "metrics": Source("metrics"),
     "kmeans-mnist": Source("kmeans"),
-    "kmeans-grid": Source("kmeans", "grid", {"threads": 1}),
+    "kmeans-grid": Source("kmeans", "grid", {"threads": 1, "sizes": (100_000,)}),
+    "kmeans-grid-large": Source(
+        "kmeans", "grid", {"threads": 1, "sizes": (1_000_000,), "widths": (4, 16), "ks": (10, 40)}
+    ),
     "kmeans-small": Source("kmeans", "small"),
     "threads": Source("threads", "summary"),
     "memory": Source("memory"),

@@ -12,6 +12,10 @@ if os.environ.get("PYTEST_XDIST_WORKER"):
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
 
+os.environ.setdefault(
+    "CONSILIENCE_COMPILE_BESIDE", "0"
+)  # the other worker compiles meanwhile, and finds it on disk
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CONSILIENCE_SHARED", ROOT.parent / "shared"))
 
@@ -22,6 +26,14 @@ def shared_dir() -> Path:
     if not (SHARED / "golden").is_dir():
         pytest.skip(f"reference data not found at {SHARED}: set CONSILIENCE_SHARED")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _told_of_compiling() -> None:
+    """What a command says does not depend on which tests ran before it on a fresh machine."""
+    from consilience.kernels.compiled import notice_given
+
+    notice_given()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -62,7 +62,13 @@ def few(monkeypatch):
     from consilience import choosing
 
     def quick(*args, **given):
-        settings = {"k": [2, 3], "n_clusterings": 6, "n_references": 9, "alpha": 0.2} | given
+        settings = {
+            "k": [2, 3],
+            "random_state": 0,
+            "n_clusterings": 6,
+            "n_references": 9,
+            "alpha": 0.2,
+        } | given
         settings["n_clusterings"] = min(settings["n_clusterings"], 6)
         settings["n_references"] = min(settings["n_references"], 9)
         return choosing.choose_k(*args, **settings)

@@ -28,6 +28,7 @@ def slow(tmp_path, monkeypatch):
     monkeypatch.setattr(first_use, "_stored", lambda: (listed, {"both": [0, 1], "one": [0]}))
     monkeypatch.setattr(_jit.NOTICE, "said", False)
     monkeypatch.setattr(first_use, "resolve_jobs", lambda _: 2)
+    monkeypatch.setenv(first_use.VARIABLE, "1")
     yield importlib.import_module("slowly")
     for name in "ab":
         _jit.KERNELS.pop(f"slowly.{name}", None)

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .kernels.compiled import can_keep, is_kept, notice_given
+from .kernels.compiled import can_keep, is_kept, notice_given, notice_wanted
 from .kernels.parallel import resolve_jobs
 
 LIST = Path(__file__).with_suffix(".json")
@@ -63,12 +63,12 @@ def compiling_beside(names: Iterable[str], say: Callable[[str], object] | None =
     """Within: a process compiles what these need and is not on disk. It says how much that is, and ends with the block or this process."""
     names = list(names)
     wanted = missing(names)
-    if not wanted:
+    seconds = sum(kernel.seconds for kernel in wanted)
+    if seconds < _WORTH:  # over before anybody has read what it is
         yield
         return
-    seconds = sum(kernel.seconds for kernel in wanted)
-    process = _start(names) if seconds >= _WORTH and _may_start() else None
-    if say is not None:
+    process = _start(names) if _may_start() else None
+    if say is not None and notice_wanted():
         say(_announcement(len(wanted), seconds, beside=process is not None))
         notice_given()
     try:

@@ -49,6 +49,11 @@ def can_keep() -> bool:
     )
 
 
+def notice_wanted() -> bool:
+    """Whether nobody has told the user yet why a first call takes its time."""
+    return not _jit.NOTICE.said
+
+
 def notice_given() -> None:
     """The user has been told why a first call takes its time: nothing more is said."""
     _jit.NOTICE.said = True
