@@ -144,6 +144,19 @@ def store() -> None:
     LIST.write_text('{"kernels": [\n' + ",\n".join(lines) + '\n],\n"uses": {\n' + ",\n".join(uses) + "\n}}\n")
 
 
+def by_list() -> list[dict]:
+    """What each has to compile, and the CPU seconds of that when the list was made."""
+    from consilience.first_use import needed
+    from consilience.warming import tasks
+
+    found = {name: needed([name]) for name in tasks()}
+    found["everything"] = needed(list(tasks()))
+    return [
+        {"what": name, "kernels": len(kernels), "CPU s": sum(kernel.seconds for kernel in kernels)}
+        for name, kernels in found.items()
+    ]
+
+
 def with_and_without(names: list[str]) -> list[dict]:
     """Clock and CPU seconds of a first use, alone and with a process beside it."""
     from consilience.first_use import VARIABLE

@@ -48,7 +48,10 @@ SOURCES = {
     "kmeans-small": Source("kmeans", "small"),
     "threads": Source("threads", "summary"),
     "memory": Source("memory"),
-    "first-use": Source("first_use"),
+    "first-use": Source("first_use", "by_list"),
+    "first-use-clock": Source(
+        "first_use", "with_and_without", {"names": ["ConsensusClustering", "MDEC", "SPCE"]}
+    ),
     "default": Source("default"),
     "baselines-plain": Source("baselines", options={"wanted": "plain"}),
     "baselines-larger": Source("baselines", options={"wanted": "larger"}),
