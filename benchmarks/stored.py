@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
 SOURCES = {
     "signatures": Source("signatures"),
-    "metrics": Source("metrics"),
+    "metrics": Source("metrics", options={"n": 1_000_000}),
     "kmeans-mnist": Source("kmeans"),
     "kmeans-grid": Source("kmeans", "grid", {"threads": 1, "sizes": (100_000,)}),
     "kmeans-grid-large": Source(
