@@ -22,10 +22,15 @@ from functools import partial
 import numpy as np
 
 from ._jit import fast_kernel, kernel
+from .boxcg import descend_together
 from .coupling import Coupling, couple, spread
 
 #: Weights are kept on this grid: rounding noise must not decide between columns that are mirror images.
 _GRID = 2.0**36
+
+#: Cubes of the number of positive entries, in couplings, above which conjugate gradients solve for them sooner than factors, and the sum of
+#: couplings of an entry up to which they do so to enough digits: what is left of a gradient may be so many times as large in the answer.
+_MANY, _STIFF = 60.0, 1e5
 
 #: For the steps of one row in `_pivot`: in rows of 20 entries, calls would take a twentieth of the time.
 _step_of_pivot = partial(fast_kernel, inline="always")
@@ -51,7 +56,8 @@ def smooth_rows(
     S, W, Y, linear (b, k); E (k, k); r (k,). A coordinate of weight 0 without a linear term does not matter
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
     maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
-    large against the loss it would creep; rows are then finished by solving for their positive entries.
+    large against the loss it would creep; rows are then finished by solving for their positive entries, or by conjugate
+    gradients (:mod:`.boxcg`) where these are many and couplings few.
     """
     coupling = couple(E, r) if coupling is None else coupling
     S = np.array(S, dtype=float, order="C")
@@ -66,6 +72,7 @@ def smooth_rows(
     problem = (S, W, seen, Y, linear, pull, np.maximum(degree, 0.0), *coupling)
     left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True)
     if left.size:
+        left = _finish_together(problem, r, left)
         left = _pivot_rows(problem, r, left)
         left = _descend(*problem, left, tol, max_sweeps, False)
     return S, left.size
@@ -127,6 +134,19 @@ def _descend(
             left[n_left] = i
             n_left += 1
     return left[:n_left]
+
+
+def _finish_together(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Finish those of some rows by conjugate gradients that have many positive entries and few couplings; returns the others."""
+    S, degree, starts, values = problem[0], problem[6], problem[8], problem[10]
+    if not starts.size or degree.max() > _STIFF:
+        return rows
+    free = np.count_nonzero(S[rows] > 0.0, axis=1)
+    many = free.astype(float) ** 3 > _MANY * values.size
+    if not many.any():
+        return rows
+    left = descend_together(problem, r, rows[many])
+    return np.sort(np.concatenate([rows[~many], left]))
 
 
 def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
