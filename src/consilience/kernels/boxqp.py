@@ -70,21 +70,23 @@ def smooth_rows(
         pull = spread(W * S, coupling)
     seen = np.ones((1, total.size)) if observed is None else observed
     problem = (S, W, seen, Y, linear, pull, np.maximum(degree, 0.0), *coupling)
-    left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True)
+    many = _many(coupling, degree)
+    left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True, many)
     if left.size:
-        left = _finish_together(problem, r, left)
+        left = _finish_together(problem, r, left, many)
         left = _pivot_rows(problem, r, left)
-        left = _descend(*problem, left, tol, max_sweeps, False)
+        left = _descend(*problem, left, tol, max_sweeps, False, many)
     return S, left.size
 
 
 @kernel
 def _descend(
-    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, rows, tol, max_sweeps, sparing
+    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, rows, tol, max_sweeps, sparing, many
 ):
     """Sweeps over the coordinates of some rows; returns those that still moved in the last one.
 
-    ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would.
+    ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would; ``many`` of these are solved for by
+    conjugate gradients.
     """
     k = S.shape[1]
     shared, few = W.shape[0] == 1, starts.size > 0
@@ -128,7 +130,7 @@ def _descend(
                             for q in range(k):
                                 z[q] += step * column[q]
                 f += s[p] > 0.0
-            if largest <= tol or (sparing and moves * k > (f * f / 24 + 3 * k) * f):
+            if largest <= tol or (sparing and moves > _patience(f, k, many)):
                 break
         if largest > tol:
             left[n_left] = i
@@ -136,17 +138,28 @@ def _descend(
     return left[:n_left]
 
 
-def _finish_together(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Finish those of some rows by conjugate gradients that have many positive entries and few couplings; returns the others."""
-    S, degree, starts, values = problem[0], problem[6], problem[8], problem[10]
-    if not starts.size or degree.max() > _STIFF:
+@kernel(inline="always")
+def _patience(f, k, many):
+    """Moves after which a row with f positive entries is better solved for these, by whichever way that is."""
+    if f > many:  # by conjugate gradients: some three sweeps, in which most entries find their sign
+        return 3.0 * f
+    return (f * f / 24 + 3 * k) * f / k
+
+
+def _many(coupling: Coupling, degree: np.ndarray) -> float:
+    """Positive entries above which a row is solved by conjugate gradients; infinite where they are not to be used."""
+    if not coupling.starts.size or degree.max() > _STIFF:
+        return np.inf
+    return float(np.cbrt(_MANY * coupling.values.size))
+
+
+def _finish_together(problem: tuple, r: np.ndarray, rows: np.ndarray, many: float) -> np.ndarray:
+    """Finish those of some rows by conjugate gradients that have many positive entries; returns the others."""
+    those = np.count_nonzero(problem[0][rows] > 0.0, axis=1) > many
+    if not those.any():
         return rows
-    free = np.count_nonzero(S[rows] > 0.0, axis=1)
-    many = free.astype(float) ** 3 > _MANY * values.size
-    if not many.any():
-        return rows
-    left = descend_together(problem, r, rows[many])
-    return np.sort(np.concatenate([rows[~many], left]))
+    left = descend_together(problem, r, rows[those])
+    return np.sort(np.concatenate([rows[~those], left]))
 
 
 def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
