@@ -10,6 +10,7 @@ tolerance; with --steps 2 the plain algorithm is stopped after so many iteration
     python -m benchmarks.bench_rsec [coil10 coil20 mnist4000 pool_usps] [--steps 2]
     python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain algorithm manages in minutes
     python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the plain RSEC
+    python -m benchmarks.bench_rsec profile [mnist4000]       where the time of RSEC goes
     python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and what that moves
 """
 
@@ -289,6 +290,84 @@ def large(names: tuple[str, ...] = ("mnist4000", "pool_usps")) -> list[dict]:
     return rows
 
 
+#: Parts of RSEC and the functions whose time counts as theirs, by the module or class that calls them there.
+PARTS = {
+    "singular values above the threshold": ("_lagrangian.shrink_singular_values",),
+    "Z - J in the original basis, for the graph": ("_lagrangian.Frame.gap_entries",),
+    "eigendecomposition of S, once": ("_base.every_eigenpair", "_lagrangian.every_eigenpair"),
+    "passes for Z, E and the multipliers": ("_lagrangian.ColumnErrors.step", "_lagrangian.EntryErrors.step"),
+    "eigenvectors for H": ("_lagrangian.update_H", "_lagrangian.solve_H"),
+    "the graph from J and Z - J": ("_lagrangian.build_graph",),
+    "Z, E and labels at the end": (
+        "_lagrangian.Frame.original",
+        "_lagrangian.ColumnErrors.error",
+        "_base.cut_rows",
+    ),
+    "certificate": ("_lagrangian.remainder_is_below",),
+}
+
+
+class Clocks:
+    """Seconds of the processor and of the clock by part, of each what it does itself."""
+
+    def __init__(self) -> None:
+        self.spent = {part: np.zeros(2) for part in [*PARTS, "the rest"]}
+        self.running = ["the rest"]
+        self.last = self._now()
+
+    @staticmethod
+    def _now() -> np.ndarray:
+        return np.array([time.process_time(), time.perf_counter()])
+
+    def stop(self) -> None:
+        """What has passed is of the part that runs."""
+        now = self._now()
+        self.spent[self.running[-1]] += now - self.last
+        self.last = now
+
+    def watch(self, part: str, function):
+        def watched(*args, **options):
+            self.stop()
+            self.running.append(part)
+            try:
+                return function(*args, **options)
+            finally:
+                self.stop()
+                self.running.pop()
+
+        return watched
+
+
+def _parts_of(name: str, labels: np.ndarray) -> list[dict]:
+    """In a process of its own: the functions stay watched."""
+    import importlib
+
+    import consilience as cs
+
+    cs.RSEC(2, random_state=0, max_iter=2).fit(labels[:300])  # compile
+    clocks = Clocks()
+    for part, places in PARTS.items():
+        for place in places:
+            module, *owner, function = place.split(".")
+            home = importlib.import_module(f"consilience.consensus.lowrank.{module}")
+            home = getattr(home, owner[0]) if owner else home
+            setattr(home, function, clocks.watch(part, getattr(home, function)))
+    clocks.last = clocks._now()
+    cs.RSEC(CLUSTERS[name], random_state=0).fit(labels)
+    clocks.stop()
+    whole = sum(clocks.spent.values())
+    rows = sorted(clocks.spent.items(), key=lambda item: -item[1][0])
+    return [
+        {"part": part, "CPU s": float(spent[0]), "seconds": float(spent[1])}
+        for part, spent in [*rows, ("all", whole)]
+    ]
+
+
+def profile(name: str = "mnist4000") -> list[dict]:
+    """Where the time of RSEC goes, with every default: seconds of the processor and of the clock, by part."""
+    return alone(_parts_of, name, np.asarray(ensemble_of(name).labels))[2]
+
+
 def _off(name: str, labels: np.ndarray, slow: dict, fast: dict) -> float:
     """How far RSEC's objective is from the plain one, relative, when both have done as many iterations as the plain one took."""
     if fast["iterations"] > slow["iterations"]:
@@ -300,6 +379,9 @@ if __name__ == "__main__":
     chosen = sys.argv[1:]
     if chosen[:1] == ["spared"]:
         print(table([spared(name) for name in chosen[1:] or SPARED]))
+        sys.exit()
+    if chosen[:1] == ["profile"]:
+        print(table(profile(*chosen[1:])))
         sys.exit()
     if "--steps" in chosen:
         at = chosen.index("--steps")

@@ -63,6 +63,7 @@ SOURCES = {
     "mdec-consensus": Source("mdec", options={"only": "consensus"}),
     "rsec-pools": Source("rsec", "pools"),
     "rsec-large": Source("rsec", "large"),
+    "rsec-profile": Source("rsec", "profile"),
     "spmtc": Source("spmtc", options={"max_rounds": 20}),
 }
 

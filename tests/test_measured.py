@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import inspect
 
+import numpy as np
 import pytest
 
 pytest.importorskip("msgspec")  # the extra "reproduction"
 
-from benchmarks import stored
+from benchmarks import bench_rsec, stored
 
 HINT = "run python -m benchmarks.stored --pages"
 
@@ -61,3 +62,19 @@ def test_a_page_that_asks_for_what_is_not_there_is_told(tmp_path, monkeypatch):
         stored.block("spce", "set, n")
     with pytest.raises(KeyError, match="No stored table is called 'spc'"):
         stored.block("spc")
+
+
+def test_the_parts_that_are_timed_are_there():
+    """The profile of RSEC names functions of the library; each is found, and time goes to the innermost part that runs."""
+    for places in bench_rsec.PARTS.values():
+        for place in places:
+            module, *owner, function = place.split(".")
+            home = importlib.import_module(f"consilience.consensus.lowrank.{module}")
+            assert callable(getattr(getattr(home, owner[0]) if owner else home, function))
+    clocks = bench_rsec.Clocks()
+    outer, inner = "eigenvectors for H", "certificate"
+    moments = iter(np.array([[t, t] for t in (1.0, 3.0, 7.0, 15.0)]))
+    clocks.last, clocks._now = np.zeros(2), lambda: next(moments)
+    certify = clocks.watch(inner, lambda: "certified")
+    assert clocks.watch(outer, certify)() == "certified"
+    assert [clocks.spent[part][0] for part in ("the rest", outer, inner)] == [1.0, 2.0 + 8.0, 4.0]

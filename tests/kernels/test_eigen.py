@@ -10,6 +10,7 @@ import scipy.linalg
 
 import consilience as cs
 from consilience.errors import NumericalError
+from consilience.kernels import dense_eigen
 from consilience.kernels.eigen import eigenpairs, every_eigenpair
 from consilience.kernels.parallel import one_blas_thread
 
@@ -135,3 +136,28 @@ def test_a_driver_that_returns_fewer_pairs_than_asked_for_is_replaced(monkeypatc
     values, vectors = eigenpairs(M, 2, which="largest")
     assert values.tolist() == [1.0, 1.0]
     np.testing.assert_allclose(M @ vectors, vectors, atol=1e-12)
+
+
+def test_every_pair_in_steps_is_what_the_driver_finds(monkeypatch):
+    """A co-association matrix with many eigenvalues 0, in blocks of a few columns; the same bits on two threads."""
+    monkeypatch.setattr(dense_eigen, "_COLUMNS", 16)
+    labels = np.random.default_rng(0).integers(0, 5, (70, 6))
+    M = cs.Ensemble(labels).coassociation()
+    before = M.copy()
+    values, vectors = every_eigenpair(M)
+    check_pairs(M, values, vectors, scipy.linalg.eigvalsh(M))
+    assert np.array_equal(M, before)
+    for found, one in zip(every_eigenpair(M, n_jobs=2), (values, vectors)):
+        assert np.array_equal(found, one)
+    upper = every_eigenpair(np.triu(M))  # all that is read
+    assert np.array_equal(upper[1], vectors)
+
+
+def test_every_pair_without_the_step_of_newer_scipy(monkeypatch):
+    monkeypatch.setattr(dense_eigen, "_COLUMNS", 16)
+    M = symmetric(40)
+    expected = scipy.linalg.eigvalsh(M)
+    monkeypatch.setattr(dense_eigen.lapack, "dstevd", lambda d, e: (d, np.eye(40), 1))  # it failed
+    check_pairs(M, *every_eigenpair(M), expected)
+    monkeypatch.delattr(dense_eigen.lapack, "dstevd")
+    check_pairs(M, *every_eigenpair(M), expected)

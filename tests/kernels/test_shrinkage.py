@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import svd as scipy_svd
 from scipy.optimize import minimize
 
 from consilience.kernels import representation, shrinkage
@@ -144,6 +145,23 @@ def test_what_is_not_multiplied_again_is_bounded_by_angles(monkeypatch):
     assert np.linalg.norm(warm.dense() - exact) <= warm.error <= 3e-3 * 0.9
 
 
+def test_settled_vectors_take_no_part_in_later_rounds(monkeypatch):
+    """Sixty vectors that have hardly turned: only the guard is decomposed again, and order and bound are right."""
+    rng = np.random.default_rng(0)
+    X = low_rank_plus_noise(rng, 400, 60, 0.4)
+    cold = shrink_singular_values(X, 0.9)
+    X = X + 1e-6 * rng.standard_normal(X.shape)
+    sizes = []
+    monkeypatch.setattr(shrinkage, "svd", lambda B, **how: sizes.append(len(B)) or scipy_svd(B, **how))
+    warm = shrink_singular_values(X, 0.9, start=cold.block, tol=3e-3)
+    values = np.linalg.svd(X, compute_uv=False)
+    assert sizes[0] == 68
+    assert max(sizes[1:]) < 34
+    assert np.allclose(warm.values, values[:60] - 0.9, atol=1e-6)
+    for vectors in (warm.left, warm.block):
+        assert np.allclose(vectors.T @ vectors, np.eye(vectors.shape[1]), atol=1e-12)
+
+
 def test_tangents_of_two_spaces(seed):
     rng = np.random.default_rng(seed)
     V0 = np.linalg.qr(rng.standard_normal((30, 4)))[0]
@@ -212,6 +230,13 @@ def test_orthonormal_factors(seed):
         Q, R = orthonormal_factors(Y)
         assert np.allclose(Q.T @ Q, np.eye(Y.shape[1]), atol=1e-12)
         assert np.allclose(Q @ R, Y, atol=1e-14)
+
+
+def test_orthonormal_columns_are_left_alone(seed):
+    Y = np.linalg.qr(np.random.default_rng(seed).standard_normal((80, 6)))[0]
+    Q, R = orthonormal_factors(Y)
+    assert np.allclose(Q, Y, rtol=0, atol=1e-15)
+    assert np.allclose(R, np.eye(6), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("columns", [214, 220])

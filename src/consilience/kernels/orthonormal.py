@@ -17,6 +17,7 @@ from .vectors import dot
 
 #: Length that every column keeps beside the earlier ones, from which rounding grows by no more than a digit.
 _NEARLY_ORTHOGONAL = 0.5
+_ROUNDING = 1e-13  # of inner products between columns that are orthonormal
 
 
 @kernel
@@ -72,7 +73,10 @@ def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             if not norms.all():
                 raise np.linalg.LinAlgError
             Q = Q / norms
-            L = np.linalg.cholesky(Q.T @ Q)
+            gram = Q.T @ Q
+            if np.abs(gram - np.eye(len(gram))).max() <= _ROUNDING:  # a start is, mostly: nothing to make
+                return Q, norms[:, None] * R
+            L = np.linalg.cholesky(gram)
             if L.diagonal().min() < 1e-6:
                 raise np.linalg.LinAlgError
             Q = Q @ solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T

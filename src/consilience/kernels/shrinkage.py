@@ -33,7 +33,6 @@ _GUARD = 8  # vectors carried beyond those kept: they converge to what comes nex
 _GUARD_SHARE = 0.05  # how much of what is missing from guard vectors counts when the basis grows
 _LEFT_OUT = 0.5  # share of the allowed error that directions left out of a round may have together
 _UNMEASURED = 0.5  # share of the allowed error that may rest on angles, not on products
-_KNOWN = 1e-8  # size of a vector's part that counts as nothing
 _LEAST_COSINE = 1e-12  # squared; beyond, two spaces are at right angles
 _MOST = 4  # vectors of the basis, for each one wanted, from which it is cut back to the wanted ones
 _ROWS = 256  # of a block
@@ -134,49 +133,57 @@ def shrink_singular_values(
     if small <= _DENSE_UP_TO:
         return _dense(whole.dense(), threshold, weights)
     basis = _Basis(whole, _start_block(start, whole.shape[1], max(_GUARD, weights.size + _GUARD)), n_jobs)
+    basis.settle(_count(basis.values, threshold, weights), _UNMEASURED * tol)
     for iteration in range(1, max_iter + 1):
-        P, values, Wt = svd(basis.B, full_matrices=False, check_finite=False)
-        kept = _count(values, threshold, weights)
-        wanted = min(kept + _GUARD, values.size)
-        basis.measure(Wt[:wanted].T, kept, _UNMEASURED * tol)
-        missing, angles = basis.missing(Wt[:wanted].T)
-        error = float(np.hypot(np.linalg.norm(missing[:, :kept]), threshold * np.linalg.norm(angles[:kept])))
-        crowded = kept + _GUARD // 2 > values.size
+        order = np.argsort(-basis.everything, kind="stable")
+        kept = _count(basis.everything[order], threshold, weights)
+        turning = int((order[:kept] >= basis.settled).sum())  # of those kept, the ones that are not settled
+        wanted = min(turning + _GUARD, basis.values.size)
+        missing = basis.missing(wanted)
+        error = float(np.hypot(np.linalg.norm(missing[:, :turning]), threshold * basis.angle))
+        crowded = kept + _GUARD // 2 > order.size
         # Guard vectors are still turning towards what comes next in the first round, so one is never enough.
         if (iteration > 1 and error <= tol * threshold and not crowded) or iteration == max_iter:
             break
-        if crowded and 4 * values.size > small:
+        if crowded and 4 * order.size > small:
             return _dense(whole.dense(), threshold, weights)
-        missing[:, kept:] *= _GUARD_SHARE
-        new = _leading_directions(missing, _LEFT_OUT * tol * threshold)
-        if values.size + new.shape[1] > small:  # the basis is the whole space, or about to be
+        if order.size > _MOST * (basis.settled + wanted + _GUARD):
+            basis.restrict(wanted, missing)
+        new = _leading_directions(_weighted(missing, turning), _LEFT_OUT * tol * threshold)
+        if basis.everything.size + new.shape[1] > small:  # the basis is the whole space, or about to be
             return _dense(whole.dense(), threshold, weights)
         if crowded:
-            new = np.hstack(
-                [new, _random(whole.shape[0], min(values.size, max(2 * _GUARD, values.size // 4)))]
-            )
-        if values.size > _MOST * (wanted + _GUARD):
-            basis.restrict(P[:, :wanted], values[:wanted], Wt[:wanted])
+            new = np.hstack([new, _random(whole.shape[0], min(order.size, max(2 * _GUARD, order.size // 4)))])
         basis.grow(new)
-    left, right = basis.wide(basis.Q, P[:, :kept]), basis.wide(basis.V, Wt[:wanted].T)
-    return _shrunk(left, values, right, threshold, weights, error, iteration)
+    return _shrunk(*basis.triplets(wanted), threshold, weights, error, iteration)
+
+
+def _weighted(missing: np.ndarray, kept: int) -> np.ndarray:
+    """What is missing from guard vectors counts less."""
+    return np.hstack([missing[:, :kept], _GUARD_SHARE * missing[:, kept:]])
 
 
 class _Basis:
     """Eq. (2), from a start V0: Q spans X V0, and V spans X'Q.
 
-    F M is known for orthonormal columns of M (columns of V, any), and ``tangents`` bounds the rest: X V0 lies in Q, so that F is
-    -R N, with R what X is outside Q and V, and N (V'V0)^-1 = V0 - V V'V0 the part of V0 outside V: |F w| <= |R|_2 |tangents w|.
+    In the first round B is made diagonal and vectors that have hardly turned are settled: they stay as they are, without a second product with X,
+    and the rounds that follow are about the others alone. The first ``settled`` columns of Q and V are theirs, with
+    singular values ``known``; B and F are of the rest, with singular values ``values`` and coordinates ``P`` and ``W`` of their vectors.
+
+    What is missing from settled vectors is bounded, not known: X V0 lies in Q, so that F is -R N, with R what X is outside Q and V, and
+    N (V'V0)^-1 = V0 - V V'V0 the part of V0 outside V: |F w| <= |R|_2 |N w|, of which ``angle`` is the second factor, of all together.
+    A direction of F that is taken into Q later is joined to the settled vectors by no more than that, and B leaves it out.
     """
 
     def __init__(self, X: Deflated | _Whole, start: np.ndarray, n_jobs: int | None):
         self.X, self.n_jobs = X, n_jobs
         V0 = orthonormal_factors(start)[0]
-        self.Q = orthonormal_factors(X.times(V0, n_jobs))[0]
-        self.V, R = orthonormal_factors(X.transposed_times(self.Q, n_jobs))
-        self.B = R.T
-        self.F, self.M = np.zeros((len(self.Q), 0)), np.zeros((len(self.B), 0))
-        self.tangents = _tangents(self.inner(self.V, V0))
+        Q = orthonormal_factors(X.times(V0, n_jobs))[0]
+        V, R = orthonormal_factors(X.transposed_times(Q, n_jobs))
+        P, self.values, Wt = svd(R.T, full_matrices=False, check_finite=False)
+        self.tangents = np.linalg.norm(_tangents(self.inner(V, V0)) @ Wt.T, axis=0)
+        self.Q, self.V = self.wide(Q, P), self.wide(V, Wt.T)
+        self.settled, self.known, self.angle = 0, np.zeros(0), 0.0
 
     def wide(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return row_product(A, B, n_jobs=self.n_jobs)
@@ -184,27 +191,33 @@ class _Basis:
     def inner(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return inner_product(A, B, n_jobs=self.n_jobs)
 
-    def measure(self, W: np.ndarray, kept: int, allowed: float) -> None:
-        """Know F for the columns of V W: the first ``kept`` as far as more than ``allowed`` of their tangents is not, others wholly."""
-        squares = np.square(self.tangents @ W).sum(axis=0)
-        squares[kept:] = np.inf
-        order = np.argsort(squares, kind="stable")
-        columns = W[:, order[np.cumsum(squares[order]) > allowed**2]]
-        columns = columns - self.M @ (self.M.T @ columns)
-        new, sizes, _ = svd(columns, full_matrices=False, check_finite=False)
-        new = new[:, sizes > _KNOWN]
-        if new.shape[1]:
-            self._know(new, self.wide(self.V, new))
+    @property
+    def everything(self) -> np.ndarray:
+        """Singular values of the settled vectors, then of the others."""
+        return np.concatenate([self.known, self.values])
 
-    def _know(self, coordinates: np.ndarray, vectors: np.ndarray) -> None:
-        F = _split(self.Q, self.X.times(vectors, self.n_jobs), self.n_jobs)[0]
-        self.F, self.M = np.hstack([self.F, F]), np.hstack([self.M, coordinates])
-        self.tangents = self.tangents - (self.tangents @ coordinates) @ coordinates.T
+    def settle(self, kept: int, allowed: float) -> None:
+        """Settle as many of the first ``kept`` vectors as have at most this tangent together; know F for the others and the guard."""
+        squares = np.square(self.tangents[: kept + _GUARD])
+        order = np.argsort(squares[:kept], kind="stable")
+        little = order[np.cumsum(squares[order]) <= allowed**2]
+        self.settled, self.known, self.angle = (
+            little.size,
+            self.values[little],
+            np.sqrt(squares[little].sum()),
+        )
+        turning = np.setdiff1d(np.arange(squares.size), little)
+        arranged = np.concatenate([little, turning])
+        self.Q, self.V, self.values = self.Q[:, arranged], self.V[:, arranged], self.values[turning]
+        self.P = self.W = np.eye(turning.size)
+        self.B, self.F = np.diag(self.values), self._outside(self.V[:, self.settled :])
 
-    def missing(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(what is known of F W (a, t), tangents of the rest (t,))."""
-        known = self.wide(self.F, self.M.T @ W)
-        return known, np.sqrt(np.square(self.tangents @ W).sum(axis=0))
+    def _outside(self, vectors: np.ndarray) -> np.ndarray:
+        return _split(self.Q, self.X.times(vectors, self.n_jobs), self.n_jobs)[0]
+
+    def missing(self, count: int) -> np.ndarray:
+        """(a, count) F W of the leading vectors that are not settled."""
+        return self.wide(self.F, self.W[:, :count])
 
     def grow(self, T: np.ndarray) -> None:
         """Take the columns of T (a, t) into Q, and what they need into V."""
@@ -214,20 +227,37 @@ class _Basis:
         T = orthonormal_factors(_split(self.Q, T, self.n_jobs)[0])[0]
         image, inside = _split(self.V, self.X.transposed_times(T, self.n_jobs), self.n_jobs)
         new, corner = orthonormal_factors(image)
-        old = self.B.shape[1]
-        self.B = np.block([[self.B, np.zeros((len(self.B), new.shape[1]))], [inside.T, corner.T]])
-        self.F = self.F - T @ (T.T @ self.F)
+        join = inside[self.settled :].T
+        self.B = np.block([[self.B, np.zeros((len(self.B), new.shape[1]))], [join, corner.T]])
         self.Q, self.V = np.hstack([self.Q, T]), np.hstack([self.V, new])
-        self.M = np.pad(self.M, ((0, new.shape[1]), (0, 0)))
-        self.tangents = np.pad(self.tangents, ((0, 0), (0, new.shape[1])))
-        self._know(np.eye(old + new.shape[1])[:, old:], new)
+        self.F = np.hstack([self.F - self.wide(T, self.inner(T, self.F)), self._outside(new)])
+        self.P, self.values, Wt = svd(self.B, full_matrices=False, check_finite=False)
+        self.W = Wt.T
 
-    def restrict(self, P: np.ndarray, values: np.ndarray, Wt: np.ndarray) -> None:
-        """Keep the vectors that have these coordinates and singular values."""
-        self.measure(Wt.T, 0, 0.0)
-        self.F, self.M = self.missing(Wt.T)[0], np.eye(len(values))
-        self.Q, self.V, self.B = self.wide(self.Q, P), self.wide(self.V, Wt.T), np.diag(values)
-        self.tangents = np.zeros((1, len(values)))
+    def restrict(self, count: int, missing: np.ndarray) -> None:
+        """Of the vectors that are not settled keep the leading ones, from which this is missing."""
+        before, left, right = self._vectors(count)
+        self.Q, self.V = np.hstack([self.Q[:, before], left]), np.hstack([self.V[:, before], right])
+        self.values, self.F = self.values[:count], missing
+        self.B, self.P = np.diag(self.values), np.eye(count)
+        self.W = self.P
+
+    def _vectors(self, count: int) -> tuple[slice, np.ndarray, np.ndarray]:
+        """(the columns that are settled, left and right vectors of the leading others)."""
+        rest = slice(self.settled, None)
+        left, right = (
+            self.wide(self.Q[:, rest], self.P[:, :count]),
+            self.wide(self.V[:, rest], self.W[:, :count]),
+        )
+        return slice(0, self.settled), left, right
+
+    def triplets(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(left, values, right) by falling value: settled ones, and the leading others."""
+        before, left, right = self._vectors(count)
+        values = np.concatenate([self.known, self.values[:count]])
+        order = np.argsort(-values, kind="stable")
+        left, right = np.hstack([self.Q[:, before], left]), np.hstack([self.V[:, before], right])
+        return left[:, order], values[order], right[:, order]
 
 
 def _tangents(C: np.ndarray) -> np.ndarray:

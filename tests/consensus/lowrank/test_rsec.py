@@ -473,3 +473,42 @@ def test_iris_as_printed():
             scores = cs.metrics.scores(found, truth)
             assert scores["acc"] == pytest.approx(0.9733, abs=1e-4)
             assert scores["nmi_geometric"] == pytest.approx(0.9011, abs=1e-4)
+
+
+# What is left out -------------------------------------------------------------------------------------------
+
+
+def test_eigenvalues_of_zero_are_no_directions_of_S():
+    """They come last, so that the products of NRSEC leave them out; negative ones that count come last too, and stay."""
+    U = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
+    root = np.ones(5)
+    assert lagrangian.Frame(np.array([3.0, 1.0, 0.2, 1e-15, -1e-15]), U, root, n_clusters=2).range == 3
+    assert lagrangian.Frame(np.array([3.0, 1.0, 0.2, 1e-15, -0.5]), U, root, n_clusters=2).range == 5
+
+
+def test_weights_of_one_are_not_kept():
+    frame = lagrangian.Frame(np.array([2.0, 1.0]), np.eye(2), np.ones(2), n_clusters=1)
+    errors = lagrangian.EntryErrors(frame, 0.1, np.eye(2))
+    errors.restart(np.ones((2, 2), np.float32))
+    assert errors.weights.size == 0
+    errors.restart(np.array([[1.0, 0.5], [0.5, 1.0]], np.float32))
+    assert errors.weights.shape == (2, 2)
+
+
+@pytest.mark.parametrize("method", [cs.RSEC, cs.NRSEC])
+def test_the_H_that_is_returned_is_sharper_than_those_on_the_way(method, monkeypatch):
+    """Single precision on the way, the last eigenproblem again in double: residuals by the matrix itself."""
+    labels = planted(0, n=450, m=10, c=4, noise=0.3)[0]
+    seen = {}
+    solve_H = lagrangian.solve_H
+
+    def watched(frame, state, tol):
+        solve_H(frame, state, tol)
+        D = state.scale[:, None]
+        A = D * (frame.graph + state.before @ state.before.T) * D.T
+        seen[tol] = np.linalg.norm(A @ state.H - state.H @ (state.H.T @ A @ state.H), axis=0).max()
+
+    monkeypatch.setattr(lagrangian, "solve_H", watched)
+    method(4, random_state=0, n_init=2).fit(labels)
+    assert seen[1e-5] < 2e-5
+    assert seen[1e-6] < 2e-6

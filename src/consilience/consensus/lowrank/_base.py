@@ -14,7 +14,8 @@ from ...kernels.parallel import row_product
 from ...kernels.shrinkage import LowRank
 from ...validation import Choice, Flag, Integer, Nothing, Real, Rule
 from .._base import BaseConsensus, Solution
-from ._lagrangian import Frame, State, eigenpairs_of_product, ensure_memory, leading_vectors
+from ._embedding import leading_vectors
+from ._lagrangian import Frame, State, eigenpairs_of_product, ensure_memory
 
 _POSITIVE = Real(0, open_low=True)
 _THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
@@ -167,10 +168,10 @@ class BaseLowRank(BaseConsensus):
         u, k = ensemble.n_samples, ensemble.n_total_clusters
         if self.evidence == "together" and not ensemble.has_missing and k < _THIN * u:
             F = sp.diags_array(root / np.sqrt(ensemble.n_clusterings)) @ ensemble.indicator()
-            pairs = eigenpairs_of_product(sp.csr_array(F))
+            pairs = eigenpairs_of_product(sp.csr_array(F), self.n_jobs)
         else:
             if S is None:
                 S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
-            values, vectors = every_eigenpair(S)
+            values, vectors = every_eigenpair(S, n_jobs=self.n_jobs)
             pairs = values[::-1], vectors[:, ::-1]
         return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)

@@ -22,14 +22,16 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 
 from ...kernels import representation as passes
-from ...kernels.eigen import every_eigenpair, smallest_eigenvectors
+from ...kernels.eigen import every_eigenpair
 from ...kernels.memory import WITHOUT_PAIRS, ensure_fits
 from ...kernels.parallel import map_blocks, row_product
 from ...kernels.shrinkage import Deflated, LowRank, remainder_is_below, shrink_singular_values
 from ...progress import progress
+from ._embedding import LAST_RESIDUAL, RESIDUAL, leading_vectors
 
 LARGEST_PENALTY = 1e10  # mu_max of the paper
 BLOCK = 64
+_ROWS = 256  # of a block of a product that is added to something
 _ROOM = 64  # directions kept for the term of H beyond the range of S, for each cluster
 _NEGLIGIBLE = 1e-9  # relative size of an eigenvalue, or of a new direction, that is rounding
 _SMALL_GAP = 1e-4  # part of |Z| that the graph may lack of Z - J; measured in benchmarks/bench_rsec.py
@@ -38,7 +40,7 @@ _CLOSE = (
 )
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
-_INEXACT = 1e-3  # of the threshold: error of J, which Y2 takes up and the next J makes good
+_INEXACT = 1e-2  # of the threshold: error of J, which Y2 takes up and the next J makes good
 _DRIFT = 0.1  # of the residuals: what rounding may have added up to in D before it is made anew
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
@@ -56,13 +58,14 @@ class Frame:
         u, s = U.shape
         self.root = root  # (u,) square roots of the weights
         self.n_jobs = n_jobs
-        self.range = s  # directions of S: those that are admitted later have eigenvalue 0
         self.size = s  # directions in use
+        self.norm = float(np.abs(lam).max())  # |S|_2
+        # Directions of S: those behind, and those that are admitted later, have eigenvalue 0.
+        self.range = int(np.flatnonzero(np.abs(lam) > _NEGLIGIBLE * self.norm).max(initial=0)) + 1
         room = min(u, s + _ROOM * n_clusters)
         self._lam, self._U = np.zeros(room), np.zeros((u, room))
         self._lam[:s], self._U[:, :s] = lam, U
         self._single = self._U.astype(np.float32)
-        self.norm = float(np.abs(lam).max())  # |S|_2
         # Multiplier and differences vanish with the residuals or are divided by mu: single precision is enough.
         self._Y2, self._rest, self._gap = (np.zeros((u, room), np.float32) for _ in range(3))
         self.graph = np.zeros((u, u), np.float32)  # Z in the original basis, then its affinity
@@ -200,9 +203,9 @@ class Frame:
         return out
 
 
-def eigenpairs_of_product(F: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+def eigenpairs_of_product(F: sp.csr_array, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
-    lam, V = every_eigenpair((F.T @ F).toarray())
+    lam, V = every_eigenpair((F.T @ F).toarray(), n_jobs=n_jobs)
     keep = lam > _NEGLIGIBLE * lam[-1]
     lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
     return lam, np.ascontiguousarray((F @ V) / np.sqrt(lam))
@@ -258,7 +261,7 @@ class EntryErrors:
 
     def restart(self, weights: np.ndarray) -> None:
         """A new linearisation: weights change, E stays, its multiplier starts anew."""
-        self.weights = weights
+        self.weights = weights if (weights != 1).any() else np.zeros((0, 0), np.float32)
         self.Y1[:] = 0.0
         self._refresh(1.0)
 
@@ -299,7 +302,7 @@ class EntryErrors:
         frame.product(image[:, span], frame.single[:, span].T, out=self.moved)
         gap = frame.gap_entries(norms, J)
         left = J.left * J.values
-        SJ = frame.product(frame.U, frame.lam[:, None] * J.right).T.copy()
+        SJ = frame.product(frame.U[:, span], frame.lam[span, None] * J.right[span]).T.copy()
         worst, moved = np.max(
             frame.blocks(
                 lambda a, b: passes.step_entries(
@@ -313,8 +316,17 @@ class EntryErrors:
         if self.drift > _DRIFT * max(worst, gap):
             self._refresh(mu_next)
         else:
-            self.D[:, span] += frame.product(self.moved, frame.single[:, span])
+            self._carry_on(span)
         return float(worst), gap
+
+    def _carry_on(self, span: slice) -> None:
+        """D by its changes, in single precision."""
+        basis, D = self.frame.single[:, span], self.D[:, span]
+
+        def multiply(a: int, b: int) -> None:
+            D[a:b] += self.moved[a:b] @ basis
+
+        map_blocks(multiply, len(D), size=_ROWS, n_jobs=self.frame.n_jobs)
 
     def error(self) -> np.ndarray:
         """E (u, u, scaled), in the original basis."""
@@ -328,6 +340,7 @@ class State:
     J: LowRank
     H: np.ndarray  # (u, c) orthonormal, scaled
     scale: np.ndarray  # (u,) Dz^-1/2
+    before: np.ndarray  # (u, c) the H that the last eigenproblem had in its graph
     spectrum: np.ndarray | None = None  # block that the next eigenproblem starts from
     history: list[dict] = field(default_factory=list)
     converged: bool = False
@@ -337,7 +350,9 @@ class State:
     def zero(cls, frame: Frame, c: int) -> State:
         u = frame.n_objects
         left, right = np.zeros((u, 0)), np.zeros((frame.size, 0))
-        return cls(LowRank(left, np.zeros(0), right, right, 0.0, 0), np.zeros((u, c)), np.zeros(u))
+        return cls(
+            LowRank(left, np.zeros(0), right, right, 0.0, 0), np.zeros((u, c)), np.zeros(u), np.zeros((u, c))
+        )
 
 
 def solve(
@@ -397,6 +412,7 @@ def solve(
                 (frame.size, J.block.shape[1])
             ) / np.sqrt(frame.size)
             state.J = J._replace(block=np.hstack([J.block, wider]))
+    solve_H(frame, state, LAST_RESIDUAL)
 
 
 def build_graph(frame: Frame, J: LowRank, *, absolute: bool) -> None:
@@ -418,48 +434,27 @@ def update_H(frame: Frame, state: State) -> int:
     Returns how many degrees are not positive (none for absolute values; Z itself may be negative, and then
     Dz^-1/2 does not exist: such objects are left out of this step).
     """
-    c = state.H.shape[1]
     root, old = frame.root, state.H
     degrees = (frame.graph @ root.astype(np.float32) + old @ (old.T @ root)) / root
     positive = degrees > 0
     state.scale = np.zeros(frame.n_objects)
     np.power(degrees, -0.5, out=state.scale, where=positive)
-    state.H, state.spectrum = leading_vectors(
-        frame.graph, state.scale, c, extra=old, start=state.spectrum, n_jobs=frame.n_jobs
-    )
+    state.before = old
+    solve_H(frame, state, RESIDUAL)
     return int((~positive).sum())
 
 
-def leading_vectors(
-    W: np.ndarray,
-    scale: np.ndarray,
-    count: int,
-    *,
-    extra: np.ndarray | None = None,
-    start: np.ndarray | None = None,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(u, count) leading eigenvectors of diag(scale) (W + extra extra') diag(scale), and a start for the next."""
-    column = scale[:, None]
-
-    def product(V: np.ndarray) -> np.ndarray:
-        V = column * V
-        out = row_product(W, V.astype(np.float32), n_jobs=n_jobs).astype(np.float64)
-        if extra is not None:
-            out += extra @ (extra.T @ V)
-        return column * out
-
-    def dense() -> np.ndarray:
-        M = W.astype(np.float64)
-        if extra is not None:
-            M += extra @ extra.T
-        M *= -column
-        M *= scale
-        M.flat[:: scale.size + 1] += 1.0
-        return M
-
-    found = smallest_eigenvectors(np.ones(scale.size), product, count, start=start, dense=dense)
-    return found.vectors, found.block
+def solve_H(frame: Frame, state: State, tol: float) -> None:
+    """The eigenvectors of Eq. (16) from the last ones, for the graph, Dz and old H at hand."""
+    state.H, state.spectrum = leading_vectors(
+        frame.graph,
+        state.scale,
+        state.H.shape[1],
+        extra=state.before,
+        start=state.spectrum,
+        tol=tol,
+        n_jobs=frame.n_jobs,
+    )
 
 
 def ensure_memory(u: int, bytes_each: int, name: str) -> None:

@@ -57,8 +57,8 @@ class NRSEC(BaseLowRank):
 
     Notes
     -----
-    Three products of u x u matrices an iteration, one run for each step and one for the convex start: two to four times the
-    time of RSEC by default. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
+    Three products of u x u matrices an iteration, one run for each step and one for the convex start: one and a half to four
+    times the time of RSEC by default. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
     weights that only say which objects count more should have mean 1.
 
     Differences from the paper
