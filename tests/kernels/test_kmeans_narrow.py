@@ -90,6 +90,7 @@ def test_labels_are_those_of_plain_steps(d, k, n, seed, max_iter):
 def test_every_bit_is_that_of_shared_passes(name, weighted, always, monkeypatch):
     monkeypatch.setattr(kmeans_narrow, "FEWEST", 2)
     monkeypatch.setattr(kmeans_narrow, "PRODUCTS", 1)
+    monkeypatch.setattr(kmeans_narrow, "SEVERAL", 32)
     if always:
         monkeypatch.setattr(kmeans_narrow, "few_enough", lambda k, d: 2.0)
     weight = np.random.default_rng(5).uniform(0.5, 2, N) if weighted else np.ones(N)
@@ -109,7 +110,7 @@ def test_runs_that_do_not_pay_share_passes_beside_the_others(monkeypatch):
     monkeypatch.setattr(kmeans_narrow, "CENTERS", 8)
     rows = as_rows(cloud(4), np.ones(N), 1)
     starts = starts_of(rows, [3, 12, 8])
-    assert [by_tiles(rows, len(c)) for c in starts] == [True, False, True]
+    assert [by_tiles(rows, len(c), 3) for c in starts] == [True, False, True]
     done = []
     found = lloyd_either_way(rows, starts, max_iter=300, tol=0.0, on_done=done.append)
     shared = lloyd(rows, starts, max_iter=300, tol=0.0)
@@ -122,7 +123,9 @@ def test_wide_turned_and_far_rows_share_passes():
     few = cloud(6) @ np.random.default_rng(1).normal(size=(6, 90))
     far = np.vstack([cloud(3)[:-1], np.full((1, 3), 1e30)])
     for X in (few, cloud(40), far):
-        assert not by_tiles(as_rows(X, np.ones(N), 1), 5)
+        assert not by_tiles(as_rows(X, np.ones(N), 1), 5, 1)
+    assert by_tiles(as_rows(cloud(16), np.ones(N), 1), 5, 1)
+    assert not by_tiles(as_rows(cloud(16), np.ones(N), 1), 5, 2)
 
 
 def test_gaps_are_kept_once_centres_settle_and_are_never_too_large():

@@ -5,7 +5,7 @@
 by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
 over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centres (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
-in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, each run by
+in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by
 itself (:mod:`.kmeans_narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
 (:mod:`.kmeans_small`).
 
@@ -92,7 +92,7 @@ def many_kmeans(
     -----
     Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.kmeans_gaps`) a
     product of q columns with the k centres of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
-    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns and
+    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
     128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the product for all rows until few of them can change.
     """
     X = as_floats(X)
