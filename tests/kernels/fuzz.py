@@ -40,6 +40,7 @@ from consilience.kernels import (
     kmeans_assign,
     kmeans_gaps,
     kmeans_gram,
+    kmeans_narrow,
     kmeans_rows,
     krylov,
     label_tables,
@@ -358,6 +359,21 @@ def gaps_of_kmeans(rng):
         memory.look(stack, np.arange(len(ks)), listed=listed)
 
 
+def tiles_of_kmeans(rng):
+    """Gaps left as they come, so that rows are looked at by tiles, gathered, or not at all."""
+    n, d = int(rng.integers(1, 600)), int(rng.integers(1, 7))
+    X = hostile(rng, (n, d)) if rng.random() < 0.3 else rng.integers(0, 3, (n, d)).astype(float)
+    rows = kmeans_rows.as_rows(np.ascontiguousarray(X), np.ones(n), 1)
+    k = int(rng.integers(1, min(n, 12) + 1))
+    run = kmeans_narrow.Run(
+        kmeans_narrow.Tiles(rows), rows.rows(rng.integers(0, n, k)), np.zeros(n, np.int32)
+    )
+    run.look()
+    run.bounded, run.gaps = True, rng.choice([0.0, 1e9], n, p=[0.2, 0.8]).astype(np.float32)
+    run.look()
+    run.go(3, 0.0)
+
+
 def boxes(rng):
     b, k = int(rng.integers(1, 6)), int(rng.integers(1, 25))
     E = (
@@ -480,6 +496,7 @@ CASES = [  # new ones at the end: their place is their seed
     studies_of_k,
     walks_among_neighbours,
     rows_of_pairs,
+    tiles_of_kmeans,
 ]  # fmt: skip
 
 

@@ -5,8 +5,9 @@
 by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
 over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centres (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
-in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Data that fits a
-core's cache has no passes to share; there, each run is one compiled call (:mod:`.kmeans_small`).
+in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by
+itself (:mod:`.kmeans_narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
+(:mod:`.kmeans_small`).
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
 where the first centre wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
@@ -28,7 +29,7 @@ import numpy as np
 from ..validation import unit_of_lightest
 from .floats import as_floats
 from .kmeans_assign import assign
-from .kmeans_lloyd import lloyd
+from .kmeans_narrow import lloyd_either_way
 from .kmeans_rows import BLOCK, as_rows
 from .kmeans_small import Run, SmallRows, is_small, plus_plus, run_from
 from .kmeans_starts import choose_seeds, random_rows
@@ -91,7 +92,8 @@ def many_kmeans(
     -----
     Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.kmeans_gaps`) a
     product of q columns with the k centres of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
-    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps.
+    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
+    128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the product for all rows until few of them can change.
     """
     X = as_floats(X)
     n, _ = X.shape
@@ -120,7 +122,7 @@ def many_kmeans(
                 assert seeds is not None
                 rngs = [np.random.default_rng(seeds[r]) for r in batch]
                 start = [rows.rows(index) for index in choose_seeds(rows, ks[batch], rngs, init)]
-            found, n_iter[batch], converged[batch], ends = lloyd(
+            found, n_iter[batch], converged[batch], ends = lloyd_either_way(
                 rows, start, max_iter=max_iter, tol=tol * rows.mean_variance, on_done=on_done
             )
             labels[:, batch] = found.T

@@ -12,7 +12,7 @@ from ._jit import fast_kernel, kernel
 from .kmeans_gaps import Changes
 from .kmeans_middle import add_residuals, mean_variance, middle_of, some_rows
 from .kmeans_screen import UNIT, Stack, buffer
-from .parallel import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
+from .parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .vectors import dot
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
@@ -47,14 +47,16 @@ class DenseRows:
 
     def _moments(self) -> tuple[np.ndarray, float, bool]:
         n = self.n_samples
-        sums = map_blocks(
-            lambda a, b: self.X[a:b].sum(axis=0, dtype=np.float64), n, size=BLOCK, n_jobs=self.n_jobs
-        )
+        sums = np.zeros((-(-n // BLOCK), self.n_features))
+        self._fill(lambda a, b: _column_sums(self.X, sums, a, b))
         mean = np.sum(sums, axis=0) / n
         middle = middle_of(self.X, mean)
         self._squares = np.empty(n)
         self._fill(lambda a, b: _centred_squares(self.X, middle, self._squares, a, b))
-        squares = [self._squares[a:b].sum() for a, b in blocks(n, BLOCK)]
+        whole = n - n % BLOCK
+        squares = [*self._squares[:whole].reshape(-1, BLOCK).sum(axis=1)]
+        if whole < n:
+            squares.append(self._squares[whole:].sum())
         return middle, mean_variance(np.sum(squares) / n, mean - middle), bool((middle != mean).any())
 
     def _fill(self, work: Callable[[int, int], None]) -> None:
@@ -89,21 +91,18 @@ class DenseRows:
     def _turn(self) -> None:
         """The rows' side of L: [R'x, |r(x)|], and the blur; all over the largest |x| so that float32 cannot overflow."""
         n, R = self.n_samples, self.directions
-        q = self.n_features if R is None else R.shape[1]
-        self.width = q
-        norms = np.sqrt(self._squares)
-        del self._squares
-        self.scale = scale = float(norms.max()) or 1.0
+        self.width = q = self.n_features if R is None else R.shape[1]
+        self._screen: np.ndarray | None
+        self.scale = scale = float(np.sqrt(self._squares.max())) or 1.0
         self.rounding = (q + 11) * UNIT * 1.01
-        # Squares by the rounded length: above the true ones, as they have to be.
-        self.lengths = (norms / scale * (1 + 4 * UNIT)).astype(np.float32)
-        self.blur = (self.rounding * 1.01 / 2 * self.lengths**2 + UNIT**4).astype(np.float32)
-        if R is None:
-            self.screen = _aligned(n, q)
-            self._fill(lambda a, b: _scaled_rows(self.X, self.middle, scale, self.screen, a, b))
-            self.remainders = np.zeros(n, dtype=np.float32)
+        self.lengths, self.blur = np.empty((2, n), dtype=np.float32)
+        squares, self._squares = self._squares, np.empty(0)
+        data = squares, scale, self.rounding, self.lengths, self.blur
+        self._fill(lambda a, b: _lengths_and_blur(*data, a, b))
+        if R is None:  # made when first asked for: tiles (:mod:`.kmeans_narrow`) do without
+            self._screen, self.remainders = None, np.zeros(n, dtype=np.float32)
             return
-        self.screen = screen = np.empty((n, q + 1), dtype=np.float32)
+        self._screen = screen = np.empty((n, q + 1), dtype=np.float32)
 
         def turn(a: int, b: int) -> None:
             x = (self.X[a:b].astype(np.float64) - self.middle) / scale
@@ -117,6 +116,19 @@ class DenseRows:
         with one_blas_thread():
             map_blocks(turn, n, size=BLOCK, n_jobs=self.n_jobs)
         self.remainders = np.ascontiguousarray(screen[:, q])
+
+    @property
+    def screen(self) -> np.ndarray:
+        """(n, q), or (n, q + 1) where rows are turned; float32. First asked for before threads are."""
+        if self._screen is None:
+            self._screen = screen = _aligned(self.n_samples, self.width)
+            self._fill(lambda a, b: _scaled_rows(self.X, self.middle, self.scale, screen, a, b))
+        return self._screen
+
+    def drop_screen(self) -> None:
+        """Make room. It is made anew where it is asked for; rows that are turned keep it."""
+        if self.directions is None:
+            self._screen = None
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Centred float64 rows."""
@@ -197,12 +209,7 @@ class DenseRows:
     def own_squares(self, centers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """|x - c(x)|^2 for every row, in float64."""
         out = np.empty(self.n_samples)
-        map_blocks(
-            lambda a, b: _own_squares_dense(self.X, self.middle, centers, labels, out, a, b),
-            self.n_samples,
-            size=BLOCK,
-            n_jobs=self.n_jobs,
-        )
+        self._fill(lambda a, b: _own_squares_dense(self.X, self.middle, centers, labels, out, a, b))
         return out
 
     def add_residuals(self, labels: np.ndarray, mass: np.ndarray, centers: np.ndarray) -> None:
@@ -244,6 +251,14 @@ class DenseRows:
         self._fill(lambda a, b: _approach_dense(*data, a, b))
 
 
+@kernel
+def _column_sums(X, out, start, stop):
+    """Sums over blocks of rows, in the order of the rows; start is where a block begins."""
+    for i in range(start, stop):
+        for c in range(X.shape[1]):
+            out[i // BLOCK, c] += np.float64(X[i, c])
+
+
 @fast_kernel
 def _centred_squares(X, mean, out, start, stop):
     for i in range(start, stop):
@@ -252,6 +267,15 @@ def _centred_squares(X, mean, out, start, stop):
             x = np.float64(X[i, c]) - mean[c]
             total += x * x
         out[i] = total
+
+
+@kernel
+def _lengths_and_blur(squares, scale, rounding, lengths, blur, start, stop):
+    """|x| and w(x) in the units of the screen, squares by the rounded length: above the true ones, as they have to be."""
+    for i in range(start, stop):
+        length = np.float32(np.sqrt(squares[i]) / scale * (1 + 4 * UNIT))
+        lengths[i] = length
+        blur[i] = rounding * 1.01 / 2 * np.float64(length) * np.float64(length) + UNIT**4
 
 
 @kernel

@@ -107,12 +107,12 @@ def _two_smaller(row, more, other_row, other_more, j, smallest, where):
     """Two rows at a time: what was found is read and written less often."""
     here, beside = np.int32(j), np.int32(j + 1)
     for i in range(row.size):
-        found = _insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])
-        smallest[i], smallest[WIDTH + i], where[i] = _insert(other_row[i] + other_more, beside, *found)
+        found = insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])
+        smallest[i], smallest[WIDTH + i], where[i] = insert(other_row[i] + other_more, beside, *found)
 
 
 @fast_kernel(forceinline=True)
-def _insert(value, j, low, second, where):
+def insert(value, j, low, second, where):
     """The two smallest with one more value, and the place of the first; choices, not branches, become vector code."""
     closer = value < low
     other = low if closer else value
