@@ -16,7 +16,7 @@ from sklearn.datasets import make_blobs
 
 import consilience as cs
 from consilience.consensus import methods
-from consilience.kernels import parallel
+from consilience.kernels import parallel, sharing
 
 from .zoo import planted
 
@@ -70,8 +70,9 @@ def tasks():
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Helpers come for the shortest work too."""
-    monkeypatch.setattr(parallel, "_ALONE", 0.0)
+    """Helpers come for the shortest work too, and whether or not they were of help before."""
+    monkeypatch.setattr(sharing, "ALONE", 0.0)
+    monkeypatch.setattr(sharing.Place, "pays", lambda self, rate: True)
 
 
 # The same bits ----------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def test_generators_answer_alike(eager, name):
 
 def digest() -> str:
     """Of every method's and generator's answer, on two threads."""
-    parallel._ALONE = 0.0
+    sharing.ALONE = 0.0
     kept = hashlib.sha256()
     for labels in ensembles().values():
         for cls in CONSENSUS:
@@ -152,8 +153,8 @@ def watched(monkeypatch, eager):
         seen.update(each["num_threads"] for each in controller.info())
         return function(task)
 
-    def init(self, function, tasks):
-        plain(self, lambda task: counted(task, function), tasks)
+    def init(self, function, tasks, place):
+        plain(self, lambda task: counted(task, function), tasks, place)
 
     def numbers():
         return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}

@@ -13,7 +13,7 @@ import pytest
 import threadpoolctl
 
 from consilience.errors import InputError
-from consilience.kernels import parallel
+from consilience.kernels import parallel, sharing
 from consilience.kernels.parallel import map_blocks, map_tasks, one_blas_thread, resolve_jobs, row_product
 
 # Tasks ------------------------------------------------------------------------------------------------------
@@ -49,23 +49,24 @@ def test_long_tasks_are_shared(count, expected, monkeypatch):
             meeting.wait()
         burn(0.005)
 
-    kept = {} if expected is None else {task.__code__: expected}
-    monkeypatch.setattr(parallel, "_seconds", kept)
+    monkeypatch.setattr(sharing, "_places", {})
+    place = sharing.place_of(task, count)
+    place.seconds = expected
     map_tasks(task, list(range(count)), n_jobs=2)
-    assert kept[task.__code__] > 0.001  # and known for the next time
+    assert place.seconds > 0.001  # and known for the next time
 
 
 @pytest.mark.parametrize("count", [2, 40])
 def test_short_work_stays_on_the_callers_thread(count, monkeypatch):
-    monkeypatch.setattr(parallel, "_ALONE", 60.0)
-    monkeypatch.setattr(parallel, "_seconds", {})
+    monkeypatch.setattr(sharing, "ALONE", 60.0)
+    monkeypatch.setattr(sharing, "_places", {})
     for _ in range(2):  # before it is known that it is short, and after
         workers = set(map_tasks(lambda _: threading.get_ident(), list(range(count)), n_jobs=2))
         assert workers == {threading.get_ident()}
 
 
 def test_threads_are_kept(monkeypatch):
-    monkeypatch.setattr(parallel, "_ALONE", 0.0)
+    monkeypatch.setattr(sharing, "ALONE", 0.0)
     for _ in range(50):
         map_tasks(lambda _: time.sleep(0.0002), [0, 1], n_jobs=2)
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("consilience")]
@@ -122,8 +123,11 @@ def test_a_forked_child_has_threads_of_its_own():
     code = (
         "import os, threading, time\n"
         "from consilience.kernels.parallel import map_tasks, one_blas_thread\n"
-        "work = lambda: map_tasks(lambda i: sum(range(10**6)) and threading.get_ident(), list(range(12)), n_jobs=2)\n"
+        "from consilience.kernels.sharing import _places\n"
+        "meeting = threading.Barrier(2, timeout=30)\n"
+        "work = lambda: map_tasks(lambda i: meeting.wait() * 0 or threading.get_ident(), [0, 1], n_jobs=2)\n"
         "work()\n"
+        "_places.clear()\n"
         "with one_blas_thread():\n"
         "    pid = os.fork()\n"
         "    if pid == 0:\n"

@@ -24,15 +24,14 @@ import numpy as np
 from ..errors import InputError
 from ..progress import counting
 from ..validation import N_JOBS, check
+from . import sharing
+from .sharing import Place, place_of
 
 T = TypeVar("T")
 
-#: Seconds of work that a caller does alone. A thread woken for less gains little on a quiet machine, and on a busy one it may
-#: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
-#: some milliseconds.
-_ALONE = 0.003
-_WAITING = 0.5  # seconds in which a caller alone may seem to do nothing
-_seconds: dict[Any, float] = {}  # that a task took of its thread, the last time that function was mapped
+_BRIEF = 0.0005  # seconds of which nothing is learned but that they were few
+_TRIAL = 0.01  # seconds after which a helper asks whether it helps: twice a turn of the interpreter's lock
+_PAUSE = 0.02  # seconds for which one that does not help stays away, at first
 _PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
 _INNER_COLUMNS = 64  # of one block of an inner product, whose result has no more rows than some hundred
 
@@ -125,34 +124,38 @@ def _share_out(function: Callable[..., T], tasks: list, workers: int, named: Cal
 def _share(function: Callable[..., T], tasks: list, workers: int, named: Callable) -> list[T]:
     if min(workers, len(tasks)) <= 1:
         return [function(task) for task in tasks]
-    # Calls from one place in the code have in common how long their tasks take.
-    place = getattr(named, "__code__", None) or type(named)
-    expected = _seconds.get(place)
+    place = place_of(named, len(tasks))
     found: list[T] = []
-    if expected is not None and expected * len(tasks) <= _ALONE:
-        found, expected = _alone(function, tasks, expected)
-        _seconds[place] = expected
+    if place.brief(len(tasks)):
+        found = _alone(function, tasks, place)
         if len(found) == len(tasks):
             return found
-    run = _Run(function, tasks[len(found) :])
-    # Where nothing is known, one task may be most of the work: helpers look at the clock themselves.
-    rest, _seconds[place] = run.results(workers, later=expected is None)
-    return found + rest
+    return found + _Run(function, tasks[len(found) :], place).results(workers)
 
 
-def _alone(function: Callable[..., T], tasks: list, expected: float) -> tuple[list[T], float]:
-    """(what the first tasks return, seconds that one took): all of them, unless that is too much work for one thread."""
+def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
+    """What the first tasks return: all of them, unless that is too much work for one thread."""
     found: list[T] = []
+    passed = 0.0
     begun, worked = time.perf_counter(), time.thread_time()
+    checked = limit = place.limit
     for task in tasks:
         found.append(function(task))
-        if (passed := time.perf_counter() - begun) > _ALONE:
+        passed = time.perf_counter() - begun
+        if passed > checked and len(found) < len(tasks):
             # What waits for other processes is not work: the thread's own clock, which is dearer to ask, decides. Where it
             # stands for long, others work for these tasks.
-            expected = (time.thread_time() - worked) / len(found)
-            if expected * len(found) > _ALONE or passed > _WAITING:
+            work = time.thread_time() - worked
+            if work > limit or passed > sharing.WAITING:
                 break
-    return found, expected
+            checked = passed + limit - work
+    if passed < _BRIEF:
+        place.seconds = passed / len(found)
+    else:
+        work, passed = time.thread_time() - worked, time.perf_counter() - begun
+        place.seconds = work / len(found)
+        place.was_alone(work, passed)
+    return found
 
 
 def row_product(
@@ -177,22 +180,25 @@ def inner_product(A: np.ndarray, B: np.ndarray, *, n_jobs: int | None = None) ->
 class _Run:
     """The tasks of one call, taken in order by whoever is free."""
 
-    def __init__(self, function: Callable[..., Any], tasks: list):
-        self.function, self.tasks = function, tasks
+    def __init__(self, function: Callable[..., Any], tasks: list, place: Place):
+        self.function, self.tasks, self.place = function, tasks, place
         self.found: list[Any] = [None] * len(tasks)
         self.failed: dict[int, BaseException] = {}
         self.lock = threading.Lock()
         self.end = len(tasks)  # falls to what was taken, once a task has failed
-        self.taken = self.finished = self.helping = 0
+        self.taken = self.finished = self.helping = self.helped = 0
+        self.spent = 0.0  # seconds of helpers' threads
         self.all_taken, self.all_finished = threading.Event(), threading.Event()
 
-    def results(self, workers: int, *, later: bool) -> tuple[list, float]:
-        """(what the tasks return, seconds that one took of the caller's thread), on at most ``workers`` threads."""
-        begun, own = time.thread_time(), 0
+    def results(self, workers: int) -> list:
+        """What the tasks return, on at most ``workers`` threads."""
+        begun, worked, own = time.perf_counter(), time.thread_time(), 0
+        # Where nothing is known, one task may be most of the work: helpers look at the clock themselves.
+        help = self.help_later if self.place.seconds is None else self.help
         try:
             for _ in range(min(workers, len(self.tasks)) - 1):
-                _pool().submit(self.help_later if later else self.help)
-            own = self.work()
+                _pool().submit(help)
+            own = self.work_on()
         except BaseException:
             self.abandon()
             raise
@@ -204,7 +210,16 @@ class _Run:
             self.all_finished.wait()
         if self.failed:
             raise self.failed[min(self.failed)]
-        return self.found, (time.thread_time() - begun) / max(own, 1)
+        self.remember(time.perf_counter() - begun, time.thread_time() - worked, own)
+        return self.found
+
+    def remember(self, clock: float, work: float, own: int) -> None:
+        """What this run says about the place: seconds by the clock and of the caller's thread, and how many tasks it did."""
+        self.place.seconds = work / max(own, 1)
+        if self.helped:
+            self.place.was_shared(work + self.spent, clock)
+        else:
+            self.place.was_alone(work, clock)
 
     def abandon(self) -> None:
         """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own task then never
@@ -215,35 +230,65 @@ class _Run:
             time.sleep(0.001)
 
     def help_later(self) -> None:
-        if not self.all_taken.wait(_ALONE):
+        if not self.all_taken.wait(sharing.ALONE):
             self.help()
 
     def help(self) -> None:
+        """Take tasks; where that does not pay, leave the caller alone for longer and longer whiles."""
         _limits.hold_helper()
-        self.work(helper=True)
+        pause = _PAUSE
+        while self.help_while_it_pays() and not self.all_taken.wait(pause):
+            pause *= 2
 
-    def work(self, *, helper: bool = False) -> int:
-        """Do tasks while there are any; returns how many."""
-        done = 0
+    def help_while_it_pays(self) -> bool:
+        """Whether there may be tasks left."""
         while True:
-            with self.lock:
-                i = self.taken
-                if i >= self.end:
-                    return done
-                self.taken += 1
-                self.helping += helper
-            try:
-                self.found[i] = self.function(self.tasks[i])
-            except BaseException as error:  # raised by the caller
-                self.failed[i] = error
+            begun, worked = time.perf_counter(), time.thread_time()
+            while (clock := time.perf_counter() - begun) < _TRIAL:
+                if not self.do_one(helper=True):
+                    return False
+            threads = 1 + max(1, self.helping)
+            if not self.place.pays(threads * (time.thread_time() - worked) / clock):
+                return True
+
+    def work_on(self) -> int:
+        """Do tasks while there are any; returns how many. Notes what a caller does while nobody helps."""
+        done = helped = 0
+        begun, worked = time.perf_counter(), time.thread_time()
+        while self.do_one():
             done += 1
-            with self.lock:
-                self.finished += 1
-                self.helping -= helper
-                if self.failed:
-                    self.end = self.taken
-                if self.finished == self.taken >= self.end:
-                    self.all_finished.set()
+            if not self.helped:  # so far; all of the run is noted at its end
+                continue
+            now, spent = time.perf_counter(), time.thread_time()
+            if self.helped == helped and not self.helping:
+                self.place.alone.add(spent - worked, now - begun)
+            begun, worked, helped = now, spent, self.helped
+        return done
+
+    def do_one(self, *, helper: bool = False) -> bool:
+        """Do the next task; False if there is none."""
+        with self.lock:
+            i = self.taken
+            if i >= self.end:
+                return False
+            self.taken += 1
+            self.helping += helper
+            self.helped += helper
+        worked = time.thread_time() if helper else 0.0
+        try:
+            self.found[i] = self.function(self.tasks[i])
+        except BaseException as error:  # raised by the caller
+            self.failed[i] = error
+        spent = time.thread_time() - worked if helper else 0.0
+        with self.lock:
+            self.finished += 1
+            self.spent += spent
+            self.helping -= helper
+            if self.failed:
+                self.end = self.taken
+            if self.finished == self.taken >= self.end:
+                self.all_finished.set()
+        return True
 
 
 @lru_cache(maxsize=1)
