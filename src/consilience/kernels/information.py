@@ -45,10 +45,10 @@ def adjusted_rand(together, only_a, only_b, apart):
 
 
 # The same formulas inside kernels, written into them: as functions of their own they would be compiled one by one.
-_information_terms = kernel(information_terms, inline="always")
-_entropy_terms = kernel(entropy_terms, inline="always")
-_confuse_pairs = kernel(confuse_pairs, inline="always")
-_adjusted_rand = kernel(adjusted_rand, inline="always")
+_information_terms, _entropy_terms = (
+    kernel(one, inline="always") for one in (information_terms, entropy_terms)
+)
+_confuse_pairs, _adjusted_rand = (kernel(one, inline="always") for one in (confuse_pairs, adjusted_rand))
 
 #: Means of two entropies, by the number that :func:`mean_entropy` takes.
 MEANS = ("arithmetic", "max", "geometric")
