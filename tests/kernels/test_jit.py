@@ -244,64 +244,6 @@ def test_reordered_sums_have_one_copy_for_each_caller():
     assert [one.py_func.__name__ for one in inner.values() if not is_part(one)] == []
 
 
-CALLS_ANOTHER = """
-from consilience.kernels._jit import kernel
-
-@kernel
-def twice(x):
-    return 2 * x
-
-@kernel
-def four_times(x):
-    return twice(twice(x))
-"""
-
-
-@pytest.fixture
-def calling(tmp_path, monkeypatch):
-    """A module with a kernel that calls another one, whose compiled forms are kept in ``tmp_path``."""
-    monkeypatch.setattr(_jit.config, "CACHE_DIR", "")
-    (tmp_path / "calling.py").write_text(CALLS_ANOTHER)
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def load():
-        sys.modules.pop("calling", None)
-        return importlib.import_module("calling")
-
-    yield load
-    for name in ("twice", "four_times"):
-        _jit.KERNELS.pop(f"calling.{name}", None)
-    sys.modules.pop("calling", None)
-
-
-def test_what_only_kernels_call_has_no_door_for_python(calling):
-    module = calling()
-    assert module.four_times(3) == 12
-    assert not module.twice.overloads  # for Python; it would be half of what compiling takes
-    (inner,) = module.twice.inner.overloads.values()
-    code = inner.library.get_llvm_str()
-    assert inner.fndesc.llvm_func_name in code
-    assert inner.fndesc.llvm_cpython_wrapper_name not in code
-    assert module.twice(3) == 6  # which gets a door where Python calls it, too
-    assert len(module.twice.overloads) == 1
-
-
-def test_both_forms_are_kept_apart(calling):
-    """A form without a door that Python found on disk could not be called."""
-    first = calling()
-    assert first.four_times(3) == 12
-    again = calling()
-    assert again.twice(3) == 6
-    assert (again.twice.stats.cache_hits.total(), again.twice.stats.cache_misses.total()) == (0, 1)
-    assert again.four_times(3) == 12
-    assert again.four_times.stats.cache_hits.total() == 1
-    assert not again.twice.inner.overloads  # it is part of what was found
-    once_more = calling()
-    assert once_more.four_times(2.5) == 10.0  # of other types
-    assert once_more.twice(3) == 6
-    assert once_more.twice.stats.cache_hits.total() == 1
-
-
 #: Few values with many ties, where the last bit of a sum decides.
 TIED = """
 import numpy as np

@@ -50,10 +50,3 @@ def test_the_rest():
     out = np.empty(1000)
     plain.copy_to(values, out)
     np.testing.assert_array_equal(out, values)
-
-
-def test_zeros():
-    for n in (0, 1, 5):
-        found = plain.zeros(n)
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, np.zeros(n))

@@ -24,7 +24,6 @@ from typing import Any
 import numba
 from numba.core import config, event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
-from numba.core.registry import CPUDispatcher
 
 from ..errors import warn
 
@@ -37,41 +36,19 @@ TYPES = vars(types)
 KERNELS: dict[str, Callable] = {}
 
 
-class Kernel(CPUDispatcher):
-    """A compiled function with two forms: the one that Python calls, and the one that other kernels call.
-
-    Half of what compiles a short function is its door for Python: unpacking, checking and holding each array. Where only other kernels
-    call it nobody goes through that door, and in a kernel that is compiled into its callers (``forceinline``) all of it would be there twice.
-    """
-
-    inner: CPUDispatcher
-
-    @property
-    def _numba_type_(self) -> types.Type:  # what the compiler finds where a kernel names this one
-        return types.Dispatcher(self.inner)
-
-
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
     if function is None:
         return partial(kernel, **options)
     # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if not config.DISABLE_JIT:
-        compiled.__class__ = Kernel
-        compiled._cache = _cache_of(function)
-        compiled.inner = numba.njit(**options, no_cpython_wrapper=True)(function)
-        compiled.inner._cache = _cache_of(function, "-inner")
+        try:
+            compiled._cache = _KernelCache(function)
+        except RuntimeError:  # numba finds no folder that it can write to
+            compiled._cache = _NoCache()
     KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
     return compiled
-
-
-def _cache_of(function: Callable, form: str = "") -> _KernelCache | _NoCache:
-    try:
-        return _KernelCache(function, form)
-    except RuntimeError:  # numba finds no folder that it can write to
-        return _NoCache()
 
 
 def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
@@ -128,9 +105,9 @@ class _KernelCache(FunctionCache):
     a change of any file it imports kernels from counts. Code with checked indices is kept apart, which numba's own key does not do.
     """
 
-    def __init__(self, function: Callable, form: str = ""):
+    def __init__(self, function: Callable):
         super().__init__(function)
-        base = self._impl.filename_base + form + ("-checked" if config.BOUNDSCHECK else "")
+        base = self._impl.filename_base + ("-checked" if config.BOUNDSCHECK else "")
         source = Path(function.__code__.co_filename).resolve()
         stamp = self._impl.locator.get_source_stamp(), _stamp(source)
         self._cache_file = IndexDataCacheFile(self._cache_path, base, stamp)

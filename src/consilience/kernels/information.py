@@ -13,7 +13,6 @@ from ..validation import Choice, check
 from ._jit import kernel
 from .contingency import SMALL_TABLE, Cells, count_pairs
 from .parallel import map_blocks, map_tasks
-from .plain import zeros
 
 
 def information_terms(counts, rows, columns, n):
@@ -44,17 +43,15 @@ def adjusted_rand(together, only_a, only_b, apart):
     return 2 * (together * apart - only_a * only_b) / below if below else 0.0
 
 
-# The same formulas inside kernels, written into them: as functions of their own they would be compiled one by one.
-_information_terms, _entropy_terms = (
-    kernel(one, inline="always") for one in (information_terms, entropy_terms)
-)
-_confuse_pairs, _adjusted_rand = (kernel(one, inline="always") for one in (confuse_pairs, adjusted_rand))
+# The same formulas inside kernels.
+_information_terms, _entropy_terms = kernel(information_terms), kernel(entropy_terms)
+_confuse_pairs, _adjusted_rand = kernel(confuse_pairs), kernel(adjusted_rand)
 
 #: Means of two entropies, by the number that :func:`mean_entropy` takes.
 MEANS = ("arithmetic", "max", "geometric")
 
 
-@kernel(inline="always")
+@kernel
 def mean_entropy(entropy_a, entropy_b, mean):
     """The mean of two entropies, by its place in :data:`MEANS`."""
     if mean == 1:
@@ -64,7 +61,7 @@ def mean_entropy(entropy_a, entropy_b, mean):
     return (entropy_a + entropy_b) / 2
 
 
-@kernel(inline="always")
+@kernel
 def normalise_information(information, entropy_a, entropy_b, mean):
     """NMI of two different partitions; if one of them is a single cluster, the information is zero."""
     scale = mean_entropy(entropy_a, entropy_b, mean)
@@ -232,7 +229,7 @@ def _pairs_of_column(columns, weights, widths, i, which, with_itself, out):
 @kernel
 def _measure(table, which, with_itself):
     """One measure of a dense table; the conventions at the edges are scikit-learn's."""
-    a, b = zeros(table.shape[0]), zeros(table.shape[1])
+    a, b = np.zeros(table.shape[0]), np.zeros(table.shape[1])
     squares, n_cells = 0.0, 0
     for i in range(table.shape[0]):
         for j in range(table.shape[1]):

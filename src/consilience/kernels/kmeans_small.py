@@ -13,7 +13,6 @@ import numpy as np
 
 from ._jit import fast_kernel, kernel
 from .kmeans_middle import add_residuals, mean_variance, middle_of
-from .plain import zeros
 from .vectors import square
 
 #: Numbers in X (2 MB of float64), and rows, up to which data is small (measured: benchmarks/bench_kmeans.py).
@@ -94,7 +93,7 @@ def _plus_plus(columns, weight, first, tickets):
 
 @kernel
 def _running_sum(values):
-    out = np.empty(values.size, np.float64)
+    out = np.empty(values.size)
     total = 0.0
     for i in range(values.size):
         total += values[i]
@@ -104,7 +103,7 @@ def _running_sum(values):
 
 @kernel
 def _running_products(closest, weight):
-    out = np.empty(weight.size, np.float64)
+    out = np.empty(weight.size)
     total = 0.0
     for i in range(weight.size):
         total += closest[i] * weight[i]
@@ -128,8 +127,7 @@ def _draw(heap, ticket):
 @fast_kernel(forceinline=True)
 def _squares_to(columns, row, out):
     """Squared distance of every row to one of them: column by column, so that rows are side by side."""
-    for i in range(out.size):
-        out[i] = 0
+    out[:] = np.float32(0)
     for c in range(columns.shape[0]):
         column = columns[c]
         x = column[row]
@@ -151,9 +149,7 @@ def _keep_smaller(closest, weight, trial):
 def _lloyd(X, columns, weight, centers, max_iter, tol, far):
     """(labels, centres, inertia, steps, whether converged)."""
     n = X.shape[0]
-    labels = np.empty(n, np.int32)
-    for i in range(n):
-        labels[i] = -1
+    labels = np.full(n, -1, np.int32)
     n_iter, converged = 0, False
     while True:
         new = _nearest(columns, centers)
@@ -178,13 +174,10 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
 @kernel
 def _nearest(columns, centers):
     """The first of the centres with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
-    n = columns.shape[1]
-    scores = np.empty((centers.shape[0], n), np.float64)
+    scores = np.empty((centers.shape[0], columns.shape[1]))
     np.dot(centers, columns, scores)
-    smallest, where = np.empty(n, np.float64), np.empty(n, np.int32)
-    for i in range(n):
-        smallest[i] = np.inf
-        where[i] = 0
+    smallest = np.full(columns.shape[1], np.inf)
+    where = np.zeros(columns.shape[1], np.int32)
     for j in range(centers.shape[0]):
         half = 0.5 * np.dot(centers[j], centers[j])
         _take_smaller(half, scores[j], np.int32(j), smallest, where)
@@ -203,20 +196,20 @@ def _take_smaller(half, scores, j, smallest, where):
 @kernel(forceinline=True)
 def _means(X, weight, before, labels, far):
     """Means of the clusters, empty ones restarted at the rows farthest from their centre."""
-    k, d = before.shape
-    sums, mass = _zero_rows(k, d), zeros(k)
+    k = before.shape[0]
+    sums, mass = np.zeros(before.shape), np.zeros(k)
     for i in range(labels.size):
         mass[labels[i]] += weight[i]
         _add(weight[i], X[i], sums[labels[i]])
     restarted = _restart_empty(X, weight, before, labels, sums, mass)
     # A cluster can stay empty only if rows coincide; it then follows the heaviest one.
     heaviest = _largest(mass)
-    centers = _zero_rows(k, d)
+    centers = np.zeros(before.shape)
     for j in range(k):
         own = j if mass[j] > 0 else heaviest
         _add(1.0 / mass[own], sums[own], centers[j])
     if far and not restarted:
-        add_residuals(X, zeros(d), weight, labels, mass, centers)
+        add_residuals(X, np.zeros(X.shape[1]), weight, labels, mass, centers)
     return centers
 
 
@@ -231,7 +224,7 @@ def _restart_empty(X, weight, before, labels, sums, mass):
             count += 1
     if count == 0:
         return False
-    distance = np.empty(labels.size, np.float64)
+    distance = np.empty(labels.size)
     for i in range(labels.size):
         distance[i] = square(X[i], before[labels[i]])
     if distance[_largest(distance)] == 0:
@@ -244,15 +237,6 @@ def _restart_empty(X, weight, before, labels, sums, mass):
         _add(weight[i], X[i], sums[j])
         mass[j] = weight[i]
     return True
-
-
-@kernel
-def _zero_rows(k, d):
-    out = np.empty((k, d), np.float64)
-    for j in range(k):
-        for c in range(d):
-            out[j, c] = 0.0
-    return out
 
 
 @kernel

@@ -22,15 +22,6 @@ def counting(n):
 
 
 @kernel
-def zeros(n):
-    """n zeros of float64."""
-    out = np.empty(n, np.float64)
-    for i in range(n):
-        out[i] = 0.0
-    return out
-
-
-@kernel
 def total(values):
     """The sum, from the first to the last."""
     found = 0.0
