@@ -19,7 +19,8 @@ from .dense_eigen import mirror
 
 #: Shares of entries that are not 0, below which sums over these alone are faster than matrix products.
 _FEW, _FEW_PAIRS = 0.1, 0.03
-_WIDE = 700  # columns from which a k x k sum is formed row by row: as a whole it is too large to be at hand
+#: Columns from which a k x k sum is formed row by row, as a whole it is too large to be at hand; and the share of entries below which that does not pay.
+_WIDE, _SCARCE = 700, 0.03
 
 
 class Coupling(NamedTuple):
@@ -68,12 +69,13 @@ def _spread(S, starts, where, values):
 
 def gram(A: np.ndarray, weights: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
     """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are few."""
-    if np.count_nonzero(A) > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
+    held = np.count_nonzero(A)
+    if held > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
         if B is None:  # a product of a matrix with itself takes half the time
             scaled = A * np.sqrt(weights)[:, None]
             return scaled.T @ scaled
         return (A * weights[:, None]).T @ B
-    if B is None and A.shape[1] > _WIDE:
+    if B is None and A.shape[1] > _WIDE and held > _SCARCE * A.size:
         out = _upper_gram(A, weights)
         mirror(out)
         return out
