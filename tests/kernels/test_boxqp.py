@@ -236,18 +236,6 @@ def test_few_entries_and_matrix_products_agree(seed, share):
         np.testing.assert_allclose(contradiction(A, E, r), plain, atol=1e-12)
 
 
-@pytest.mark.parametrize("b", [1, 3, 40])
-def test_wide_sums_are_formed_row_by_row(seed, b):
-    """Columns without an entry, rows without any, and entries of either sign; as symmetric as a matrix product."""
-    rng, k = np.random.default_rng(seed), 900
-    A = rng.normal(size=(b, k)) * (rng.random((b, k)) < 0.07)
-    A[b // 2, :] = 0.0
-    weights = rng.random(b)
-    found = gram(A, weights)
-    np.testing.assert_allclose(found, A.T @ (weights[:, None] * A), atol=1e-12)
-    np.testing.assert_array_equal(found, found.T)
-
-
 @pytest.mark.parametrize("weights", ["ones", "free"])
 def test_thin_couplings_are_solved_alike(seed, weights):
     """Optimality where only the entries of E that are not 0 are visited."""

@@ -15,12 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._jit import kernel
-from .dense_eigen import mirror
 
 #: Shares of entries that are not 0, below which sums over these alone are faster than matrix products.
 _FEW, _FEW_PAIRS = 0.1, 0.03
-#: Columns from which a k x k sum is formed row by row, as a whole it is too large to be at hand; and the share of entries below which that does not pay.
-_WIDE, _SCARCE = 700, 0.03
 
 
 class Coupling(NamedTuple):
@@ -69,16 +66,11 @@ def _spread(S, starts, where, values):
 
 def gram(A: np.ndarray, weights: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
     """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are few."""
-    held = np.count_nonzero(A)
-    if held > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
+    if np.count_nonzero(A) > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
         if B is None:  # a product of a matrix with itself takes half the time
             scaled = A * np.sqrt(weights)[:, None]
             return scaled.T @ scaled
         return (A * weights[:, None]).T @ B
-    if B is None and A.shape[1] > _WIDE and held > _SCARCE * A.size:
-        out = _upper_gram(A, weights)
-        mirror(out)
-        return out
     return _gram(A, weights, A if B is None else B)
 
 
@@ -98,45 +90,4 @@ def _gram(A, weights, B):
                 step = weights[i] * A[i, p]
                 for t in range(n):
                     out[p, where[t]] += step * values[t]
-    return out
-
-
-@kernel
-def _upper_gram(A, weights):
-    """The upper triangle of A' diag(weights) A, one row of it after the other, which stays at hand meanwhile.
-
-    starts (b + 1,) bounds the entries of each row of A in where and values; begins (k + 1,) bounds the rows of A in holds that have
-    an entry in a column. Columns are taken in order: the first entry of a row that was not used yet is that of the present column.
-    """
-    b, k = A.shape
-    starts, begins = np.zeros(b + 1, np.int64), np.zeros(k + 1, np.int64)
-    for i in range(b):
-        for p in range(k):
-            if A[i, p] != 0.0:
-                starts[i + 1] += 1
-                begins[p + 1] += 1
-    for i in range(b):
-        starts[i + 1] += starts[i]
-    for p in range(k):
-        begins[p + 1] += begins[p]
-    where, values, holds = np.empty(starts[b], np.int32), np.empty(starts[b]), np.empty(starts[b], np.int32)
-    free = begins[:-1].copy()
-    t = 0
-    for i in range(b):
-        for p in range(k):
-            if A[i, p] != 0.0:
-                where[t], values[t] = p, A[i, p]
-                holds[free[p]] = i
-                free[p] += 1
-                t += 1
-    out = np.zeros((k, k))
-    ahead = starts[:-1].copy()
-    for p in range(k):
-        row = out[p]
-        for e in range(begins[p], begins[p + 1]):
-            i = holds[e]
-            step = weights[i] * values[ahead[i]]
-            for t in range(ahead[i], starts[i + 1]):
-                row[where[t]] += step * values[t]
-            ahead[i] += 1
     return out

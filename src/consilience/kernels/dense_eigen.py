@@ -32,7 +32,7 @@ def eigenpairs(
     n = M.shape[0]
     count = n if count is None else count
     M = np.require(M, np.float64, ["C", "W"]) if overwrite else np.array(M, np.float64, order="C")
-    mirror(M)
+    _mirror(M)
     _ensure_finite(M)
     if n == 1:
         return M[0, :count].copy(), np.ones((1, count))
@@ -106,7 +106,7 @@ def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.n
     ) from first
 
 
-def mirror(M: np.ndarray) -> None:
+def _mirror(M: np.ndarray) -> None:
     """Copy the upper triangle to the lower one."""
     for a, b in blocks(M.shape[0], _BLOCK):
         M[a:b, :a] = M[:a, a:b].T
