@@ -20,7 +20,7 @@ from .parallel import map_blocks, map_tasks
 
 T = TypeVar("T")
 
-#: Columns and centres up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py, --grid): from 1.0 (32 columns, 40 centres, no
+#: Columns and centres up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py, --grid): from 0.9 (32 columns, 10 centres, no
 #: clusters) to 2.3 times as fast as passes that runs share.
 COLUMNS, CENTERS = 32, 128
 #: Columns up to which several runs go by tiles. Beyond, what they share of a pass is worth more (measured on 100,000 rows of 16 columns, 6 runs of 20 to 60
