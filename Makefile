@@ -127,13 +127,12 @@ SEED    ?= 0
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --jobs $$($(BIN)/python -c 'import joblib; print(joblib.cpu_count())')
 
-# Continues where it was stopped. A part of it: make reproduce PROTOCOLS=spce REPRODUCE="--sets GLIOMA,TOX --no-tuned"
+# Continues where it was stopped. A part of it: make reproduce REPRODUCE="--only spce,spce-settings"
 DATA      ?= ../shared/data
-PROTOCOLS ?= bundled sccabg spce spce-spectral sccabg-incomplete rsec rsec-incomplete lwgp mdec spmtc
-REPRODUCE ?= --time-limit 600 --memory-limit 4GB
+REPRODUCE ?=
 reproduce: $(VENV)/.dev
 	@test -d "$(DATA)" || { echo "no data folder at $(DATA): make reproduce DATA=DIR"; exit 1; }
-	$(BIN)/python -m reproduction run $(PROTOCOLS) --data "$(DATA)" --out results/reproduction $(REPRODUCE)
+	$(BIN)/python -m reproduction all --data "$(DATA)" --out results/reproduction $(REPRODUCE)
 	$(BIN)/python -m reproduction report results/reproduction --out docs/reproduction
 
 clean:

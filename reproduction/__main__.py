@@ -119,6 +119,26 @@ def run_(
     note(f"Next: python -m reproduction report {options['out']}")
 
 
+@cli.command("all")
+@click.option("--data", metavar="DIR", help="Folder of data sets (.npz, .mat or .csv by name).")
+@click.option("--out", required=True, metavar="DIR", help="Results; what is there already is not run again.")
+@click.option("--only", metavar="A,B,...", help="Only the steps of these protocols.")
+@click.option("--jobs", type=int, help="Worker processes. [default: as many as fit the cores]")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Per cell.")
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+def all_(only: str | None, quiet: bool, **options: Any) -> None:
+    """Run everything that the kept tables hold (reproduction/kept.json), into one results folder."""
+    from consilience.progress import progress_shown
+
+    from .kept import run_kept
+
+    note = (lambda text: None) if quiet else say
+    with progress_shown(False if quiet else None):
+        for step, outcome in run_kept(only=_listed(only), on_note=note, **options):
+            note(f"{step.protocol}: {outcome}")
+    note(f"Next: python -m reproduction report {options['out']}")
+
+
 @cli.command("report")
 @click.argument("results", required=False)
 @click.option("--out", metavar="DIR", help="Where tables and pages go. [default: RESULTS]")

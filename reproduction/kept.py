@@ -1,0 +1,66 @@
+"""What the kept tables hold, step by step, so that one command makes all of them in one folder and of one state of the code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from consilience.errors import InputError
+
+from .protocol import Count, Protocol, load_protocol
+from .run import Outcome, run
+
+PLAN = Path(__file__).parent / "kept.json"
+
+
+class Step(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a protocol; all of it where nothing else is said. Slow methods and large sets have fewer repetitions."""
+
+    protocol: str
+    sets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    repetitions: Count | None = None
+    tuned: bool = True
+
+    def restricted(self) -> Protocol:
+        """The protocol with what this step runs of it."""
+        return load_protocol(self.protocol).restricted([*self.sets], [*self.methods], self.repetitions)
+
+
+def steps(plan: Path = PLAN) -> tuple[Step, ...]:
+    """The plan of the kept tables, in the order in which it is run."""
+    return msgspec.json.decode(plan.read_bytes(), type=tuple[Step, ...])
+
+
+def run_kept(
+    *,
+    out: str | os.PathLike[str],
+    only: list[str] | None = None,
+    on_note: Callable[[str], None] = lambda sentence: None,
+    **options: Any,
+) -> Iterator[tuple[Step, Outcome]]:
+    """Run the steps of the plan (of some protocols ``only``) into one results folder; ``options`` are those of :func:`.run`.
+
+    Each step is told as it ends, with what came of it. A step whose sets are not there is noted, and the others go on.
+    """
+    wanted = steps()
+    if unknown := sorted(set(only or ()) - {step.protocol for step in wanted}):
+        raise InputError(f"The kept tables hold nothing of {', '.join(unknown)}.")
+    for step in wanted:
+        if only and step.protocol not in only:
+            continue
+        part = {
+            "sets": step.sets,
+            "methods": step.methods,
+            "repetitions": step.repetitions,
+            "tuned": step.tuned,
+        }
+        try:
+            yield step, run(step.protocol, out=out, on_note=on_note, **options | part)
+        except InputError as error:
+            on_note(str(error))
