@@ -1,13 +1,15 @@
 """Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1, alone and beside others.
 
-    python -m benchmarks threads                          everything, six to eight minutes
+    python -m benchmarks threads                          everything, some 20 minutes
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words
     python -m benchmarks.bench_threads --quick rsec       one repetition each
 
-Both ways of a row run in pairs of random order, so that what else the machine does hits both alike. The quickest run of
+The ways of a row run in turn, in random order, so that what else the machine does hits both alike. The quickest run of
 each counts when the machine is quiet, and the mean beside two processes that never rest, which this benchmark starts and
 ends: there short calls end within a slice of the scheduler or wait for some, and single runs say little. "ratio" is default / n_jobs=1: the aim is at most 1.1 everywhere, and below 1 where there is
 work for two. Measures take no n_jobs; for them OMP_NUM_THREADS=1 is compared with none.
+
+n_jobs=1 also runs against itself ("control"): how far that is off 1 is the machine's doing, and no ratio says more than it.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ from ._measure import SHARED, table
 
 POOLS = {"yale165": 15, "lung203": 5, "vs": 4, "semeion": 10, "mf": 10}  # and how many clusters
 SETS = {"iris": 3, "semeion": 10, "mf_multiple_features": 10}
-SKIPPED = {("nrsec", "mf")}  # half a minute for each of its runs, and nothing that semeion does not show
-ENOUGH = 0.6  # seconds for each way of a row; at least one pair of runs
+#: Half a minute for each of their runs, and nothing that the smaller pools do not show.
+SKIPPED = {("nrsec", "mf"), *((name, pool) for name in ("rce", "ceshl") for pool in ("semeion", "mf"))}
+ENOUGH = 0.6  # seconds for each way of a row; at least one run of each
 
 Call = Callable[[int | None], object]
 
@@ -119,15 +122,20 @@ def busy(count: int = 2) -> Iterator[None]:
             other.wait()
 
 
-def race(call: Call, *, pairs: int) -> tuple[list[float], list[float]]:
-    """Seconds of each run with n_jobs=1, and with the default."""
-    taken: dict[int | None, list[float]] = {1: [], None: []}
-    for swapped in np.random.default_rng(0).random(pairs) < 0.5:
-        for n_jobs in (None, 1) if swapped else (1, None):
+#: Ways to run a row, and their n_jobs.
+WAYS = {"n_jobs=1": 1, "default": None, "n_jobs=1 again": 1}
+
+
+def race(call: Call, *, rounds: int) -> list[list[float]]:
+    """Seconds of each run, by the ways."""
+    taken: dict[str, list[float]] = {way: [] for way in WAYS}
+    rng = np.random.default_rng(0)
+    for _ in range(rounds):
+        for way in rng.permutation(list(WAYS)):
             start = time.perf_counter()
-            call(n_jobs)
-            taken[n_jobs].append(time.perf_counter() - start)
-    return taken[1], taken[None]
+            call(WAYS[way])
+            taken[way].append(time.perf_counter() - start)
+    return list(taken.values())
 
 
 def row(name: str, data: str, call: Call, *, quick: bool = False) -> dict:
@@ -135,19 +143,21 @@ def row(name: str, data: str, call: Call, *, quick: bool = False) -> dict:
     start = time.perf_counter()
     call(None)
     each = time.perf_counter() - start
-    pairs = 1 if quick else int(np.clip(ENOUGH / each, 1, 200))
-    alone = [min(found) for found in race(call, pairs=pairs)]
+    rounds = 1 if quick else int(np.clip(ENOUGH / each, 1, 200))
+    alone = [min(found) for found in race(call, rounds=rounds)]
     with busy():
-        beside = [fmean(found) for found in race(call, pairs=pairs)]
+        beside = [fmean(found) for found in race(call, rounds=rounds)]
     return {
         "what": name,
         "data": data,
         "n_jobs=1, s": alone[0],
         "default, s": alone[1],
         "ratio": alone[1] / alone[0],
+        "control": alone[2] / alone[0],
         "busy: n_jobs=1, s": beside[0],
         "busy: default, s": beside[1],
         "busy: ratio": beside[1] / beside[0],
+        "busy: control": beside[2] / beside[0],
     }
 
 
@@ -155,23 +165,28 @@ def _line(found: dict) -> str:
     return f"{found['what']} on {found['data']}: {found['ratio']:.2f} alone, {found['busy: ratio']:.2f} beside two"
 
 
-def run(words: list[str] | None = None, *, quick: bool = False) -> list[dict]:
+ROWS = {"methods": consensus_rows, "generators": generator_rows, "measures": measure_rows}
+
+
+def run(
+    words: list[str] | None = None, *, quick: bool = False, parts: Iterable[str] = tuple(ROWS)
+) -> list[dict]:
     load = os.getloadavg()[0]
     print(f"load {load:.1f} at the start, {os.cpu_count()} cores", flush=True)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for make in (consensus_rows, generator_rows, measure_rows):
-            for name, data, call in make():
+        for part in parts:
+            for name, data, call in ROWS[part]():
                 if not words or any(word in f"{name} {data}" for word in words):
                     rows.append(row(name, data, call, quick=quick))
                     print(_line(rows[-1]), file=sys.stderr, flush=True)
     return rows
 
 
-def summary() -> list[dict]:
+def summary(parts: Iterable[str]) -> list[dict]:
     """The same by what was run: how many sets, and the least and largest ratio."""
-    rows = run()
+    rows = run(parts=parts)
     found = []
     for name in dict.fromkeys(row["what"] for row in rows):
         mine = [row for row in rows if row["what"] == name]
@@ -179,8 +194,10 @@ def summary() -> list[dict]:
             {
                 "what": name,
                 "sets": len(mine),
-                "ratio": _between(row["ratio"] for row in mine),
-                "busy: ratio": _between(row["busy: ratio"] for row in mine),
+                **{
+                    ratio: _between(row[ratio] for row in mine)
+                    for ratio in ("ratio", "control", "busy: ratio", "busy: control")
+                },
                 "n_jobs=1, ms": _between((1e3 * row["n_jobs=1, s"] for row in mine), "g"),
             }
         )

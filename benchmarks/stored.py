@@ -46,7 +46,8 @@ SOURCES = {
         "kmeans", "grid", {"threads": 1, "sizes": (1_000_000,), "widths": (4, 16), "ks": (10, 40)}
     ),
     "kmeans-small": Source("kmeans", "small"),
-    "threads": Source("threads", "summary"),
+    "threads": Source("threads", "summary", {"parts": ("methods", "measures")}),
+    "threads-generators": Source("threads", "summary", {"parts": ("generators",)}),
     "memory": Source("memory"),
     "first-use": Source("first_use", "by_list"),
     "first-use-clock": Source(

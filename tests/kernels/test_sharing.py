@@ -17,7 +17,7 @@ SECTION = 0.02  # seconds of work at the places below
 def known(alone=1.0, shared=2.0):
     """A place that has been measured often: work done in a second by the caller alone, and by all threads."""
     place = Place()
-    place.seconds = SECTION / 10
+    place.seconds = place.unit = SECTION / 10
     for _ in range(100):
         place.alone.add(SECTION, SECTION / alone)
         place.shared.add(SECTION, SECTION / shared)
@@ -49,7 +49,7 @@ def test_a_rate_is_work_by_the_clock_and_forgets():
 )
 def test_work_is_shared_out_where_that_was_the_better_rate(alone, shared, brief):
     place = known(alone, shared)
-    place.was_shared(SECTION, SECTION / shared)
+    place.was_shared(SECTION, SECTION / shared, 10)
     assert place.brief(10) == brief
 
 
@@ -67,18 +67,18 @@ def test_what_did_not_pay_is_tried_again_now_and_then():
     trials = 0
     for _ in range(400):
         if place.brief(10):
-            place.was_alone(SECTION, SECTION)
+            place.was_alone(SECTION, SECTION, 10)
         else:
             trials += 1
-            place.was_shared(SECTION, SECTION / 0.8)
+            place.was_shared(SECTION, SECTION / 0.8, 10)
     assert 5 <= trials <= 30
     seen = []
     for _ in range(400):
         seen.append(place.brief(10))
         if seen[-1]:
-            place.was_alone(SECTION, SECTION)
+            place.was_alone(SECTION, SECTION, 10)
         else:
-            place.was_shared(SECTION, SECTION / 1.9)
+            place.was_shared(SECTION, SECTION / 1.9, 10)
     assert not any(seen[-100:])
 
 
@@ -86,17 +86,46 @@ def test_a_slow_caller_is_helped_again_at_once():
     """That threads get little is no reason against them, where the caller alone gets less."""
     place = Place()
     place.seconds = SECTION / 10
-    place.was_shared(SECTION, SECTION / 0.5)
+    place.was_shared(SECTION, SECTION / 0.5, 10)
     assert place.brief(10)  # a free core was assumed
     for _ in range(5):
-        place.was_alone(SECTION, SECTION / 0.3)
+        place.was_alone(SECTION, SECTION / 0.3, 10)
     assert not place.brief(10)
+
+
+def test_work_that_threads_make_dearer_does_not_count_twice():
+    """Both threads are busy all the time, and the tasks take as long as before."""
+    place = known()
+    place.was_alone(SECTION, SECTION, 10)
+    for _ in range(20):
+        place.was_shared(2 * SECTION, SECTION, 10)
+    assert place.shared.value == pytest.approx(1.0, abs=0.1)
+    assert place.brief(10)
+
+
+def test_what_was_learned_of_other_work_is_forgotten():
+    place = known(1.0, 0.8)
+    place.was_alone(SECTION, SECTION, 10)
+    place.was_shared(SECTION, SECTION / 0.8, 10)
+    assert place.brief(10)
+    place.was_alone(3 * SECTION, 3 * SECTION, 10)  # other data
+    place.seconds = 3 * SECTION / 10
+    assert not place.brief(10)
+
+
+@pytest.mark.parametrize(("times", "brief"), [(0.3, True), (100, False)])
+def test_other_work_is_first_measured_alone_unless_its_tasks_are_long(times, brief):
+    place = known()
+    place.was_shared(times * SECTION, times * SECTION / 1.9, 10)
+    place.seconds = times * SECTION / 10
+    assert place.unit is None
+    assert place.brief(10) == brief
 
 
 def test_long_work_is_tried_again_within_the_call():
     place = known(1.0, 0.8)
     for _ in range(50):
-        place.was_shared(10.0, 12.5)
+        place.was_shared(10.0, 12.5, 10)
     assert place.limit == WAITING
 
 
@@ -155,7 +184,7 @@ def test_work_in_turns_ends_with_the_caller_alone(monkeypatch):
 
     place = place_of(task, 100)
     place.seconds = SECTION / 100
-    place.was_shared(SECTION, SECTION / 0.7)
+    place.was_shared(SECTION, SECTION / 0.7, 10)
     found = map_tasks(task, list(range(100)), n_jobs=2)
     assert [i for i, _ in found] == list(range(100))
     assert {who for _, who in found} == {threading.get_ident()}

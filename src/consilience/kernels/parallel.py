@@ -154,7 +154,7 @@ def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
     else:
         work, passed = time.thread_time() - worked, time.perf_counter() - begun
         place.seconds = work / len(found)
-        place.was_alone(work, passed)
+        place.was_alone(work, passed, len(found))
     return found
 
 
@@ -217,9 +217,9 @@ class _Run:
         """What this run says about the place: seconds by the clock and of the caller's thread, and how many tasks it did."""
         self.place.seconds = work / max(own, 1)
         if self.helped:
-            self.place.was_shared(work + self.spent, clock)
+            self.place.was_shared(work + self.spent, clock, len(self.tasks))
         else:
-            self.place.was_alone(work, clock)
+            self.place.was_alone(work, clock, len(self.tasks))
 
     def abandon(self) -> None:
         """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own task then never
@@ -243,12 +243,13 @@ class _Run:
     def help_while_it_pays(self) -> bool:
         """Whether there may be tasks left."""
         while True:
-            begun, worked = time.perf_counter(), time.thread_time()
+            begun, worked, done = time.perf_counter(), time.thread_time(), 0
             while (clock := time.perf_counter() - begun) < _TRIAL:
                 if not self.do_one(helper=True):
                     return False
+                done += 1
             threads = 1 + max(1, self.helping)
-            if not self.place.pays(threads * (time.thread_time() - worked) / clock):
+            if not self.place.pays(threads * self.place.worth(time.thread_time() - worked, done) / clock):
                 return True
 
     def work_on(self) -> int:

@@ -6,6 +6,9 @@ told beforehand, and both show in one number, the **rate**: seconds of work that
 together. It is about 1 alone on a free core, 2/3 alone beside two busy processes on two cores, near 2 where two threads
 share well, and below 1 where they stand in each other's way. Each place remembers both rates, and is shared out where that is
 the better one. Where it is not, the caller works alone, and now and then it is tried again.
+
+Work is counted as what it takes the caller alone: threads that pass the interpreter's lock or the lines of a cache to and fro are
+busy doing so, and need up to twice the processor's time for the same tasks.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ _GAIN = 1.1  # that threads must bring: shared caches make the same work dearer 
 _MEMORY = 0.1  # seconds by the clock after which a measurement counts half
 _PRIOR = 0.005  # seconds that what is assumed before the first measurement counts for
 _FADING = 0.97  # power of a caller's own rate after each section shared out: what was measured long ago nears a free core's
+_DEARER = 4.0  # times what a task took alone, up to which it is the same work and threads made it dearer
+_OTHER = 1.5  # times, or less than one in so many: other work than the last time
+_SHORT = 0.01  # seconds up to which passing things to and fro may make a task dearer: twice a turn of the interpreter's lock
 _SOONER = 0.97  # by each section done alone, of the patience: one in some twenty is tried again
 
 
@@ -48,6 +54,7 @@ class Place:
 
     def __init__(self) -> None:
         self.seconds: float | None = None  # that a task took of its thread, the last time
+        self.unit: float | None = None  # the same, the last time that nobody helped
         self.patience = ALONE  # seconds of work done alone before a trial, where sharing does not pay
         self.alone, self.shared = Rate(1.0), Rate(2.0)
 
@@ -57,22 +64,36 @@ class Place:
         return ALONE if self.pays(self.shared.value) else self.patience
 
     def brief(self, tasks: int) -> bool:
-        """Whether so many tasks are work for the caller alone."""
-        return self.seconds is not None and self.seconds * tasks <= self.limit
+        """Whether so many tasks are work for the caller alone, at least until it is known what they take it."""
+        if self.seconds is None:
+            return False
+        return self.seconds * tasks <= self.limit or (self.unit is None and self.seconds <= _SHORT)
 
-    def was_alone(self, work: float, clock: float) -> None:
-        """The caller alone did so much work in so many seconds."""
+    def was_alone(self, work: float, clock: float, tasks: int) -> None:
+        """The caller alone did so many tasks, so much work, in so many seconds."""
+        unit, self.unit = self.unit, work / tasks
+        if unit is not None and not unit / _OTHER <= self.unit <= unit * _OTHER:
+            self.shared, self.patience = Rate(2.0), ALONE  # what is known of threads is of other work
         self.alone.add(work, clock)
         self.patience = max(ALONE, _SOONER * self.patience)
 
-    def was_shared(self, work: float, clock: float) -> None:
-        """All threads together did so much work in so many seconds."""
-        self.shared.add(work, clock)
+    def worth(self, work: float, tasks: int) -> float:
+        """Seconds that so many tasks would have taken alone, where they took so much work with threads."""
+        return work if self.unit is None else min(work, self.unit * tasks)
+
+    def was_shared(self, work: float, clock: float, tasks: int) -> None:
+        """All threads together did so many tasks, so much work, in so many seconds."""
+        if self.unit is not None and not self.unit / _OTHER <= work / tasks <= _DEARER * self.unit:
+            self.unit = None  # it is of other work
+        self.shared.add(self.worth(work, tasks), clock)
         self.alone.fade()
         if self.pays(self.shared.value):
             self.patience = ALONE
         else:
-            self.patience = min(WAITING, 2 * max(self.patience, work))
+            worse = max(1.0, self.alone.value / self.shared.value)
+            self.patience = min(
+                WAITING, 2 * max(self.patience, work) * worse**2
+            )  # a trial would cost as much again
 
     def pays(self, rate: float) -> bool:
         """Whether this rate of several threads is above that of the caller alone."""
