@@ -193,7 +193,8 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
         row
         for row in rows
         if row["method"] not in names
-        or (int(row["objects"]) not in sizes and row["note"] not in ("time", "expected"))
+        or (int(row["objects"]) not in sizes
+        and (int(row["objects"]) < min(sizes) or row["note"] not in ("time", "expected")))
     ]
 
 
@@ -206,22 +207,20 @@ def grow(
         raise SystemExit(
             f"No method is called {', '.join(sorted(unknown))}; names are {'; '.join(measured_names())}."
         )
-    if again:
-        write(GROWTH, forget(read(GROWTH), names, sizes))
     for n in sizes:
         for name in names:
-            rows = read(GROWTH)
-            mine = [row for row in rows if row["method"] == name]
-            if any(int(row["objects"]) == n for row in mine):
+            mine = [row for row in read(GROWTH) if row["method"] == name]
+            if not again and any(int(row["objects"]) == n for row in mine):
                 continue
-            note = untried(mine, n)
+            note = untried([row for row in mine if int(row["objects"]) < n], n)
             cell = (
                 {"method": name, "objects": n, "seconds": "", "bytes": "", "note": note}
                 if note
                 else measure(name, n)
             )
             order = {method: place for place, method in enumerate(measured_names())}
-            rows = [*read(GROWTH), {key: str(value) for key, value in cell.items()}]
+            others = forget(read(GROWTH), [name], [n])
+            rows = [*others, {key: str(value) for key, value in cell.items()}]
             write(GROWTH, sorted(rows, key=lambda row: (order.get(row["method"], 99), int(row["objects"]))))
 
 
