@@ -193,8 +193,10 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
         row
         for row in rows
         if row["method"] not in names
-        or (int(row["objects"]) not in sizes
-        and (int(row["objects"]) < min(sizes) or row["note"] not in ("time", "expected")))
+        or (
+            int(row["objects"]) not in sizes
+            and (int(row["objects"]) < min(sizes) or row["note"] not in ("time", "expected"))
+        )
     ]
 
 
