@@ -129,7 +129,7 @@ fuzz: $(VENV)/.dev
 
 # Continues where it was stopped. A part of it: make reproduce REPRODUCE="--only spce,spce-settings"
 DATA      ?= ../shared/data
-REPRODUCE ?=
+REPRODUCE ?= --time-limit 1200 --memory-limit 4GB
 reproduce: $(VENV)/.dev
 	@test -d "$(DATA)" || { echo "no data folder at $(DATA): make reproduce DATA=DIR"; exit 1; }
 	$(BIN)/python -m reproduction all --data "$(DATA)" --out results/reproduction $(REPRODUCE)

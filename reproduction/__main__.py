@@ -125,14 +125,16 @@ def run_(
 @click.option("--only", metavar="A,B,...", help="Only the steps of these protocols.")
 @click.option("--jobs", type=int, help="Worker processes. [default: as many as fit the cores]")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Per cell.")
+@click.option("--memory-limit", metavar="SIZE", help="Limit per cell, for example 4GB.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
-def all_(only: str | None, quiet: bool, **options: Any) -> None:
+def all_(only: str | None, memory_limit: str | None, quiet: bool, **options: Any) -> None:
     """Run everything that the kept tables hold (reproduction/kept.json), into one results folder."""
     from consilience.progress import progress_shown
 
     from .kept import run_kept
 
     note = (lambda text: None) if quiet else say
+    options["memory_limit"] = None if memory_limit is None else _bytes(memory_limit)
     with progress_shown(False if quiet else None):
         for step, outcome in run_kept(only=_listed(only), on_note=note, **options):
             note(f"{step.protocol}: {outcome}")

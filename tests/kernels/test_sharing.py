@@ -122,6 +122,15 @@ def test_other_work_is_first_measured_alone_unless_its_tasks_are_long(times, bri
     assert place.brief(10) == brief
 
 
+def test_clocks_that_stand_still_do_no_harm():
+    """A thread's clock may be coarser than its tasks are long."""
+    place = Place()
+    for _ in range(3):
+        place.was_alone(0.0, 500.0, 10)
+        place.was_shared(0.0, 500.0, 10)
+    assert place.limit <= WAITING
+
+
 def test_long_work_is_tried_again_within_the_call():
     place = known(1.0, 0.8)
     for _ in range(50):

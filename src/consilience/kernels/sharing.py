@@ -90,10 +90,9 @@ class Place:
         if self.pays(self.shared.value):
             self.patience = ALONE
         else:
-            worse = max(1.0, self.alone.value / self.shared.value)
-            self.patience = min(
-                WAITING, 2 * max(self.patience, work) * worse**2
-            )  # a trial would cost as much again
+            # A trial would cost as much again. The bound is for clocks that say that no work was done at all.
+            worse = max(1.0, self.alone.value / max(self.shared.value, 0.01))
+            self.patience = min(WAITING, 2 * max(self.patience, work) * worse**2)
 
     def pays(self, rate: float) -> bool:
         """Whether this rate of several threads is above that of the caller alone."""
