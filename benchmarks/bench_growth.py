@@ -92,6 +92,8 @@ def text(rows: list[dict[str, str]]) -> str:
             *lines(rows),
             "",
             *note,
+            f"Measured: {cells.origins(rows)}",
+            "",
             "Made by `make growth` (`python -m benchmarks growth`) from `benchmarks/results/growth.csv`.",
             "",
         ]

@@ -7,8 +7,7 @@
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
 Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
 loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not
-tried at a larger one, nor what the growth so far puts at more than twice the LIMIT ("expected"). Cells are kept in results/, and those there are not
-run again. A test holds the pages to what is stored.
+tried at a larger one. Cells are kept in results/, with commit, machine and load, and those there are not run again. A test holds the pages to what is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from consilience import register
 from consilience.consensus import BaseConsensus, methods
 from consilience.errors import ConsensusWarning, NotEnoughMemoryError
 
-from ._measure import ROOT, table
+from ._measure import ROOT, origin, table
 from .bench_baselines import synthetic
 
 FOLDER = ROOT / "benchmarks" / "results"
@@ -42,6 +41,8 @@ PROTOCOLS = ("methods-pools", "methods-made")
 MEASURES = {"nmi": "nmi_max", "ari": "ari", "acc": "acc"}
 SIZES = (1_000, 3_000, 10_000, 100_000)
 LIMIT, MEMORY = 60, 4_000_000_000
+#: What is stored of a growth cell.
+CELL = ("method", "objects", "seconds", "bytes", "note", "when", "commit", "processor", "load")
 #: What a growth cell is asked for: as many clusters as were planted.
 CLUSTERS, MEMBERS = 10, 20
 #: Variants that scale otherwise than the default does.
@@ -167,23 +168,27 @@ def measure(name: str, n: int) -> dict[str, Any]:
             raise RuntimeError(f"{name} on {n} objects ended with exit code {process.exitcode}.") from None
         found = {"note": "time"}
     process.join()
-    return {"method": name, "objects": n, "seconds": "", "bytes": "", "note": "", **found}
+    return found
+
+
+def stamp() -> dict[str, Any]:
+    """Of which state, where and beside what a cell is measured."""
+    found = origin()
+    return {
+        "when": found["when"][:10],
+        "commit": found["commit"] + "+" * found["changed"],
+        "processor": found["machine"]["processor"],
+        "load": found["load"],
+    }
 
 
 def measured_names() -> list[str]:
     return [*registered(), *VARIANTS]
 
 
-def untried(rows: list[dict[str, str]], n: int) -> str:
-    """Why a cell need not be run: over the time at a smaller size, or expected to be twice over it by what was measured; else ''."""
-    if any(row["note"] in ("time", "expected") and int(row["objects"]) < n for row in rows):
-        return "time" if any(row["note"] == "time" for row in rows) else "expected"
-    cells = {int(row["objects"]): row for row in rows if int(row["objects"]) < n}
-    power = exponent(cells)
-    if power is None:
-        return ""
-    last = max(size for size, cell in cells.items() if cell["seconds"])
-    return "expected" if float(cells[last]["seconds"]) * (n / last) ** power > 2 * LIMIT else ""
+def over_before(rows: list[dict[str, str]], n: int) -> bool:
+    """Whether fewer objects took the method over the time. What growth so far would make of n is no reason: some change course."""
+    return any(row["note"] == "time" and int(row["objects"]) < n for row in rows)
 
 
 def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int]) -> list[dict[str, str]]:
@@ -193,17 +198,14 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
         row
         for row in rows
         if row["method"] not in names
-        or (
-            int(row["objects"]) not in sizes
-            and (int(row["objects"]) < min(sizes) or row["note"] not in ("time", "expected"))
-        )
+        or (int(row["objects"]) not in sizes and (int(row["objects"]) < min(sizes) or row["note"] != "time"))
     ]
 
 
 def grow(
     names: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
 ) -> None:
-    """Measure the cells that are not there yet and need to be (:func:`untried`); ``again``: those that are, too."""
+    """Measure the cells that are not there yet and need to be (:func:`over_before`); ``again``: those that are, too."""
     names, sizes = list(names or measured_names()), list(sizes or SIZES)
     if unknown := set(names) - set(measured_names()):
         raise SystemExit(
@@ -214,12 +216,8 @@ def grow(
             mine = [row for row in read(GROWTH) if row["method"] == name]
             if not again and any(int(row["objects"]) == n for row in mine):
                 continue
-            note = untried([row for row in mine if int(row["objects"]) < n], n)
-            cell = (
-                {"method": name, "objects": n, "seconds": "", "bytes": "", "note": note}
-                if note
-                else measure(name, n)
-            )
+            found = {"note": "time"} if over_before(mine, n) else {**stamp(), **measure(name, n)}
+            cell = dict.fromkeys(CELL, "") | {"method": name, "objects": n} | found
             order = {method: place for place, method in enumerate(measured_names())}
             others = forget(read(GROWTH), [name], [n])
             rows = [*others, {key: str(value) for key, value in cell.items()}]
@@ -250,12 +248,26 @@ def cost(cell: dict[str, str] | None) -> str:
     if cell is None:
         return "–"
     if cell["note"]:
-        return {"time": f"over {LIMIT} s", "expected": f"over {LIMIT} s expected"}.get(
-            cell["note"], "refused: memory"
-        )
+        return f"over {LIMIT} s" if cell["note"] == "time" else "refused: memory"
     held = float(cell["bytes"])
     size = f"{held / 1e9:.1f} GB" if held >= 1e9 else f"{max(held / 1e6, 1):.0f} MB"
     return f"{float(cell['seconds']):.2g} s, {size}"
+
+
+def origins(rows: list[dict[str, str]]) -> str:
+    """Of which state, where and beside what the cells were measured, a sentence for each."""
+    found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows:
+        if row["commit"]:
+            found.setdefault((row["when"], row["commit"], row["processor"]), []).append(row)
+    sentences = []
+    for (when, commit, processor), mine in sorted(found.items()):
+        loads = sorted(float(row["load"]) for row in mine if row["load"])
+        beside = f"load {loads[0]} to {loads[-1]}" if loads else "beside other processes"
+        sentences.append(
+            f"{len(mine)} cell{'s' * (len(mine) > 1)} on {when}, commit {commit}, {processor}, {beside}."
+        )
+    return " ".join(sentences)
 
 
 def tried(rows: list[dict[str, str]]) -> dict[tuple[str, str], set[str]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -11,11 +13,38 @@ import click
 from consilience.errors import ConsilienceError, InputError
 from consilience.validation import listed
 
+Note = Callable[[str], None]
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 def say(text: str) -> None:
     click.echo(text, err=True)
+
+
+def _running(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of whatever runs cells; ``memory_limit`` arrives in bytes, ``note`` is where to say things."""
+
+    @click.option("--data", metavar="DIR", help="Folder of data sets (.npz, .mat or .csv by name).")
+    @click.option(
+        "--out", required=True, metavar="DIR", help="Results; what is there already is not run again."
+    )
+    @click.option("--jobs", type=int, help="Worker processes. [default: as many as fit the cores]")
+    @click.option(
+        "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Per cell."
+    )
+    @click.option("--memory-limit", metavar="SIZE", help="Limit per cell, for example 4GB.")
+    @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+    @functools.wraps(command)
+    def run(*, memory_limit: str | None, quiet: bool, **options: Any) -> None:
+        from consilience.progress import progress_shown
+
+        note = (lambda text: None) if quiet else say
+        limit = None if memory_limit is None else _bytes(memory_limit)
+        with progress_shown(False if quiet else None):
+            command(note=note, memory_limit=limit, **options)
+        note(f"Next: python -m reproduction report {options['out']}")
+
+    return run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -76,69 +105,45 @@ def _facts(protocol: Any, data: str | None) -> dict[str, dict[str, str]]:
 
 @cli.command("run")
 @click.argument("names", nargs=-1, required=True, metavar="PROTOCOL...")
-@click.option("--data", metavar="DIR", help="Folder of data sets (.npz, .mat or .csv by name).")
-@click.option("--out", required=True, metavar="DIR", help="Results; what is there already is not run again.")
 @click.option("--sets", metavar="A,B,...", help="Only these sets; A;B;... where a name holds a comma.")
 @click.option("--methods", metavar="A,B,...", help="Only these methods; A;B;... where a name holds a comma.")
 @click.option("--repetitions", type=click.IntRange(1), help="Fewer repetitions than the protocol has.")
 @click.option("--tuned/--no-tuned", default=True, help="Also run the grids tuned by the truth, or not.")
-@click.option("--jobs", type=int, help="Worker processes. [default: as many as fit the cores]")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads per worker.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Per cell.")
-@click.option("--memory-limit", metavar="SIZE", help="Limit per cell, for example 4GB.")
 @click.option("--retry", is_flag=True, help="Run cells again that failed before.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
-def run_(
-    names: tuple[str, ...], sets: str, methods: str, memory_limit: str, quiet: bool, **options: Any
-) -> None:
+@_running
+def run_(names: tuple[str, ...], sets: str | None, methods: str | None, note: Note, **options: Any) -> None:
     """Run protocols into a results folder, or what is left of them after an interruption."""
-    from consilience.progress import progress_shown
-
     from .protocol import load_protocol
     from .run import run
 
-    note = (lambda text: None) if quiet else say
     chosen = [load_protocol(name) for name in names]  # all of them, before the first one runs for hours
     rows, columns = (
         _shared_out(chosen, listing, what) for listing, what in ((sets, "sets"), (methods, "methods"))
     )
-    options["memory_limit"] = None if memory_limit is None else _bytes(memory_limit)
     idle = []
-    with progress_shown(False if quiet else None):
-        for protocol in chosen:
-            if protocol.name not in rows or protocol.name not in columns:
-                note(f"{protocol.name} has none of what was asked for.")
-                continue
-            options |= {"sets": rows[protocol.name], "methods": columns[protocol.name]}
-            try:
-                note(f"{protocol.name}: {run(protocol, **options, on_note=note)}")
-            except InputError as error:  # the others are run all the same
-                idle.append(str(error))
+    for protocol in chosen:
+        if protocol.name not in rows or protocol.name not in columns:
+            note(f"{protocol.name} has none of what was asked for.")
+            continue
+        options |= {"sets": rows[protocol.name], "methods": columns[protocol.name]}
+        try:
+            note(f"{protocol.name}: {run(protocol, **options, on_note=note)}")
+        except InputError as error:  # the others are run all the same
+            idle.append(str(error))
     if idle:
         raise InputError("\n".join(idle))
-    note(f"Next: python -m reproduction report {options['out']}")
 
 
 @cli.command("all")
-@click.option("--data", metavar="DIR", help="Folder of data sets (.npz, .mat or .csv by name).")
-@click.option("--out", required=True, metavar="DIR", help="Results; what is there already is not run again.")
 @click.option("--only", metavar="A,B,...", help="Only the steps of these protocols.")
-@click.option("--jobs", type=int, help="Worker processes. [default: as many as fit the cores]")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Per cell.")
-@click.option("--memory-limit", metavar="SIZE", help="Limit per cell, for example 4GB.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
-def all_(only: str | None, memory_limit: str | None, quiet: bool, **options: Any) -> None:
+@_running
+def all_(only: str | None, note: Note, **options: Any) -> None:
     """Run everything that the kept tables hold (reproduction/kept.json), into one results folder."""
-    from consilience.progress import progress_shown
-
     from .kept import run_kept
 
-    note = (lambda text: None) if quiet else say
-    options["memory_limit"] = None if memory_limit is None else _bytes(memory_limit)
-    with progress_shown(False if quiet else None):
-        for step, outcome in run_kept(only=_listed(only), on_note=note, **options):
-            note(f"{step.protocol}: {outcome}")
-    note(f"Next: python -m reproduction report {options['out']}")
+    for step, outcome in run_kept(only=_listed(only), on_note=note, **options):
+        note(f"{step.protocol}: {outcome}")
 
 
 @cli.command("report")

@@ -44,6 +44,14 @@ def test_the_list_names_kernels_that_exist_for_everything():
         assert repr(compiled.types_of(kernel.signature)) == kernel.signature
 
 
+def test_rows_of_few_columns_have_kernels_of_their_own():
+    wide, narrow = (
+        {kernel.name for kernel in first_use.needed([name])}
+        for name in ("generate.kmeans", "generate.kmeans of few columns")
+    )
+    assert "consilience.kernels.kmeans_tiles.look_at_tiles" in narrow - wide
+
+
 @pytest.mark.parametrize("name", ["LWGP", "measures"])
 def test_what_was_compiled_leaves_nothing_missing(name):
     warming.warm(name)

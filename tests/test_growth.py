@@ -50,3 +50,20 @@ def test_measuring_anew_forgets_what_was_left_out_for_former_times():
         ("B", "3000"),
         ("A", "100000"),
     ]
+
+
+def test_only_what_was_over_the_time_at_fewer_objects_is_not_tried():
+    rows = [{"objects": "1000", **cell("1")}, {"objects": "3000", **cell("50")}]
+    assert not bench.cells.over_before(rows, 10_000)
+    rows.append({"objects": "10000", **cell("", "", "time")})
+    assert bench.cells.over_before(rows, 100_000)
+    assert not bench.cells.over_before([{"objects": "1000", **cell("", "", "memory")}], 10_000)
+
+
+def test_where_cells_come_from_is_said_once_for_each_state():
+    state = {"when": "2026-01-02", "commit": "abc", "processor": "Some", "load": "1.5"}
+    rows = [state, state | {"load": "0.5"}, state | {"commit": "def", "load": ""}, dict.fromkeys(state, "")]
+    assert bench.cells.origins(rows) == (
+        "2 cells on 2026-01-02, commit abc, Some, load 0.5 to 1.5. "
+        "1 cell on 2026-01-02, commit def, Some, beside other processes."
+    )

@@ -67,6 +67,7 @@ def tasks() -> dict[str, Callable[[], Any]]:
         "measures": _measures,
     }
     found |= {f"generate.{maker.make.__name__}": partial(_generate, maker) for maker in generators().values()}
+    found["generate.kmeans of few columns"] = _few_columns
     found |= {cls.__name__: partial(_consensus, cls) for cls in methods().values()}
     found |= {cls.__name__: partial(_multitask, cls) for cls in multitask_methods().values()}
     return found
@@ -113,6 +114,13 @@ def _generate(maker: Any) -> None:
     maker(_features(FEW), n_clusters=3, random_state=0)
     if maker.name in ("kmeans", "landmarks"):  # whose kernels the others share
         maker(_features(MANY), n_clusters=3, n_clusterings=2, random_state=0)
+
+
+def _few_columns() -> None:
+    """Many rows of few columns have kernels of their own (:mod:`.kernels.kmeans_tiles`)."""
+    from .generate import kmeans
+
+    kmeans(_features(MANY, 4), n_clusterings=2, k=3, random_state=0)
 
 
 def _consensus(cls: Any) -> None:
