@@ -10,7 +10,7 @@ tolerance; with --steps 2 the plain algorithm is stopped after so many iteration
     python -m benchmarks.bench_rsec [coil10 coil20 mnist4000 pool_usps] [--steps 2]
     python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain algorithm manages in minutes
     python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the plain RSEC
-    python -m benchmarks.bench_rsec profile [mnist4000]       where the time of RSEC goes
+    python -m benchmarks.bench_rsec profile [mnist4000]       where the time of RSEC and NRSEC goes
     python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and what that moves
 """
 
@@ -290,10 +290,15 @@ def large(names: tuple[str, ...] = ("mnist4000", "pool_usps")) -> list[dict]:
     return rows
 
 
-#: Parts of RSEC and the functions whose time counts as theirs, by the module or class that calls them there.
+#: Parts of RSEC and NRSEC and the functions whose time counts as theirs, by the module or class that calls them there.
 PARTS = {
     "singular values above the threshold": ("_lagrangian.shrink_singular_values",),
     "Z - J in the original basis, for the graph": ("_lagrangian.Frame.gap_entries",),
+    "S (Z - J) in the original basis": ("_lagrangian.EntryErrors._bring_back",),
+    "changes of E to the eigenbasis": (
+        "_lagrangian.EntryErrors._carry_on",
+        "_lagrangian.EntryErrors._refresh",
+    ),
     "eigendecomposition of S, once": ("_base.every_eigenpair", "_lagrangian.every_eigenpair"),
     "passes for Z, E and the multipliers": ("_lagrangian.ColumnErrors.step", "_lagrangian.EntryErrors.step"),
     "eigenvectors for H": ("_lagrangian.update_H", "_lagrangian.solve_H"),
@@ -301,6 +306,7 @@ PARTS = {
     "Z, E and labels at the end": (
         "_lagrangian.Frame.original",
         "_lagrangian.ColumnErrors.error",
+        "_lagrangian.EntryErrors.error",
         "_base.cut_rows",
     ),
     "certificate": ("_lagrangian.remainder_is_below",),
@@ -338,13 +344,14 @@ class Clocks:
         return watched
 
 
-def _parts_of(name: str, labels: np.ndarray) -> list[dict]:
-    """In a process of its own: the functions stay watched."""
+def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Seconds of the processor and of the clock by part. In a process of its own: the functions stay watched."""
     import importlib
 
     import consilience as cs
 
-    cs.RSEC(2, random_state=0, max_iter=2).fit(labels[:300])  # compile
+    build = getattr(cs, method)
+    build(2, random_state=0, max_iter=2).fit(labels[:300])  # compile
     clocks = Clocks()
     for part, places in PARTS.items():
         for place in places:
@@ -353,19 +360,24 @@ def _parts_of(name: str, labels: np.ndarray) -> list[dict]:
             home = getattr(home, owner[0]) if owner else home
             setattr(home, function, clocks.watch(part, getattr(home, function)))
     clocks.last = clocks._now()
-    cs.RSEC(CLUSTERS[name], random_state=0).fit(labels)
+    build(CLUSTERS[name], random_state=0).fit(labels)
     clocks.stop()
-    whole = sum(clocks.spent.values())
-    rows = sorted(clocks.spent.items(), key=lambda item: -item[1][0])
-    return [
-        {"part": part, "CPU s": float(spent[0]), "seconds": float(spent[1])}
-        for part, spent in [*rows, ("all", whole)]
-    ]
+    return clocks.spent | {"all": sum(clocks.spent.values())}
 
 
 def profile(name: str = "mnist4000") -> list[dict]:
-    """Where the time of RSEC goes, with every default: seconds of the processor and of the clock, by part."""
-    return alone(_parts_of, name, np.asarray(ensemble_of(name).labels))[2]
+    """Where the time goes, with every default: seconds of the processor and of the clock, by part, most first."""
+    labels = np.asarray(ensemble_of(name).labels)
+    found = {method: alone(_parts_of, name, method, labels)[2] for method in ("RSEC", "NRSEC")}
+    parts = sorted([*PARTS, "the rest"], key=lambda part: -found["NRSEC"][part][0])
+    return [
+        {
+            "part": part,
+            **{f"{method}, CPU s": float(spent[part][0]) for method, spent in found.items()},
+            **{f"{method}, s": float(spent[part][1]) for method, spent in found.items()},
+        }
+        for part in [*parts, "all"]
+    ]
 
 
 def _off(name: str, labels: np.ndarray, slow: dict, fast: dict) -> float:

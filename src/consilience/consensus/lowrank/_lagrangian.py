@@ -299,7 +299,7 @@ class EntryErrors:
                 image, mu, mu_next, a, norms[a:b],
             )
         )  # fmt: skip
-        frame.product(image[:, span], frame.single[:, span].T, out=self.moved)
+        self._bring_back(image[:, span], span)
         gap = frame.gap_entries(norms, J)
         left = J.left * J.values
         SJ = frame.product(frame.U[:, span], frame.lam[span, None] * J.right[span]).T.copy()
@@ -318,6 +318,10 @@ class EntryErrors:
         else:
             self._carry_on(span)
         return float(worst), gap
+
+    def _bring_back(self, image: np.ndarray, span: slice) -> None:
+        """moved <- S (Z - J), in the original basis."""
+        self.frame.product(image, self.frame.single[:, span].T, out=self.moved)
 
     def _carry_on(self, span: slice) -> None:
         """D by its changes, in single precision."""
