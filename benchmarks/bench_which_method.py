@@ -16,6 +16,7 @@ import argparse
 import csv
 import math
 import multiprocessing
+import os
 import re
 import resource
 import signal
@@ -172,13 +173,12 @@ def measure(name: str, n: int) -> dict[str, Any]:
 
 
 def stamp() -> dict[str, Any]:
-    """Of which state, where and beside what a cell is measured."""
+    """Of which state and where cells are measured."""
     found = origin()
     return {
         "when": found["when"][:10],
         "commit": found["commit"] + "+" * found["changed"],
         "processor": found["machine"]["processor"],
-        "load": found["load"],
     }
 
 
@@ -211,12 +211,14 @@ def grow(
         raise SystemExit(
             f"No method is called {', '.join(sorted(unknown))}; names are {'; '.join(measured_names())}."
         )
+    state = stamp()  # before the stored file changes
     for n in sizes:
         for name in names:
             mine = [row for row in read(GROWTH) if row["method"] == name]
             if not again and any(int(row["objects"]) == n for row in mine):
                 continue
-            found = {"note": "time"} if over_before(mine, n) else {**stamp(), **measure(name, n)}
+            beside = {"load": round(os.getloadavg()[0], 1)}
+            found = {"note": "time"} if over_before(mine, n) else state | beside | measure(name, n)
             cell = dict.fromkeys(CELL, "") | {"method": name, "objects": n} | found
             order = {method: place for place, method in enumerate(measured_names())}
             others = forget(read(GROWTH), [name], [n])
