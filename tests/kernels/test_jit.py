@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import os
 import pkgutil
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -156,26 +157,62 @@ def test_a_full_disk_is_said_and_not_raised(double, monkeypatch):
 
 
 def test_an_interrupt_that_falls_into_the_compiler_is_raised_after_it():
-    """As LLVM does: it calls Python, and what is raised in there cannot pass through it."""
-
     reached = []
 
-    def interrupted():
-        raise KeyboardInterrupt
-
     def compile_two():
-        with event.trigger_event("numba:compile"):
-            with event.trigger_event("numba:compile"):
-                ctypes.CFUNCTYPE(None)(interrupted)()
+        with _jit.INTERRUPTS_LATER:
+            with _jit.INTERRUPTS_LATER:
+                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
             reached.append("the end")
 
-    hook = sys.unraisablehook
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         compile_two()
     assert reached == ["the end"]
-    assert sys.unraisablehook is hook
-    with event.trigger_event("numba:compile"):
-        pass  # said once
+    assert signal.getsignal(signal.SIGINT) is before
+    with _jit.INTERRUPTS_LATER:
+        pass  # raised once
+
+
+def test_a_kernel_that_is_interrupted_is_compiled_and_kept(double, monkeypatch):
+    compiled = _jit.kernel(double)
+    whole = compiled._compiler.compile
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGINT)
+        return whole(*args)
+
+    monkeypatch.setattr(compiled._compiler, "compile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled.compile((_jit.TYPES["int64"],))
+    assert compiled._cache.keeps((_jit.TYPES["int64"],))
+    assert compiled(2) == 4
+
+
+def test_who_handles_interrupts_otherwise_keeps_doing_so():
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        with _jit.INTERRUPTS_LATER:
+            signal.raise_signal(signal.SIGINT)
+            assert came == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_threads_other_than_the_main_one_leave_signals_alone():
+    before = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def work():
+        with _jit.INTERRUPTS_LATER:
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
 
 
 @pytest.mark.parametrize("wanted", [True, False])

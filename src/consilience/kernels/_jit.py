@@ -14,10 +14,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,53 @@ TYPES = vars(types)
 KERNELS: dict[str, Callable] = {}
 
 
+class _InterruptsLater:
+    """Within: a Ctrl-C waits for the end, at which it is raised.
+
+    Compiling and loading go through LLVM, which calls back into Python: what is raised in there Python can only report and forget, and
+    what is raised between two of its calls leaves it with halves. What was begun is so compiled to its end, and kept.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._came = False
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # signals are raised in the main thread alone
+        self._depth += 1
+        # A program that has a handler of its own keeps it.
+        if self._depth == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *failure: object) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth or self._before is None:
+            return
+        signal.signal(signal.SIGINT, self._before)
+        came, self._came, self._before = self._came, False, None
+        if came:
+            raise KeyboardInterrupt
+
+    def _note(self, number: int, frame: Any) -> None:
+        self._came = True
+
+
+INTERRUPTS_LATER = _InterruptsLater()
+
+
+def _to_its_end(compile: Callable) -> Callable:
+    @wraps(compile)
+    def compile_or_load(*args: Any, **options: Any) -> Any:
+        with INTERRUPTS_LATER:
+            return compile(*args, **options)
+
+    return compile_or_load
+
+
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
     if function is None:
@@ -47,6 +95,7 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
             compiled._cache = _KernelCache(function)
         except RuntimeError:  # numba finds no folder that it can write to
             compiled._cache = _NoCache()
+        compiled.compile = _to_its_end(compiled.compile)
     KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
     return compiled
 
@@ -198,42 +247,6 @@ class _SayWhenCompiling(event.Listener):
         )
 
 
-class _KeepInterrupts(event.Listener):
-    """Raise a Ctrl-C that fell into the compiler once the compiler is done.
-
-    LLVM calls back into Python, and what is raised there Python can only report and forget.
-    """
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._before: Callable = sys.unraisablehook
-        self._swallowed = False
-
-    def on_start(self, event) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return  # signals are raised in the main thread alone
-        self._depth += 1
-        if self._depth == 1:
-            self._before, sys.unraisablehook = sys.unraisablehook, self._hook
-
-    def on_end(self, event) -> None:
-        if threading.current_thread() is not threading.main_thread() or not self._depth:
-            return
-        self._depth -= 1
-        if self._depth:
-            return
-        sys.unraisablehook = self._before
-        if self._swallowed:
-            self._swallowed = False
-            raise KeyboardInterrupt
-
-    def _hook(self, unraisable: Any) -> None:
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            self._swallowed = True
-        else:
-            self._before(unraisable)
-
-
 class _WithoutCollection(event.Listener):
     """No collection of garbage while the compiler works: it makes millions of objects, and looking through them again and
     again is a sixth of what it takes. numba's lock lets one thread compile at a time."""
@@ -257,4 +270,3 @@ class _WithoutCollection(event.Listener):
 event.register("numba:compile", _WithoutCollection())
 NOTICE = _SayWhenCompiling()
 event.register("numba:compile", NOTICE)
-event.register("numba:compile", _KeepInterrupts())
