@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import warnings
 from pathlib import Path
 
@@ -156,25 +155,6 @@ def test_a_full_disk_is_said_and_not_raised(double, monkeypatch):
         assert _jit.fast_kernel(double)(2.0) == 4.0
 
 
-def test_an_interrupt_that_falls_into_the_compiler_is_raised_after_it():
-    reached = []
-
-    def compile_two():
-        with _jit.INTERRUPTS_LATER:
-            with _jit.INTERRUPTS_LATER:
-                signal.raise_signal(signal.SIGINT)
-                signal.raise_signal(signal.SIGINT)
-            reached.append("the end")
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        compile_two()
-    assert reached == ["the end"]
-    assert signal.getsignal(signal.SIGINT) is before
-    with _jit.INTERRUPTS_LATER:
-        pass  # raised once
-
-
 def test_a_kernel_that_is_interrupted_is_compiled_and_kept(double, monkeypatch):
     compiled = _jit.kernel(double)
     whole = compiled._compiler.compile
@@ -188,31 +168,6 @@ def test_a_kernel_that_is_interrupted_is_compiled_and_kept(double, monkeypatch):
         compiled.compile((_jit.TYPES["int64"],))
     assert compiled._cache.keeps((_jit.TYPES["int64"],))
     assert compiled(2) == 4
-
-
-def test_who_handles_interrupts_otherwise_keeps_doing_so():
-    came = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        with _jit.INTERRUPTS_LATER:
-            signal.raise_signal(signal.SIGINT)
-            assert came == [signal.SIGINT]
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_threads_other_than_the_main_one_leave_signals_alone():
-    before = signal.getsignal(signal.SIGINT)
-    seen = []
-
-    def work():
-        with _jit.INTERRUPTS_LATER:
-            seen.append(signal.getsignal(signal.SIGINT))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [before]
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -22,6 +22,7 @@ import click
 
 from .. import __version__
 from ..errors import ConsilienceError
+from ..kernels.interrupts import interrupts_outside_kernels
 from ._session import Session, one_line
 
 #: Subcommand -> (module in this package, the one line of the overview). A module is imported when its command is used.
@@ -175,7 +176,8 @@ def _interrupts_arrive() -> Iterator[None]:
 
     sys.unraisablehook = again
     try:
-        yield
+        with interrupts_outside_kernels():
+            yield
     finally:
         sys.unraisablehook = before
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-import signal
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from numba.core import config, event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 from ..errors import warn
+from .interrupts import to_its_end
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -35,53 +35,6 @@ TYPES = vars(types)
 
 #: Every kernel that has been defined, by module and name.
 KERNELS: dict[str, Callable] = {}
-
-
-class _InterruptsLater:
-    """Within: a Ctrl-C waits for the end, at which it is raised.
-
-    Compiling and loading go through LLVM, which calls back into Python: what is raised in there Python can only report and forget, and
-    what is raised between two of its calls leaves it with halves. What was begun is so compiled to its end, and kept.
-    """
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._came = False
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return  # signals are raised in the main thread alone
-        self._depth += 1
-        # A program that has a handler of its own keeps it.
-        if self._depth == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
-
-    def __exit__(self, *failure: object) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        self._depth -= 1
-        if self._depth or self._before is None:
-            return
-        signal.signal(signal.SIGINT, self._before)
-        came, self._came, self._before = self._came, False, None
-        if came:
-            raise KeyboardInterrupt
-
-    def _note(self, number: int, frame: Any) -> None:
-        self._came = True
-
-
-INTERRUPTS_LATER = _InterruptsLater()
-
-
-def _to_its_end(compile: Callable) -> Callable:
-    @wraps(compile)
-    def compile_or_load(*args: Any, **options: Any) -> Any:
-        with INTERRUPTS_LATER:
-            return compile(*args, **options)
-
-    return compile_or_load
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
@@ -95,7 +48,7 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
             compiled._cache = _KernelCache(function)
         except RuntimeError:  # numba finds no folder that it can write to
             compiled._cache = _NoCache()
-        compiled.compile = _to_its_end(compiled.compile)
+        compiled.compile = to_its_end(compiled.compile)
     KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
     return compiled
 

@@ -25,6 +25,7 @@ from ..errors import InputError
 from ..progress import counting
 from ..validation import N_JOBS, check
 from . import sharing
+from .interrupts import interrupts_outside_kernels
 from .sharing import Place, place_of
 
 T = TypeVar("T")
@@ -388,9 +389,13 @@ with suppress(AttributeError):  # where there is no fork there is nothing to reg
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS and OpenMP to one thread; blocks may be nested, and open on several threads at a time."""
+    """Hold BLAS and OpenMP to one thread; blocks may be nested, and open on several threads at a time.
+
+    As these are the blocks in which kernels run, a Ctrl-C is kept from crashing them.
+    """
     _limits.enter()
     try:
-        yield
+        with interrupts_outside_kernels():
+            yield
     finally:
         _limits.leave()
