@@ -1,7 +1,7 @@
 """SPCE against a plain dense implementation, on large ensembles, and as n grows.
 
     python -m benchmarks.bench_spce            everything (needs the data beside the checkout, see CONSILIENCE_SHARED)
-    python -m benchmarks.bench_spce semeion    only the sets named: semeion, usps, growth, tdt2
+    python -m benchmarks.bench_spce semeion    only the sets named: semeion, usps, growth, tdt2, lr
     python -m benchmarks.bench_spce --threads 2
 
 Every row is a process of its own, warmed on 100 objects before the clock starts. The plain implementation
@@ -21,7 +21,7 @@ import numpy as np
 
 from ._measure import SHARED, alone, table
 
-SETS = ("semeion", "usps", "growth", "tdt2")
+SETS = ("semeion", "usps", "growth", "tdt2", "lr")
 THRESHOLD = 0.2
 
 
@@ -51,7 +51,7 @@ def tdt2() -> tuple[np.ndarray, np.ndarray]:
     return ensemble.labels, parts["y"]
 
 
-def ours(which: str, n: int | None, params: dict, threads: int) -> dict[str, Any]:
+def ours(which: str, n: int | None, params: dict, threads: int | None) -> dict[str, Any]:
     """One fit of the library's SPCE."""
     import consilience as cs
 
@@ -105,7 +105,9 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
     }
 
 
-def row(what: str, call, which: str, n: int | None = None, *, threads: int, **params) -> dict[str, Any]:
+def row(
+    what: str, call, which: str, n: int | None = None, *, threads: int | None, **params
+) -> dict[str, Any]:
     """A line of the table: the call, alone in a process."""
     _, peak, found = alone(call, which, n, params, threads)
     return {"what": what, "set": which, **found, "peak MB": round(peak / 1e6), "times faster": ""}
@@ -132,6 +134,9 @@ def run(sets: tuple[str, ...] = SETS, threads: int = 1) -> list[dict]:
         ]
     if "tdt2" in sets and (SHARED / "data" / "tdt2.npz").is_file():
         rows.append(row("SPCE", ours, "tdt2", threshold=THRESHOLD, threads=threads))
+    if "lr" in sets and (SHARED / "data" / "pool_lr.npz").is_file():
+        rows.append(row('SPCE, threshold="auto"', ours, "lr", threshold="auto", threads=threads))
+        rows.append(row('SPCE, threshold="auto", threads', ours, "lr", threshold="auto", threads=None))
     return rows
 
 

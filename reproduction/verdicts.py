@@ -5,7 +5,8 @@ A miss is explained by the first of these that holds, and is unexplained otherwi
     ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own printed figure by more
                than one deviation, either way, and by no less than what the miss lacks; or the same method reaches the figure on
                other ensembles of the same set (the authors' own, or another draw)
-    tuned      our default misses, and the best of our grid by the truth reaches, or falls short by one of the other reasons
+    tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that stands for it, or
+               falls short by one of the other reasons
     seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is of one ensemble, and
                one of ours reaches it
     setting    the paper does not print a setting that the row depends on, and at another value of it the row reaches
@@ -42,14 +43,16 @@ class Grounds:
     """What a miss is judged by, all of it lines of the figures.
 
     ``witnesses`` tell whether the methods were given the same, ``draws`` are the same method on other ensembles of the set,
-    ``tuned`` is the same method tuned by the truth (with the verdict on it, where it misses too), ``readings`` are the same
-    row at other values of what is not printed, and ``one_ensemble`` says that the printed figure is of one ensemble.
+    ``tuned`` is the same method tuned by the truth (with the verdict on it, where it misses too), ``tuned_elsewhere`` the same in
+    protocols that stand for this one, ``readings`` are the same row at other values of what is not printed, and
+    ``one_ensemble`` says that the printed figure is of one ensemble.
     """
 
     witnesses: Iterable[Any] = ()
     draws: Iterable[Any] = ()
     tuned: Any | None = None
     tuned_verdict: str = ""
+    tuned_elsewhere: Iterable[Any] = ()
     readings: Iterable[Any] = field(default_factory=tuple)
     one_ensemble: bool = False
 
@@ -69,6 +72,8 @@ def verdict(miss: Any, grounds: Grounds, digits: int) -> tuple[str, str]:
             return "tuned", f"tuned {tuned.mean:.{digits}f}"
         if grounds.tuned_verdict not in ("", "unexplained"):
             return "tuned", f"tuned {tuned.mean:.{digits}f}, which is {grounds.tuned_verdict}"
+    if miss.column == "default" and (found := _reaching(miss, grounds.tuned_elsewhere, digits)):
+        return "tuned", f"tuned {found.mean:.{digits}f} ({found.protocol})"
     if miss.std > 0 and beyond(miss.difference, miss.std, digits) <= 0:
         return "seed", f"deviation {miss.std:.{digits}f}"
     if grounds.one_ensemble and miss.reaching >= 1:
@@ -152,6 +157,11 @@ class _Evidence:
             ],
             tuned=tuned,
             tuned_verdict=self.verdict(tuned)[0] if further else "",
+            tuned_elsewhere=[
+                line
+                for line in self.readings[miss.protocol, miss.measure, miss.method]
+                if line.column == "tuned" and (line.set, line.vary) == (miss.set, miss.vary)
+            ],
             readings=self._readings(protocol, miss),
             one_ensemble=protocol.one_ensemble,
         )

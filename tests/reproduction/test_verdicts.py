@@ -155,6 +155,20 @@ def test_other_ensembles_are_a_protocol_of_their_own():
     assert judged(rows, [first, apart]).verdict.tolist() == ["unexplained", ""]
 
 
+def test_a_grid_run_in_a_protocol_of_its_own_explains_the_default():
+    grid = {"protocol": "mine-grid", "column": "tuned", "reached": ""}
+    rows = table(line(0.50, 0.80, 0.05), line(0.78, 0.80, 0.05, **grid))
+    first, apart = named("mine", methods=[A]), named("mine-grid", methods=[A])
+    stands = named("mine-grid", methods=[A], stands_for="mine")
+    assert judged(rows, [first, stands]).verdict.tolist() == ["tuned", ""]
+    assert judged(rows, [first, stands]).evidence.tolist() == ["tuned 0.7800 (mine-grid)", ""]
+    assert judged(rows, [first, apart]).verdict.tolist() == ["unexplained", ""]
+    short = table(line(0.50, 0.80, 0.05), line(0.70, 0.80, 0.05, **grid))
+    assert judged(short, [first, stands]).verdict.tolist() == ["unexplained", ""]
+    elsewhere = table(line(0.50, 0.80, 0.05), line(0.78, 0.80, 0.05, set="wine", **grid))
+    assert judged(elsewhere, [first, stands]).verdict.tolist() == ["unexplained", ""]
+
+
 def test_rows_of_one_printed_set_are_draws_of_each_other():
     sets = [{"name": "a", "data": "iris"}, {"name": "b", "data": "wine", "printed_as": "a"}]
     rows = table(line(0.50, 0.80, 0.05, set="a"), line(0.78, 0.80, 0.05, set="b"))
