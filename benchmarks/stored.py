@@ -76,6 +76,8 @@ def file_of(name: str) -> Path:
 def keep(name: str, measure: Callable[[], list[dict[str, Any]]]) -> dict[str, Any]:
     """Measure, and replace what is kept under this name."""
     found = {**origin(), "rows": measure()}  # the load is that of the beginning
+    if not found["rows"]:
+        raise SystemExit(f"{name}: nothing was measured, and what is kept stays; its data may be missing (CONSILIENCE_SHARED names their folder).")  # fmt: skip
     KEPT.mkdir(parents=True, exist_ok=True)
     file_of(name).write_text(json.dumps(found, indent=1, default=float) + "\n", "utf-8")
     return found

@@ -78,3 +78,11 @@ def test_the_parts_that_are_timed_are_there():
     certify = clocks.watch(inner, lambda: "certified")
     assert clocks.watch(outer, certify)() == "certified"
     assert [clocks.spent[part][0] for part in ("the rest", outer, inner)] == [1.0, 2.0 + 8.0, 4.0]
+
+
+def test_what_is_kept_stays_where_nothing_was_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "KEPT", tmp_path)
+    stored.file_of("spce").write_text("before")
+    with pytest.raises(SystemExit, match="nothing was measured"):
+        stored.keep("spce", list)
+    assert stored.file_of("spce").read_text() == "before"
