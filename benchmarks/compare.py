@@ -43,7 +43,7 @@ Case = Callable[[], Any]
 
 def reference() -> Case:
     """Work that no change of ours touches, of kinds that ours is made of. numpy's plain sort is none: it has code of its own for some
-    processors, five times as fast as for others."""
+    processors."""
     rng = np.random.default_rng(0)
     A = rng.random((700, 700), dtype=np.float32)
     values, places = rng.random(1_000_000), rng.integers(100_000, size=1_000_000)
@@ -153,12 +153,17 @@ def _processor(outcome: dict[str, Any]) -> str:
     return outcome["machine"]["processor"]
 
 
+def noise_beside(now: dict[str, Any], before: dict[str, Any] | None) -> float:
+    """The ratio to a baseline up to which nothing is said."""
+    return NOISE if before is None or _processor(now) == _processor(before) else ELSEWHERE
+
+
 def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:
     """One row for each case: what it takes of the reference, now and then; the change beside the median's on another processor."""
     old = (before or {}).get("cases", {})
     changes = {name: case["ratio"] / old[name]["ratio"] for name, case in now["cases"].items() if name in old}
-    same = before is not None and _processor(now) == _processor(before)
-    usual, noise = (1.0, NOISE) if same else (statistics.median(changes.values() or [1.0]), ELSEWHERE)
+    noise = noise_beside(now, before)
+    usual = 1.0 if noise == NOISE or not changes else statistics.median(changes.values())
     return [
         {
             "case": name,
@@ -178,11 +183,9 @@ def _verdict(change: float, noise: float) -> str:
 
 def with_baseline(now: dict[str, Any], baselines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The baselines with this outcome for its processor. Cases that were not run stay as they were."""
-    others = [before for before in baselines if _processor(before) != _processor(now)]
-    cases = {
-        name: case for before in baselines if before not in others for name, case in before["cases"].items()
-    }
-    return [*others, {**now, "cases": {**cases, **now["cases"]}}]
+    held = {_processor(before): before for before in baselines}
+    own = held.pop(_processor(now), {"cases": {}})
+    return [*held.values(), {**now, "cases": {**own["cases"], **now["cases"]}}]
 
 
 def main() -> None:
@@ -198,11 +201,10 @@ def main() -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     file = KEPT / f"{now['when'].replace(':', '')}-{now['commit']}.json"
     file.write_text(json.dumps(now, indent=1) + "\n")
-    noise = NOISE
+    noise = noise_beside(now, before)
     if before:
         print(f"Baseline: commit {before['commit']}, {_processor(before)}, load {before['load']}.")
-        if _processor(before) != _processor(now):
-            noise = ELSEWHERE
+        if noise == ELSEWHERE:
             print(f"There is none for {_processor(now)}: changes are beside the median of all cases.")
     print(f"Now: commit {now['commit']}{', changed' if now['changed'] else ''}, load {now['load']}; kept in {file.relative_to(ROOT)}.\n")  # fmt: skip
     rows = compared(now, before)

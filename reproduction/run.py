@@ -130,7 +130,7 @@ def run(
         left = [cell for cell in plan.cells if cell.key not in finished]
         outcome.before = len(plan.cells) - len(left)
         if left:
-            store.append(_run_record(protocol, plan, workers, threads))
+            store.append(_run_record(protocol, plan, data, workers, threads))
             limits = time_limit, None if memory_limit is None else int(memory_limit)
             # Workers inherit it: threads must be held before any library is loaded there.
             with mock.patch.dict(os.environ, dict.fromkeys(_THREADS, str(threads))):
@@ -164,7 +164,9 @@ def commit(folder: Path = Path(__file__).parent) -> str:
     return head.strip() + ("+" if changes.strip() else "")
 
 
-def _run_record(protocol: Protocol, plan: Plan, workers: int, threads: int) -> dict:
+def _run_record(
+    protocol: Protocol, plan: Plan, data: str | os.PathLike[str] | None, workers: int, threads: int
+) -> dict:
     libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return {
         "kind": "run",
@@ -176,7 +178,10 @@ def _run_record(protocol: Protocol, plan: Plan, workers: int, threads: int) -> d
         "machine": platform.machine(),
         "commit": commit(),
         "versions": {"consilience": __version__, "python": platform.python_version(), **libraries},
-        "skipped": plan.skipped,
+        # Tables and pages are made of this: where the data lie on one machine is not for them.
+        "skipped": [
+            (what, why.replace(f" is in {data}.", " is in the data folder.")) for what, why in plan.skipped
+        ],
         "notes": plan.notes,
         "shapes": plan.shapes,
     }

@@ -88,15 +88,12 @@ def test_an_interrupt_comes_again_where_a_kernel_returns():
             number, types.SimpleNamespace(f_code=_numba_unpickle.__code__) if len(came) == 1 else None
         )
 
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the first one does not raise
-            signal.raise_signal(signal.SIGINT)
-            assert len(came) == 1
-            time.sleep(5)
-        assert len(came) == 2
-    finally:
-        signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, handle)  # the fixture puts back what was
+    signal.raise_signal(signal.SIGINT)
+    assert len(came) == 1
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(5)
+    assert len(came) == 2
 
 
 @pytest.mark.parametrize("block", [interrupts_outside_kernels, one_blas_thread])

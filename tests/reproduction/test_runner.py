@@ -283,6 +283,18 @@ def test_threads_of_workers_are_held(write_protocol, tmp_path, monkeypatch):
     assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
+def test_the_store_does_not_say_where_the_data_lie(write_protocol, tmp_path):
+    sets = [{"name": "iris", "data": "sklearn:iris"}, {"name": "gone", "data": "gone"}]
+    method = {"name": "First", "method": "bench_methods:First"}
+    path = write_protocol(repetitions=1, sets=sets, methods=[method])
+    outcome = run(path, out=tmp_path / "out", data=tmp_path, jobs=1)
+    assert str(tmp_path) in dict(outcome.skipped)["gone"]  # whoever runs it is told
+    (record,) = read_store(tmp_path / "out").of("run")
+    assert record["skipped"] == [
+        ["gone", "gone: none of gone.npz, gone.mat, gone.csv is in the data folder."]
+    ]
+
+
 def test_f1_with_self_pairs_by_hand():
     # Clusters {0,1,2},{3} against classes {0,1},{2,3}: sums of squares of the table 4+1+1, of its margins 9+1 and 4+4.
     assert f1_self_pairs(np.array([0, 0, 0, 1]), np.array(list("aabb"))) == pytest.approx(2 * 6 / (10 + 8))

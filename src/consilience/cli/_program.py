@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import errno
 import importlib
 import os
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ import click
 
 from .. import __version__
 from ..errors import ConsilienceError
-from ..kernels.interrupts import interrupts_outside_kernels
+from ..kernels.interrupts import interrupt_again, interrupts_outside_kernels
 from ._session import Session, one_line
 
 #: Subcommand -> (module in this package, the one line of the overview). A module is imported when its command is used.
@@ -170,7 +168,7 @@ def _interrupts_arrive() -> Iterator[None]:
 
     def again(unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(0.05, _thread.interrupt_main).start()
+            interrupt_again()
         else:
             before(unraisable)
 

@@ -22,12 +22,17 @@ def raise_interrupt(number: int, frame: Any) -> None:
     It comes again a moment later.
     """
     if frame is not None and frame.f_code.co_name == _RETURNING:
-        threading.Timer(_AGAIN, _interrupt_again).start()
+        interrupt_again()
     else:
         raise KeyboardInterrupt
 
 
-def _interrupt_again() -> None:
+def interrupt_again() -> None:
+    """A Ctrl-C that comes a moment later."""
+    threading.Timer(_AGAIN, _interrupt_main).start()
+
+
+def _interrupt_main() -> None:
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(
             cast(int, threading.main_thread().ident), signal.SIGINT
