@@ -26,6 +26,8 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
     methods: tuple[str, ...] = ()
     repetitions: Count | None = None
     tuned: bool = True
+    #: Seconds per cell where some of a step's methods would take many times what is known to come of them.
+    time_limit: float | None = None
 
     def restricted(self) -> Protocol:
         """The protocol with what this step runs of it."""
@@ -54,12 +56,14 @@ def run_kept(
     for step in wanted:
         if only and step.protocol not in only:
             continue
-        part = {
+        part: dict[str, Any] = {
             "sets": step.sets,
             "methods": step.methods,
             "repetitions": step.repetitions,
             "tuned": step.tuned,
         }
+        if step.time_limit is not None:
+            part["time_limit"] = step.time_limit
         try:
             yield step, run(step.protocol, out=out, on_note=on_note, **options | part)
         except InputError as error:

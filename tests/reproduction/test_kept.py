@@ -10,6 +10,7 @@ import pytest
 from consilience.errors import InputError
 from reproduction import kept
 from reproduction.kept import Step, run_kept, steps
+from reproduction.run import Outcome
 from reproduction.store import read_store
 
 TABLES = Path(__file__).parents[2] / "docs" / "reproduction"
@@ -41,6 +42,16 @@ def test_the_steps_run_into_one_folder_and_those_without_data_are_noted(tmp_path
     assert done == [(("iris",), 2), (("wine",), 1)]
     assert any("lwgp: nothing can be run" in note for note in notes)
     assert len(list(read_store(tmp_path).of("cell"))) == 3
+
+
+def test_a_step_may_have_a_limit_of_time_of_its_own(tmp_path, monkeypatch):
+    given: list[float | None] = []
+    monkeypatch.setattr(kept, "steps", lambda: (Step("bundled"), Step("bundled", time_limit=60)))
+    monkeypatch.setattr(
+        kept, "run", lambda protocol, *, time_limit, **options: given.append(time_limit) or Outcome()
+    )
+    assert len(list(run_kept(out=tmp_path, time_limit=1200))) == 2
+    assert given == [1200, 60]
 
 
 def test_protocols_outside_the_plan_are_named(tmp_path):
