@@ -41,7 +41,7 @@ SCHEMA = {
         "reliability": "set group method column surest_objects surest_right middle_objects middle_right rest_objects "
         "rest_right",
         "sets": "set file objects features classes printed_shape differences",
-        "runs": "date cores machine workers threads versions commits",
+        "runs": "date cores machine workers threads versions commits base_minutes",
         "remarks": "kind text cells",
     }.items()
 }
@@ -188,7 +188,7 @@ def scores(protocol: Protocol, measure: Measure, cells: list[dict]) -> pd.DataFr
 
 def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
     """Everything a report says about one protocol, as data frames by name."""
-    cells = current(protocol, records)
+    cells, cut = _whole_grids(protocol, current(protocol, records))
     good = [record for record in cells if "error" not in record]
     bad = [record for record in cells if "error" in record]
     runs = [record for record in records.of("run") if record["protocol"] == protocol.name]
@@ -210,12 +210,42 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
     out["costs"] = list(_costs(protocol, good))
     out["reliability"] = list(_reliability(protocol, good))
     out["sets"] = list(_sets(protocol, runs))
-    out["runs"] = [{**_last_run(runs[-1]), "commits": _commits(good)}] if runs else []
-    out["remarks"] = list(_remarks(protocol, runs, good, bad))
+    if runs:
+        minutes = _base_minutes(protocol, records)
+        out["runs"] = [{**_last_run(runs[-1]), "commits": _commits(good), "base_minutes": minutes}]
+    out["remarks"] = [*_remarks(protocol, runs, good, bad), *cut]
     return {
         name: pd.DataFrame([{"protocol": protocol.name, **line} for line in out[name]], columns=columns)
         for name, columns in SCHEMA.items()
     }
+
+
+def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], list[dict]]:
+    """The cells without those of a grid that was stopped in the middle of an ensemble, and a remark for each of these.
+
+    Where each ensemble has a best setting of its own, that of a few settings is not the best of the grid. What an ensemble's
+    grid should hold is what the same method has on the most complete one of the set; a setting that failed was tried.
+    """
+    each = {m.name for m in protocol.methods if m.tuned is not None and m.tuned.choice == "ensemble"}
+
+    def place(record: dict) -> tuple:
+        return record["set"], record["variation"], record["method"], record["repetition"]
+
+    tried = Counter(place(r) for r in cells if r["column"] == "tuned" and r["method"] in each)
+    most: dict[tuple, int] = defaultdict(int)
+    for where, count in tried.items():
+        most[where[:-1]] = max(most[where[:-1]], count)
+    cut = {where: count for where, count in tried.items() if count < most[where[:-1]]}
+    remarks = [
+        {
+            "kind": "left out",
+            "text": f"{method} on {' '.join(filter(None, [name, variation]))}, ensemble {repetition + 1}: {count} of "
+            f"{most[name, variation, method]} settings of the grid were run",
+            "cells": count,
+        }
+        for (name, variation, method, repetition), count in cut.items()
+    ]
+    return [r for r in cells if r["column"] != "tuned" or place(r) not in cut], remarks
 
 
 def _figures(protocol: Protocol, measure: Measure, found: pd.DataFrame) -> Iterator[dict]:
@@ -444,6 +474,17 @@ def _commits(cells: list[dict]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({count} cells)" for name, count in counts.items())
+
+
+def _base_minutes(protocol: Protocol, records: Records) -> float:
+    """Processor minutes of the base clusterings that runs of a protocol made; those found made by another are counted there."""
+    seconds, running = 0.0, ""
+    for record in records.records:
+        if record["kind"] == "run":
+            running = record["protocol"]
+        elif record["kind"] == "base" and running == protocol.name:
+            seconds += record.get("cpu_seconds", 0.0)
+    return seconds / 60
 
 
 def _remarks(protocol: Protocol, runs: list[dict], good: list[dict], bad: list[dict]) -> Iterator[dict]:

@@ -33,7 +33,7 @@ ABOUT = {
     "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), above what the process held before",
     "reliability": "objects by confidence (above .9, from .6, below), and how many of them are rightly placed",
     "sets": "the data: shapes, ours and printed, and what differs",
-    "runs": "when, where, with which versions and at which commit",
+    "runs": "when, where, with which versions and at which commit, and how long making the base clusterings took",
     "remarks": "what was left out, failed or warned",
 }
 _TEXTS = {
@@ -221,14 +221,16 @@ def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
     rows: list[list] = []
     states: list[list] = []
     verdicts: list[list] = []
-    minutes = 0.0
+    minutes = np.zeros(2)  # of cells, of base clusterings
     for paper, protocol in ((paper, protocol) for paper, group in pages.items() for protocol in group):
         failed = _of(held["remarks"], protocol=protocol.name, kind="failed").cells.sum()
-        spent = _processor_minutes(_of(held["costs"], protocol=protocol.name))
-        minutes += spent
-        states.append(
-            [_link(protocol, paper), *_state(_of(held["runs"], protocol=protocol.name)), f"{spent:.1f}"]
-        )
+        runs = _of(held["runs"], protocol=protocol.name)
+        spent = [
+            _processor_minutes(_of(held["costs"], protocol=protocol.name)),
+            runs.base_minutes.sum(min_count=1),
+        ]
+        minutes += np.nan_to_num(spent)  # tables of before do not tell the second
+        states.append([_link(protocol, paper), *_state(runs), *("" if v != v else f"{v:.1f}" for v in spent)])
         judgement = _of(held["figures"], protocol=protocol.name, reached="no").verdict
         if len(judgement):
             counts = [int((judgement == name).sum()) for name in VERDICTS]
@@ -246,8 +248,11 @@ def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
         overview=markdown_table(head, rows),
         verdicts=markdown_table(["protocol", "missed", *VERDICTS], [*verdicts, total]) if verdicts else "",
         meanings=VERDICTS,
+        state=_one_state({commit for _, _, commit, *_ in states}),
+        hours=minutes.sum() / 60,
         states=markdown_table(
-            ["protocol", "last run", "commit", "minutes"], [*states, ["all", "", "", f"{minutes:.1f}"]]
+            ["protocol", "last run", "commit", "minutes", "base clusterings"],
+            [*states, ["all", "", "", *(f"{value:.1f}" for value in minutes)]],
         ),
         tables=ABOUT,
     )
@@ -263,8 +268,14 @@ def _state(runs: pd.DataFrame) -> tuple[str, str]:
     return ("not recorded",) * 2 if run is None else (run.date, run.commits or "not recorded")
 
 
+def _one_state(commits: set[str]) -> str:
+    """The commit that all figures are of; empty where they are of several, or it was not recorded."""
+    first = next(iter(commits), "")
+    return first if len(commits) == 1 and " " not in first else ""  # several, or not recorded: in words
+
+
 def _processor_minutes(costs: pd.DataFrame) -> float:
-    """Of the methods alone: what making the base clusterings took is not in the tables."""
+    """Of the cells alone that came to an end; making the base clusterings is in the table of runs."""
     return float((costs.cells * costs.mean_processor_seconds).sum() / 60)
 
 

@@ -11,7 +11,7 @@ import pytest
 from consilience.errors import FileError, InputError
 from reproduction.analyse import SCHEMA, compared, tables
 from reproduction.pictures import draw_curves, draw_ranks
-from reproduction.protocol import parse_protocol, setting_name
+from reproduction.protocol import parse_protocol, plain, setting_name
 from reproduction.report import _varied, read_tables, report
 from reproduction.store import Records, Store
 
@@ -117,13 +117,51 @@ def test_results_stored_under_former_names_are_read_by_the_new_ones():
     assert found["curves"].parameter.tolist() == ["threshold"] * 2
 
 
-def test_the_commits_behind_the_figures_are_told():
-    run = {"kind": "run", "protocol": "mine", "started": "2026-01-01T00:00:00Z", "versions": {}}
-    run |= dict.fromkeys(("cores", "machine", "workers", "threads"), 1)
+def test_a_grid_that_was_stopped_within_an_ensemble_is_left_out_there_and_said():
+    def tuned(t, r, value, **more):
+        return cell("A", value, r, column="tuned", params={"t": t}, **more)
 
+    failed = tuned(2, 1, 0.0, error={"type": "TimeLimit", "message": "too long"})
+    records = [tuned(1, 0, 0.3), tuned(2, 0, 0.9), tuned(1, 1, 0.5), failed, tuned(1, 2, 0.1)]
+    found = tables(protocol(), Records(records))
+    line = only(ours(found))
+    assert (line.runs, line.mean) == (2, pytest.approx((0.9 + 0.5) / 2))  # a setting that failed was tried
+    assert "A on iris, ensemble 3: 1 of 2 settings of the grid were run" in [*found["remarks"].text]
+
+
+def run_of(name="mine"):
+    run = {"kind": "run", "protocol": name, "started": "2026-01-01T00:00:00Z", "versions": {}}
+    return run | dict.fromkeys(("cores", "machine", "workers", "threads"), 1)
+
+
+def test_base_clusterings_count_for_the_protocol_that_made_them():
+    base = {"kind": "base", "name": "iris", "key": "iris-0"}
+    records = [run_of(), {**base, "cpu_seconds": 90.0}, cell("B", 0.5, 0), {**base, "error": {}}]
+    records += [run_of("other"), {**base, "cpu_seconds": 600.0}, run_of(), {**base, "cpu_seconds": 30.0}]
+    assert only(tables(protocol(), Records(records))["runs"]).base_minutes == 2.0
+
+
+@pytest.mark.parametrize("commits", [["abc", "abc", "abc"], ["abc", "abc", "def"]])
+def test_the_index_says_whether_all_is_of_one_state_and_what_it_took(tmp_path, commits):
+    with Store(tmp_path) as store:
+        for record in (run_of(), {"kind": "base", "cpu_seconds": 7200.0}):
+            store.append(record)
+        for r, commit in enumerate(commits):
+            store.append(cell("B", 0.5, r, commit=commit))
+    (tmp_path / "protocols").mkdir()
+    (tmp_path / "protocols" / "mine.json").write_text(json.dumps(plain(protocol())))
+    report(tmp_path)
+    text = (tmp_path / "index.md").read_text()
+    one = "All figures are of one state of the code, abc, and took 2.0 hours of the processor." in text
+    assert one == (len(set(commits)) == 1)
+    assert ("may be of different states" in text) != one
+    assert "| all |  |  | 0.0 | 120.0 |" in text
+
+
+def test_the_commits_behind_the_figures_are_told():
     def commits(*held):
         records = [cell("B", 0.5, r, **({"commit": name} if name else {})) for r, name in enumerate(held)]
-        return only(tables(protocol(), Records([run, *records]))["runs"]).commits
+        return only(tables(protocol(), Records([run_of(), *records]))["runs"]).commits
 
     assert commits("abc", "abc") == "abc"
     assert commits("abc", "def+", "abc") == "abc (2 cells), def+ (1 cells)"
