@@ -180,10 +180,9 @@ def _shared_out(protocols: list[Any], listing: str | None, what: str) -> dict[st
 
 
 def _listed(text: str | None) -> list[str] | None:
-    """Names between commas, or between semicolons where there are any: some names hold a comma."""
-    if text is None:
-        return None
-    return [item.strip() for item in text.split(";" if ";" in text else ",") if item.strip()]
+    from .protocol import names_in
+
+    return None if text is None else names_in(text)
 
 
 def _bytes(text: str) -> float:

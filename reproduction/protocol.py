@@ -30,6 +30,11 @@ Name = Annotated[str, Meta(pattern="^[^/]+$")]  # '/' separates the parts of a c
 Printed = float | tuple[float, float | None]
 
 
+def names_in(text: str) -> list[str]:
+    """Names between commas, or between semicolons where there are any: some names hold a comma."""
+    return [item.strip() for item in text.split(";" if ";" in text else ",") if item.strip()]
+
+
 class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One row of the table: a set by the name of its file, with the shape that was printed.
 

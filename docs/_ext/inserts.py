@@ -5,7 +5,9 @@
 ``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets;
 ``<!-- cells: PROTOCOL COLUMN | MEASURE, ... | METHOD, ... -->`` the stored means of these methods, a row a set, each beside the printed one if there is
 one;
-``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same along what a protocol varies, a row a set and method.
+``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same along what a protocol varies, a row a set and method;
+``<!-- grid: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the stored means of every setting of these methods' grids, a row a value of the first
+parameter.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bench_which_method as bench
+from reproduction.protocol import names_in
 
 FOLDER = "_pictures"
 _PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
 _FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
 _RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
-_CELLS = re.compile(r"^<!-- (cells|curves): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M)
+_CELLS = re.compile(r"^<!-- (cells|curves|grid): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M)
 _STORED = Path(__file__).parents[1] / "reproduction"
 
 
@@ -157,10 +160,37 @@ def curves(protocol: str, column: str, measures: list[str], methods: list[str]) 
     )
 
 
+def grid(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
+    """Means over the ensembles of every setting of each method's grid."""
+    with open(_STORED / "curves.csv", encoding="utf-8", newline="") as handle:
+        rows = [row for row in csv.DictReader(handle) if row["protocol"] == protocol]
+    tables = (_grid_of([row for row in rows if row["method"] == method], measures) for method in methods)
+    return "\n\n".join(tables)
+
+
+def _grid_of(rows: list[Row], measures: list[str]) -> str:
+    """A row a value of the first parameter and a column one of the second, if there is one; the best by the first measure in bold."""
+    means: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        place = row["value"], row["line"] if "=" in row["line"] else "mean"
+        means.setdefault(place, {})[row["measure"]] = row["mean"]
+    down, across = (list(dict.fromkeys(names)) for names in zip(*means, strict=True))
+    best = max(means, key=lambda place: float(means[place][measures[0]]))
+
+    def shown(place: tuple[str, str]) -> str:
+        text = _shown({name: {"mean": mean} for name, mean in means[place].items()}, measures, "mean")
+        return f"**{text}**" if place == best else text
+
+    lines = [f"| {value} | {' | '.join(shown((value, at)) for at in across)} |" for value in down]
+    head = f"{rows[0]['method']}, {' / '.join(measures)} by {rows[0]['parameter']}"
+    return "\n".join([f"| {head} | {' | '.join(across)} |", "|---" * (len(across) + 1) + "|", *lines])
+
+
 def _cells_or_curves(match: re.Match[str]) -> str:
     kind, protocol, column, *lists = match.groups()
-    measures, methods = ([name.strip() for name in listed.split(",")] for listed in lists)
-    return {"cells": cells, "curves": curves}[kind](protocol, column or "default", measures, methods)
+    measures, methods = map(names_in, lists)
+    make = {"cells": cells, "curves": curves, "grid": grid}[kind]
+    return make(protocol, column or "default", measures, methods)
 
 
 def figure(name: str, words: str, up: str) -> str:

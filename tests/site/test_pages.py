@@ -170,7 +170,9 @@ def test_ranks_are_those_that_are_stored():
 
 def test_cells_and_curves_are_those_that_are_stored():
     """A page's tables of means come from those of the reproduction, the printed ones beside them; every one that a page asks for is there."""
-    from _ext.inserts import _CELLS, _cells_or_curves, cells, curves
+    from _ext.inserts import _CELLS, _cells_or_curves, cells, curves, grid
+
+    from reproduction.protocol import names_in
 
     stored = pd.read_csv(DOCS / "reproduction" / "figures.csv").query("column == 'default'")
     head, _, *lines = cells(
@@ -186,10 +188,17 @@ def test_cells_and_curves_are_those_that_are_stored():
     head, _, *lines = curves("rsec-size", "default", ["ACC"], ["RSEC"]).splitlines()
     assert head.startswith("| ACC | 10 | 20 |")
     assert lines[0].startswith("| breast_w, RSEC (10) | ")
+    best = pd.read_csv(DOCS / "reproduction" / "curves.csv").query(
+        "protocol == 'sccabg-tdt2' and method == 'SCCABG' and measure == 'ACC'"
+    )
+    text = grid("sccabg-tdt2", "default", ["ACC", "NMI"], ["SCCABG", "SCCBG"])
+    assert text.count("| 0.0001 |") == 2
+    assert text.startswith("| SCCABG, ACC / NMI by gamma1 | gamma2=0.001 |")
+    assert f"**{best['mean'].max():.3f} / " in text
     asked = [match for page in DOCS.rglob("*.md") for match in _CELLS.finditer(page.read_text("utf-8"))]
     assert len(asked) > 5
     for match in asked:
-        methods = [name.strip() for name in match[5].split(",")]
+        methods = names_in(match[5])
         text = _cells_or_curves(match)
         assert [name for name in methods if name not in text] == [], match[0]
         assert len(text.splitlines()) > 3, match[0]
