@@ -77,12 +77,14 @@ def origin() -> dict[str, Any]:
     import scipy
     import sklearn
 
+    from reproduction.run import processor
+
     return {
         "commit": git("rev-parse", "--short", "HEAD"),
         "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
         "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": {
-            "processor": _processor(),
+            "processor": processor(),
             "cores": os.cpu_count(),
             "system": f"{platform.system()} {platform.machine()}",
             "python": platform.python_version(),
@@ -90,14 +92,6 @@ def origin() -> dict[str, Any]:
         },
         "load": round(os.getloadavg()[0], 1),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 def table(rows: Iterable[dict]) -> str:

@@ -6,6 +6,7 @@
 ``<!-- cells: PROTOCOL COLUMN | MEASURE, ... | METHOD, ... -->`` the stored means of these methods, a row a set, each beside the printed one if there is
 one;
 ``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same along what a protocol varies, a row a set and method;
+``<!-- averages: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same averaged over the sets, a row a method;
 ``<!-- grid: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the stored means of every setting of these methods' grids, a row a value of the first
 parameter.
 """
@@ -24,7 +25,9 @@ FOLDER = "_pictures"
 _PICTURE = re.compile(r"^<!-- picture: ([\w-]+) \| (.*?) -->$", re.M | re.S)
 _FIGURES = re.compile(r"^<!-- figures: ([\w ]+) -->$", re.M)
 _RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
-_CELLS = re.compile(r"^<!-- (cells|curves|grid): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M)
+_CELLS = re.compile(
+    r"^<!-- (cells|curves|averages|grid): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M
+)
 _STORED = Path(__file__).parents[1] / "reproduction"
 
 
@@ -160,6 +163,25 @@ def curves(protocol: str, column: str, measures: list[str], methods: list[str]) 
     )
 
 
+def averages(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
+    """Means along what is varied, averaged over the sets, which all have every value."""
+    found = _stored_cells(protocol, column, measures, methods)
+    values = list(dict.fromkeys(value for _, value in found))
+    sets = list(dict.fromkeys(name for name, _ in found))
+
+    def mean(method: str, value: str) -> Row:
+        rows = [found[name, value][method] for name in sets]
+        return {m: str(sum(float(row[m]["mean"]) for row in rows) / len(rows)) for m in measures}
+
+    lines = []
+    for method in methods:
+        means = (mean(method, value) for value in values)
+        shown = (_shown({m: {"mean": v} for m, v in held.items()}, measures, "mean") for held in means)
+        lines.append(f"| {method} | {' | '.join(shown)} |")
+    head = f"{' / '.join(measures)}, average over {len(sets)} sets"
+    return "\n".join([f"| {head} | {' | '.join(values)} |", "|---" * (len(values) + 1) + "|", *lines])
+
+
 def grid(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
     """Means over the ensembles of every setting of each method's grid."""
     with open(_STORED / "curves.csv", encoding="utf-8", newline="") as handle:
@@ -189,7 +211,7 @@ def _grid_of(rows: list[Row], measures: list[str]) -> str:
 def _cells_or_curves(match: re.Match[str]) -> str:
     kind, protocol, column, *lists = match.groups()
     measures, methods = map(names_in, lists)
-    make = {"cells": cells, "curves": curves, "grid": grid}[kind]
+    make = {"cells": cells, "curves": curves, "averages": averages, "grid": grid}[kind]
     return make(protocol, column or "default", measures, methods)
 
 
