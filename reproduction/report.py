@@ -179,6 +179,8 @@ def _csv(table: pd.DataFrame) -> str:
             safe[column] = texts.str.replace("^" + _FORMULA, "'", regex=True)
         elif column in _WHOLE:
             safe[column] = pd.to_numeric(table[column]).round().astype("Int64")
+        else:  # a column of objects would be written with all its digits
+            safe[column] = pd.to_numeric(table[column])
     return safe.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 

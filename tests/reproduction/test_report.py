@@ -12,7 +12,7 @@ from consilience.errors import FileError, InputError
 from reproduction.analyse import SCHEMA, compared, tables
 from reproduction.pictures import draw_curves, draw_ranks
 from reproduction.protocol import parse_protocol, plain, setting_name
-from reproduction.report import _varied, read_tables, report
+from reproduction.report import _csv, _varied, read_tables, report
 from reproduction.store import Records, Store
 
 from .conftest import protocol_of
@@ -415,6 +415,12 @@ def test_the_pages_come_from_the_tables_alone(folder, tmp_path):
     (pages / "mine.md").unlink()
     report(out=pages)
     assert {path.name: path.read_bytes() for path in pages.iterdir() if path.is_file()} == before
+
+
+def test_numbers_are_written_with_six_digits_also_from_a_column_of_objects():
+    """Tables with gaps that are laid together have such columns, and would change when they are read and written again."""
+    table = pd.DataFrame({"method": ["A", "B"], "average": [1 / 3, None]}, dtype=object)
+    assert _csv(table) == "method,average\nA,0.333333\nB,\n"
 
 
 def test_misses_come_first_with_their_verdicts_and_are_counted(folder, tmp_path):
