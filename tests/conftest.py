@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ if os.environ.get("PYTEST_XDIST_WORKER"):
 os.environ.setdefault(
     "CONSILIENCE_COMPILE_BESIDE", "0"
 )  # the other worker compiles meanwhile, and finds it on disk
+
+# Whatever a shell starts in the background ignores Ctrl-C, and so would the tests of it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CONSILIENCE_SHARED", ROOT.parent / "shared"))
