@@ -170,7 +170,7 @@ def test_ranks_are_those_that_are_stored():
 
 def test_cells_and_curves_are_those_that_are_stored():
     """A page's tables of means come from those of the reproduction, the printed ones beside them; every one that a page asks for is there."""
-    from _ext.inserts import _CELLS, _cells_or_curves, cells, curves, grid
+    from _ext.inserts import _CELLS, _cells_or_curves, averages, cells, curves, grid
 
     from reproduction.protocol import names_in
 
@@ -188,6 +188,10 @@ def test_cells_and_curves_are_those_that_are_stored():
     head, _, *lines = curves("rsec-size", "default", ["ACC"], ["RSEC"]).splitlines()
     assert head.startswith("| ACC | 10 | 20 |")
     assert lines[0].startswith("| breast_w, RSEC (10) | ")
+    head, _, line = averages("mdec-size", "default", ["NMI"], ["MDEC-HC"]).splitlines()
+    sizes = stored.query("protocol == 'mdec-size' and method == 'MDEC-HC' and measure == 'NMI'")
+    assert head.startswith(f"| NMI, average over {sizes.set.nunique()} sets | 20 | 50 |")
+    assert line.startswith(f"| MDEC-HC | {sizes[sizes.vary == '20']['mean'].mean():.1f} | ")
     best = pd.read_csv(DOCS / "reproduction" / "curves.csv").query(
         "protocol == 'sccabg-tdt2' and method == 'SCCABG' and measure == 'ACC'"
     )
