@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
+from PIL import Image
+from sklearn.metrics import adjusted_rand_score
 
 pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
 pytest.importorskip("msgspec", reason="the extra 'reproduction' is not installed")
@@ -113,10 +116,31 @@ def test_links_lead_to_files_on_disk_too(file):
 
 def test_the_readme_shows_what_make_pictures_drew():
     shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf-8"))
-    from _ext.pictures.__main__ import NAMES
+    from _ext.pictures.__main__ import FIGURES
 
-    assert shown == [f"docs/pictures/{name}.png" for name in NAMES]
-    assert all((ROOT / picture).exists() for picture in shown)
+    assert shown == [f"docs/pictures/{name}.png" for name in FIGURES]
+
+
+def figures_in(picture: str) -> object:
+    """What a stored picture was drawn from."""
+    return json.loads(Image.open(DOCS / "pictures" / f"{picture}.png").text["Figures"])
+
+
+def test_the_picture_of_quality_and_speed_shows_the_stored_figures():
+    from _ext.pictures import cost
+
+    stored = {name: list(place) for name, place in cost.seconds_and_ranks().items()}
+    assert len(stored) > 20
+    assert figures_in("quality-speed") == stored, "run make pictures"
+
+
+def test_the_first_picture_shows_the_right_answer():
+    from _ext.pictures.how import landing_model
+    from _ext.pictures.toy import data
+
+    labels = figures_in("landing")
+    assert adjusted_rand_score(data()[1], labels) == 1, "run make pictures"
+    assert adjusted_rand_score(landing_model().labels_, labels) == 1, "run make pictures"
 
 
 def test_formulas_become_mathml():

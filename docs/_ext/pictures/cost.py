@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import matplotlib.pyplot as plt
+from matplotlib.transforms import Bbox
 
 from benchmarks import bench_which_method as bench
 
@@ -48,34 +49,71 @@ def of_page(classes: list[str]):
     return partial(curves, found) if found else None
 
 
-def quality_against_speed(n: int = 10_000) -> Draw:
-    """Average rank over all sets against seconds; methods on the front, and the oldest, by name."""
+def seconds_and_ranks(n: int = 10_000) -> dict[str, tuple[float, float]]:
+    """Of each method: processor seconds for n distinct objects, and the average rank over all sets, as stored."""
     rows = bench.read(bench.QUALITY)
     names = bench.compared(rows)
     ranks = bench.average_ranks(rows, bench.whole_cases(rows, names), names)
     grown = bench.growth_by_method(bench.read(bench.GROWTH))
     cells = {name: grown.get(name, {}).get(n) for name in ranks}
-    found = {
-        name: (float(cell["seconds"]), ranks[name])
+    return {
+        name: (float(cell["seconds"]), round(ranks[name], 2))
         for name, cell in cells.items()
         if cell and cell["seconds"]
     }
+
+
+def quality_against_speed() -> Draw:
+    """Average rank over all sets against seconds; methods that none beats in both are coloured."""
+    found = seconds_and_ranks()
     front = {
         a
         for a, (seconds, rank) in found.items()
         if not any(s < seconds and r < rank for s, r in found.values())
     }
+    ranked = len(bench.compared(bench.read(bench.QUALITY)))
 
     def draw(theme: Theme) -> plt.Figure:
-        figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+        figure, axes = plt.subplots(figsize=(7.6, 4.6), layout="constrained")
         for name, (seconds, rank) in found.items():
-            axes.scatter(seconds, rank, s=40, color=COLOURS[0] if name in front else theme.faint, zorder=2)
-            axes.annotate(name, (seconds, rank), (5, 3), textcoords="offset points", fontsize=8 if name in front else 6.5,
-                          color=theme.ink if name in front else theme.dim)  # fmt: skip
+            axes.scatter(seconds, rank, s=34, color=COLOURS[0] if name in front else theme.dim,
+                         zorder=3 if name in front else 2)  # fmt: skip
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.margins(x=0.12)
         axes.invert_yaxis()
-        axes.set_xlabel(f"processor seconds for {n:,} distinct objects")
-        axes.set_ylabel(f"average rank of {len(names)}\n(better is up)")
+        axes.set_xlabel("processor seconds for 10,000 distinct objects")
+        axes.set_ylabel(f"average rank of {ranked} methods (better is up)")
+        name_points(axes, {name: found[name] for name in sorted(found, key=lambda name: name not in front)},
+                    bold=front, theme=theme)  # fmt: skip
         return figure
 
     return draw
+
+
+#: Where a name may stand about its point: places in points and the side at which the text begins.
+PLACES = tuple(
+    (x * away, y * away, {1: "left", -1: "right", 0: "center"}[x])
+    for away in (1, 2, 3)
+    for x, y in ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1))
+)
+
+
+def name_points(axes: plt.Axes, places: dict[str, tuple[float, float]], *, bold: set[str], theme: Theme) -> None:  # fmt: skip
+    """Each name beside its point, where it covers neither a point nor a name that stands already."""
+    axes.figure.draw_without_rendering()
+    dots = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in axes.transData.transform(list(places.values()))]
+    taken: list[Bbox] = []
+    for name, place in places.items():
+        tries = []
+        for x, y, side in PLACES:
+            text = axes.annotate(name, place, (6 * x, 7 * y), textcoords="offset points", ha=side, va="center", fontsize=8,
+                                 weight="bold" if name in bold else "normal", color=theme.ink)  # fmt: skip
+            box = text.get_window_extent()
+            covered = box.count_overlaps([*taken, *dots]) + (not axes.bbox.contains(box.x1, box.y0))
+            tries.append((covered, len(tries), text, box))
+        best = min(tries, key=lambda one: one[:2])
+        taken.append(best[3])
+        for one in tries:
+            if one is not best:
+                one[2].remove()
