@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import struct
 import sys
 import zipfile
 from abc import ABC, abstractmethod
@@ -22,13 +23,15 @@ from numpy.lib import format as npy
 from ..errors import FileError, need
 from ..kernels.memory import ensure_fits
 from ._formats import betrayed_by, guarded
-from ._matlab import filled, native, variables
+from ._matlab import filled, is_matlab, native, variables
 from ._sparse import sparse_from_pieces
 
 _REMEDY_OBJECTS = (
     "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays instead: "
     "np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
 )
+_HDF5 = b"\x89HDF\r\n"
+_USER_BLOCK = 512  # bytes of MATLAB's own before the HDF5 of a v7.3 file
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,38 @@ def open_archive(kind: str, handle: BinaryIO, name: str, stack: ExitStack) -> Ar
         return NpzFile(handle, name, stack)
     start = handle.read(128)
     handle.seek(0)
-    if start.startswith((b"\x89HDF", b"MATLAB 7.3")):
+    if start.startswith((_HDF5, b"MATLAB 7.3")):
         return Hdf5File(handle, name, stack)
     return MatFile(handle, name)
+
+
+def announced_by(kind: str, start: bytes) -> int | None:
+    """The size of a file in bytes by its first ones: 0 where they are of another format, None where they say nothing."""
+    if kind == "npy":
+        head = io.BytesIO(start)
+        try:
+            shape, _, dtype = _read_header(head, "")
+        except FileError:
+            return 0
+        return head.tell() + math.prod(shape) * dtype.itemsize
+    if kind == "mat":
+        if start.startswith((_HDF5, b"MATLAB 7.3")):
+            return _announced_by_hdf5(start, 0 if start.startswith(_HDF5) else _USER_BLOCK)
+        return None if is_matlab(start) else 0
+    return None if start.startswith({"npz": b"PK", "parquet": b"PAR1"}[kind]) else 0
+
+
+def _announced_by_hdf5(start: bytes, at: int) -> int | None:
+    """The end of the file by the superblock of HDF5, which begins at byte ``at``."""
+    block = start[at : at + 96]
+    if len(block) < 96 or not block.startswith(_HDF5):
+        return 0
+    version = block[8]
+    addresses, width = {0: (24, block[13]), 1: (28, block[13])}.get(version, (12, block[9]))
+    if width != 8:
+        return None
+    base, _, end = struct.unpack_from("<3Q", block, addresses)
+    return int(base + end)
 
 
 # NumPy ---------------------------------------------------------------------------------------------------------

@@ -49,6 +49,13 @@ def variables(handle: BinaryIO, name: str) -> dict[str, Variable]:
     return _variables_5(handle, name, "<" if start[126:128] == b"IM" else ">")
 
 
+def is_matlab(start: bytes) -> bool:
+    """Whether these can be the first bytes of a file of version 4 to 7."""
+    if len(start) >= 20 and b"\0" in start[:4]:
+        return any(start[16:20])  # the length of the first name
+    return start[126:128] in (b"IM", b"MI")
+
+
 # Parts of a file -----------------------------------------------------------------------------------------------
 
 
@@ -119,6 +126,8 @@ def _variables_5(handle: BinaryIO, name: str, order: str) -> dict[str, Variable]
     while position + 8 <= size:
         handle.seek(position)
         kind, length = struct.unpack(order + "II", handle.read(8))
+        if not kind:  # none of the format: zeros would be as many elements without content
+            raise ValueError("an element of the unknown type 0")
         if length > size - position - 8:
             raise ValueError(f"an element of {length} bytes where {size - position - 8} are left")
         if kind in (_MATRIX, _COMPRESSED):
@@ -303,7 +312,7 @@ def _variables_4(handle: BinaryIO, name: str) -> dict[str, Variable]:
         dtype = np.dtype(order + _NUMBERS_4[precision])
         n_bytes = rows * columns * dtype.itemsize * (2 if imaginary else 1)
         data_at = position + 20 + name_length
-        if not 0 <= name_length <= size or data_at + n_bytes > size:
+        if not 1 <= name_length <= size or data_at + n_bytes > size:
             raise ValueError(f"a variable of {n_bytes} bytes reaches past the end of the file")
         key = handle.read(name_length).split(b"\0")[0].decode("latin-1")
         found[key] = _variable_4(

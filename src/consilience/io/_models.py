@@ -26,7 +26,8 @@ from ..errors import FileError, InputError
 from ..kernels.memory import ensure_fits
 from ._archives import read_array
 from ._atomic import atomic_write
-from ._formats import betrayed_by, damaged, guarded, opened
+from ._formats import betrayed_by, damaged, guarded, is_special, opened
+from ._streams import check_device
 
 FORMAT, VERSION = "consilience model", 1
 _JSON = "model.json"
@@ -84,6 +85,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     name = os.fspath(path)
     with opened(path) as handle:
+        check_device(handle, name)
+        if is_special(path):
+            raise FileError(f"{name} is no regular file; save what it gives to one first, and load that.")
         return _read(handle, name)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, BinaryIO
@@ -16,6 +14,7 @@ from ..validation import listed
 from ._archives import Archive, Entry, open_archive
 from ._formats import LONGEST_MAGIC, format_of, format_of_bytes, is_special, is_stream, opened, shown
 from ._parquet import read_parquet
+from ._streams import Limited, Resumed, check_device, first_bytes, on_disk, size_left
 from ._text import TextTable
 
 OnNote = Callable[[str], None]
@@ -64,41 +63,42 @@ def drop_counting(raw: Any) -> None:
 
 def open_file(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]:
     """(format, handle, gzipped, size in bytes); what has no name is known by its first bytes."""
+    name = shown(path)
     if is_stream(path):
-        return *_identified(path, stack), None
+        check_device(path, name)
+        return *_identified(path, name, stack), None
     handle = stack.enter_context(opened(path))
     kind, gzipped = format_of(path)
     if not is_special(path):
         return kind, handle, gzipped, os.fstat(handle.fileno()).st_size
+    check_device(handle, name)
     if kind == "text" and not gzipped:
-        return *_identified(handle, stack), None
-    return kind, handle if kind == "text" else _on_disk(handle, stack), gzipped, None
+        return *_identified(handle, name, stack), None
+    return kind, _text(handle, name) if kind == "text" else on_disk(handle, name, kind, stack), gzipped, None
 
 
-def _identified(stream: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool]:
+def _identified(stream: Any, name: str, stack: ExitStack) -> tuple[str, BinaryIO, bool]:
     """(format, handle, gzipped) of an open file by its first bytes; text unless they say otherwise."""
     if hasattr(stream, "peek"):
         start = stream.peek(LONGEST_MAGIC)
-    else:
-        if not (hasattr(stream, "seekable") and stream.seekable()):
-            stream = _on_disk(stream, stack)
+    elif hasattr(stream, "seekable") and stream.seekable():
         at = stream.tell()
         start = stream.read(LONGEST_MAGIC)
         stream.seek(at)
-    if not isinstance(start, bytes):  # text mode: its reader says so
-        return "text", stream, False
+    else:
+        start = first_bytes(stream, LONGEST_MAGIC)
+        stream = Resumed(start, stream)
+    if not isinstance(start, bytes):
+        raise FileError(f"{name} is open in text mode; open it in binary mode: open(path, 'rb').")
     kind = format_of_bytes(start)
     if kind in ("text", "gzip"):
-        return "text", stream, kind == "gzip"
-    return kind, _on_disk(stream, stack), False
+        return "text", _text(stream, name), kind == "gzip"
+    return kind, on_disk(stream, name, kind, stack), False
 
 
-def _on_disk(stream: Any, stack: ExitStack) -> Any:
-    """A copy in a temporary file: archives are read at several places, and their sizes checked."""
-    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-    shutil.copyfileobj(stream, copy)
-    copy.seek(0)
-    return copy
+def _text(stream: Any, name: str) -> Any:
+    """The stream, up to the limit if it has no size."""
+    return stream if size_left(stream) is not None else Limited(stream, name)
 
 
 def choose(

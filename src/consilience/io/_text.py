@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import itertools
 import re
 import warnings
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,8 +28,11 @@ from ._formats import betrayed_by, guarded
 from ._layout import HEAD, NAMES, SPACES, check_width, decide, escapes_quotes, sniff, widest_line
 
 _BLOCK = 1 << 21
+_PACKED = 1 << 18  # bytes of packed text read at a time
+_GZIP = 16 + zlib.MAX_WBITS  # of zlib: data with the head and tail of gzip
 _BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
+_TEXT = 64  # bytes of a text in memory besides its characters
 _MOST_BLANK = 1_000_000  # lines without a cell, after which this is no table
 
 
@@ -70,6 +73,7 @@ class TextTable:
             name=name,
         )
         self._n_blank, self._first_blank = 0, 0
+        self._kept_texts = 0  # bytes
 
     # Bodies -------------------------------------------------------------------------------------------------
 
@@ -81,14 +85,18 @@ class TextTable:
             fast = self._fast_numbers(block)
             values, block_names = self._slow_numbers(block, first_line) if fast is None else fast
             parts.append(values)
-            names.extend(block_names)
+            names.extend(self._counted(block_names))
             self._check_memory(parts)
         self._done(any(map(len, parts)))
         return np.concatenate(parts), names if self.layout.has_index else None
 
     def cells(self) -> tuple[list[Any], list[str] | None]:
         """(columns of text, row names) of a table of anything."""
-        parts = [part for block, first_line in self._body() for part in self._columns(block, first_line)]
+        parts = []
+        for block, first_line in self._body():
+            for columns in self._columns(block, first_line):
+                parts.append([self._counted(column) for column in columns])
+                self._check_memory()
         self._done(bool(parts))
         columns = [[cell for part in parts for cell in part[j]] for j in range(self.layout.n_columns)]
         row_names = columns.pop(0) if self.layout.has_index else None
@@ -104,8 +112,8 @@ class TextTable:
             fast = self._fast_integers(block)
             if fast is not None:
                 parts.append(np.column_stack([book.look_up(fast[0][:, j]) for j, book in enumerate(books)]))
-                names.extend(fast[1])
-                self._check_memory(parts)
+                names.extend(self._counted(fast[1]))
+                self._check_memory(parts, books)
                 continue
             for columns in self._columns(block, first_line):
                 codes = np.empty((len(columns[0]), len(books)), np.int32)
@@ -113,17 +121,22 @@ class TextTable:
                     codes[:, j] = np.fromiter(map(book.__getitem__, columns[start + j]), np.int32, len(codes))
                 parts.append(codes)
                 if start:
-                    names.extend(columns[0])
-            self._check_memory(parts)
+                    names.extend(self._counted(columns[0]))
+            self._check_memory(parts, books)
         self._done(bool(parts))
         codes = np.concatenate(parts)
         coded = [Coded(codes[:, j], label_values(list(book))) for j, book in enumerate(books)]
         return coded, names if start else None
 
-    def _check_memory(self, parts: list[np.ndarray]) -> None:
+    def _counted(self, texts: Sequence[str]) -> Sequence[str]:
+        """Texts that are kept, with what they take."""
+        self._kept_texts += _size_of(texts)
+        return texts
+
+    def _check_memory(self, parts: Sequence[np.ndarray] = (), books: Sequence[_Book] = ()) -> None:
         """What is packed tells nothing of what it unpacks to: look after each block whether all parts can still be joined."""
-        remedy = "use fewer rows or columns, or write it as .npz"
-        ensure_fits(2 * sum(part.nbytes for part in parts), what=self.name, remedy=remedy)
+        needed = 2 * sum(part.nbytes for part in parts) + self._kept_texts + sum(book.size for book in books)
+        ensure_fits(needed, what=self.name, remedy="use fewer rows or columns, or write it as .npz")
 
     # Blocks -------------------------------------------------------------------------------------------------
 
@@ -320,8 +333,11 @@ class TextTable:
 class _Book(dict):
     """Numbers for the spellings of one column, in order of appearance."""
 
+    size = 0  # bytes
+
     def __missing__(self, spelling: str) -> int:
         code = self[spelling] = len(self)
+        self.size += 2 * _TEXT + len(spelling)
         return code
 
     def look_up(self, column: np.ndarray) -> np.ndarray:
@@ -349,9 +365,38 @@ class _SpaceReader:
         return next(csv.reader([line.strip().replace("\t", " ")], delimiter=" ", skipinitialspace=True), [])
 
 
+class _Gunzipped:
+    """What gzip members unpack to. Python's own reader takes endless names and padding byte by byte."""
+
+    def __init__(self, handle: BinaryIO):
+        self._handle, self._packed = handle, b""
+        self._member: Any = zlib.decompressobj(_GZIP)
+
+    def read(self, n: int) -> bytes:
+        """At most ``n`` of the next bytes, none at the end."""
+        while True:
+            self._packed = self._packed or self._handle.read(_PACKED)
+            if self._member is None:  # between two members, or in the padding after the last
+                if not self._packed:
+                    return b""
+                self._packed = self._packed.lstrip(b"\0")
+                self._member = zlib.decompressobj(_GZIP) if self._packed else None
+                continue
+            ended = not self._packed
+            out: bytes = self._member.decompress(self._packed, n)
+            if self._member.eof:
+                self._packed, self._member = self._member.unused_data, None
+            elif ended and not out:
+                raise EOFError("the compressed data end too early")
+            else:
+                self._packed = self._member.unconsumed_tail
+            if out:
+                return out
+
+
 def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Iterator[tuple[str, int]]:
     """(text, number of its first line): decoded blocks that end at a line end outside quotes."""
-    source: Any = gzip.GzipFile(fileobj=handle) if gzipped else handle
+    source: Any = _Gunzipped(handle) if gzipped else handle
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     held: list[str] = []  # without a place to cut
     quotes, line, first, half = 0, 1, True, ""
@@ -409,6 +454,11 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 raise FileError(
                     f"{name}, line {line}: no line ends within {_LONGEST_LINE} characters; is it text, with every quote closed?"
                 )
+
+
+def _size_of(texts: Sequence[str]) -> int:
+    """What texts take in memory, in bytes."""
+    return _TEXT * len(texts) + sum(map(len, texts))
 
 
 def _n_lines(pieces: list[str]) -> int:
