@@ -81,10 +81,10 @@ def test_what_is_shown_runs(code, scope, few):
     assert eval(code, {"__builtins__": {"range": range}} | scope) is not None
 
 
-def test_the_example_runs(scope, few, tmp_path, monkeypatch, capsys):
+def test_the_example_runs(few, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    exec(block, {"X": scope["X"]})
+    exec(block, {})
     assert (tmp_path / "k.html").exists()
     assert "clusters (verdict" in capsys.readouterr().out
 
