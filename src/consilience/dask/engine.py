@@ -59,8 +59,34 @@ def collect(tasks: Sequence[Delayed]) -> list[Any]:
 
 
 def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
-    """The same tasks, whose results stay where they are made."""
+    """The same tasks, whose results stay where they are made for as long as these are referred to."""
     return list(dask.persist(*tasks))
+
+
+def keep_for_graphs(tasks: Iterable[Delayed]) -> list[Delayed]:
+    """As :func:`keep`; the results stay as long as any graph made of these tasks, optimized or not."""
+    return [call(_itself, _value_in_graph(task)) for task in keep(tasks)]
+
+
+def blocks_of(collection: Any) -> list[Delayed]:
+    """One task for each block of rows, with what keeps persisted blocks alive."""
+    # Optimizing a graph turns {key: future} into the key alone: dask._task_spec.convert_legacy_graph.
+    return list(np.ravel(collection.to_delayed(optimize_graph=not _holds_futures(collection))))
+
+
+def _holds_futures(collection: Any) -> bool:
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and bool(distributed.futures_of(collection))
+
+
+def _value_in_graph(task: Delayed) -> Any:
+    """The future that persisting put into the graph of a task, or the task: arguments of tasks hold futures."""
+    held = task.dask[task.key]
+    return held if hasattr(held, "client") else task
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def call(function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Delayed:

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..named import NamedClusterings
 from ..naming import check_count
 from ..validation import Integer, Nothing, check
+from .engine import blocks_of
 from .finding import Found, find_signatures
 
 
@@ -173,13 +174,11 @@ class Ensemble(NamedClusterings):
 
     def blocks(self) -> list[Delayed]:
         """The labels of each block of rows, as tasks."""
-        if self.is_frame:
-            return list(self._collection.to_delayed())
-        return list(self._collection.to_delayed().ravel())
+        return blocks_of(self._collection)
 
     def weights_of_blocks(self) -> list[Any]:
         """The weights of each block, as tasks; None where there are none."""
-        return [None] * self.n_blocks if self._weights is None else list(self._weights.to_delayed().ravel())
+        return [None] * self.n_blocks if self._weights is None else blocks_of(self._weights)
 
     def lazily(
         self, tasks: Sequence[Delayed], *, dtype: Any, width: int | None = None, name: str = "labels"

@@ -15,7 +15,7 @@ from dask.delayed import Delayed
 from ..errors import FileError, InputError, MissingExtraError, need
 from ..io import check_writable, write_labels
 from ..validation import listed
-from .engine import call, collect
+from .engine import blocks_of, call, collect
 from .ensemble import stacked
 
 #: Rows of a block, unless a single row group has more.
@@ -75,8 +75,8 @@ def write_blocks(
     """Labels, and how sure they are, to one Parquet file for each block, in order; returns how many files there are."""
     check_folder(folder)
     os.makedirs(folder, exist_ok=True)
-    own = list(labels.to_delayed().ravel())
-    sure: list[Any] = [None] * len(own) if confidence is None else list(confidence.to_delayed().ravel())
+    own = blocks_of(labels)
+    sure: list[Any] = [None] * len(own) if confidence is None else blocks_of(confidence)
     called: Sequence[Any] = [None] * len(own) if names is None else names
     digits = max(5, len(str(len(own))))
     paths = [os.path.join(os.path.abspath(folder), f"part-{i:0{digits}d}.parquet") for i in range(len(own))]

@@ -18,7 +18,17 @@ from ..kernels.signatures import RowTable
 from ..prediction import codes_of
 from ..validation import check_range
 from . import tables
-from .engine import FAN_IN, call, collect, ensure_task_fits, keep, memory_in_all, memory_of_a_task, share
+from .engine import (
+    FAN_IN,
+    call,
+    collect,
+    ensure_task_fits,
+    keep,
+    keep_for_graphs,
+    memory_in_all,
+    memory_of_a_task,
+    share,
+)
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -89,7 +99,7 @@ def find_signatures(ensemble: Ensemble) -> Found:
         _bring(found, table, ensemble)
         if remember:
             held = share(found.whole)
-            found.positions = keep(call(_positions, pair, held) for pair in pairs)
+            found.positions = keep_for_graphs(call(_positions, pair, held) for pair in pairs)
     else:
         _deal(found, parts, sizes, ensemble)
     return found

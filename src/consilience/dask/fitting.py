@@ -22,7 +22,7 @@ from ..metrics import ari
 from ..prediction import Predictor, codes_of
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
-from .engine import call, share
+from .engine import blocks_of, call, share
 from .ensemble import Ensemble, stacked
 from .finding import Found
 from .tables import Table
@@ -179,7 +179,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
             f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the distinct ones."
         )
     held = share(values)
-    tasks = [call(getitem, held, block) for block in inverse.to_delayed().ravel()]
+    tasks = [call(getitem, held, block) for block in blocks_of(inverse)]
     width = None if values.ndim == 1 else values.shape[1]
     return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
 

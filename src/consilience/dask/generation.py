@@ -28,7 +28,7 @@ from ..kernels.factorise import code_dtype
 from ..kernels.parallel import one_blas_thread, one_thread
 from ..rng import draw_seeds, make_rng
 from ..validation import Integer, check
-from .engine import call, collect, ensure_task_fits, share
+from .engine import blocks_of, call, collect, ensure_task_fits, share
 from .ensemble import Ensemble, in_memory, stacked
 
 #: Rows that members are fitted to.
@@ -124,7 +124,7 @@ class Rows:
             )
         if not frame and X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
-        blocks = list(np.ravel(X.to_delayed()))
+        blocks = blocks_of(X)
         known = None if frame else X.chunks[0]
         if known is None or any(math.isnan(length) for length in known):
             known = collect([call(len, block) for block in blocks])
@@ -156,9 +156,7 @@ class Rows:
         if n < 2:
             raise InputError(f"X has {n} rows; at least two are needed.")
         ends = np.cumsum([0, *self.lengths])
-        weights = (
-            [None] * len(self.blocks) if self.weights is None else list(self.weights.to_delayed().ravel())
-        )
+        weights = [None] * len(self.blocks) if self.weights is None else blocks_of(self.weights)
         spans = zip(ends[:-1].tolist(), ends[1:].tolist())
         tasks = [
             call(_pick, block, own, n, size, seed, start, stop)

@@ -11,7 +11,7 @@ from ..kernels.contingency import count_pairs
 from ..kernels.parallel import one_blas_thread, one_thread
 from ..labels import as_vector, encode
 from ..lazy import is_lazy
-from .engine import call, collect, in_tree
+from .engine import blocks_of, call, collect, in_tree
 from .tables import joined
 
 #: Values of labels, of truth, and how often each pair of them occurs.
@@ -49,8 +49,8 @@ def _blocks(name: str, vector: Any, like: Any) -> list[Any]:
             )
         if known and vector.chunks != like.chunks:
             vector = vector.rechunk(like.chunks)
-    own = list(np.ravel(vector.to_delayed()))
-    others = list(np.ravel(like.to_delayed()))
+    own = blocks_of(vector)
+    others = blocks_of(like)
     if len(own) != len(others):
         raise InputError(
             f"labels has {len(others)} blocks but {name} has {len(own)}, and their sizes are not known: give both the same blocks."

@@ -1,0 +1,109 @@
+"""A lazy result keeps what it needs: on a client it is computed when neither model nor ensemble is there any more."""
+
+from __future__ import annotations
+
+import gc
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+
+import consilience as cs
+import dask
+from consilience.dask import engine
+
+from ..zoo import planted
+
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'consilience[dask]'")
+
+LABELS, TRUTH = planted(6, n=400, m=6, noise=0.3)
+X = np.random.default_rng(0).normal(size=(400, 3)) + 6 * TRUTH[:, None]
+
+
+@pytest.fixture(scope="module", params=["no client", "threads", "processes"])
+def place(request):
+    """Where tasks run."""
+    if request.param == "no client":
+        yield request.param
+        return
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": "1GB"}
+    quiet = {"distributed.comm.timeouts.connect": "60s"}  # of a busy machine
+    with (
+        dask.config.set(quiet),
+        distributed.LocalCluster(processes=request.param == "processes", **options) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield request.param
+
+
+def table():
+    return da.from_array(LABELS, chunks=(100, -1))
+
+
+def method(n=3):
+    return cs.LWGP(n, random_state=0)
+
+
+def fitted(table=table):
+    return method().fit(cs.dask.Ensemble(table()))
+
+
+def frame():
+    dd = pytest.importorskip("dask.dataframe")
+    return dd.from_pandas(pd.DataFrame(LABELS, columns=list("abcdef")), npartitions=3)
+
+
+def pipeline():
+    features = da.from_array(X, chunks=(150, -1))
+    return cs.ConsensusClustering(3, generator="kmeans", n_clusterings=3, random_state=0).fit(features)
+
+
+def generated():
+    return cs.dask.generate(
+        da.from_array(X, chunks=(150, -1)), "kmeans", n_clusterings=3, n_clusters=3, random_state=0
+    )
+
+
+RESULTS = {
+    "labels_": lambda: fitted().labels_,
+    "confidence_": lambda: fitted().confidence_,
+    "membership_": lambda: fitted().membership_,
+    "fit_predict": lambda: method().fit_predict(cs.dask.Ensemble(table())),
+    "counts of labels_": lambda: da.bincount(fitted().labels_, minlength=3),
+    "delayed blocks of labels_": lambda: da.concatenate(
+        [da.from_delayed(one, (100,), np.int64) for one in fitted().labels_.to_delayed()]
+    ),
+    "optimized labels_": lambda: dask.optimize(fitted().labels_)[0],
+    "predict": lambda: fitted().predict(table()),
+    "predict_proba": lambda: fitted().predict_proba(table()),
+    "predict_confidence": lambda: fitted().predict_confidence(table()),
+    "transform": lambda: fitted().transform(table()),
+    "KCC": lambda: cs.KCC(3, random_state=0).fit(cs.dask.Ensemble(table())).labels_,
+    "too many distinct rows": lambda: method().fit(cs.dask.Ensemble(table(), max_signatures=100)).confidence_,
+    "frame": lambda: fitted(frame).labels_,
+    "persisted array": lambda: fitted(lambda: table().persist()).labels_,
+    "persisted array, read again": lambda: (
+        method().fit(cs.dask.Ensemble(table().persist(), max_signatures=100)).labels_
+    ),
+    "persisted frame": lambda: fitted(lambda: frame().persist()).labels_,
+    "predict of a persisted array": lambda: fitted().predict(table().persist()),
+    "ConsensusClustering": lambda: pipeline().labels_,
+    "ConsensusClustering, sure": lambda: pipeline().confidence_,
+    "ConsensusClustering, predict": lambda: pipeline().predict(da.from_array(X, chunks=(150, -1))),
+    "ConsensusClustering, reach": lambda: pipeline().reach(da.from_array(X, chunks=(150, -1))),
+    "method on generate": lambda: method().fit(generated()).labels_,
+    "generate": lambda: generated().labels,
+}
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+def test_a_result_is_all_that_has_to_be_kept(place, make, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_IN_GRAPH", 2000)  # as if the tables were large
+    result = make()
+    gc.collect()
+    found = result.compute()
+    with dask.config.set(scheduler="synchronous"):
+        expected = make().compute()
+    np.testing.assert_array_equal(found, expected)
