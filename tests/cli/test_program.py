@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -235,6 +236,43 @@ def test_a_full_disk_behind_standard_output(folder, command):
     assert "No space left on device" in child.stderr
     assert len(child.stderr.splitlines()) == 1
     assert "internal error" not in child.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors as POSIX has them")
+@pytest.mark.parametrize(
+    ("command", "closed", "code", "message"),
+    [
+        (
+            ["cluster", "-", "-k", "2", "-q"],
+            "<&-",
+            2,
+            "error: Standard input is closed; give a file in place of '-'.",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "-q"],
+            ">&-",
+            2,
+            "error: Standard output is closed, so the result needs a file: give -o FILE.",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "-q", "-o", "out.csv", "--json"],
+            ">&-",
+            2,
+            "error: cannot write to standard output: Bad file descriptor",
+        ),
+        (["methods"], ">&-", 2, "error: cannot write to standard output: Bad file descriptor"),
+        (["--help"], ">&-", 2, "error: cannot write to standard output: Bad file descriptor"),
+        (["consensus", "ensemble.csv", "-k", "3", "-q", "-o", "out.csv"], "<&- >&-", 0, ""),
+        (["consensus", "ensemble.csv", "-k", "3", "-q", "-o", "out.csv"], "<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_closed_standard_streams(folder, command, closed, code, message):
+    line = f"exec {shlex.join([sys.executable, *CLI, *command])} {closed}"
+    child = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert child.returncode == code, child.stderr
+    assert message in child.stderr
+    assert len(child.stderr.splitlines()) == (code != 0)
+    assert code or "-o" not in command or Path("out.csv").read_text().startswith("name,label\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices as POSIX has them")

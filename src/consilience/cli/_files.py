@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import shlex
 import sys
@@ -15,7 +17,11 @@ from ._session import Session
 
 def source(path: str) -> Any:
     """A path, or standard input for ``-``."""
-    return sys.stdin.buffer if path == "-" else path
+    if path != "-":
+        return path
+    if sys.stdin is None:
+        raise InputError("Standard input is closed; give a file in place of '-'.")
+    return sys.stdin.buffer
 
 
 def check_output(
@@ -29,6 +35,7 @@ def check_output(
     if path == "-":
         if as_json and not json_instead:
             raise InputError("--json prints on standard output, so the result needs a file: give -o FILE.")
+        _check_standard_output()
         return
     from ..io import check_writable
 
@@ -39,6 +46,17 @@ def check_output(
         raise InputError(
             f"{path} is given twice as an output, and one would overwrite the other; name two files."
         )
+
+
+def _check_standard_output() -> None:
+    """Refuse output to a stream that is closed."""
+    try:
+        os.write(sys.stdout.fileno(), b"")
+    except io.UnsupportedOperation:  # a buffer in memory
+        pass
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise InputError("Standard output is closed, so the result needs a file: give -o FILE.") from None
 
 
 def _same_file(path: str, other: str) -> bool:

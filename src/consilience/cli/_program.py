@@ -46,8 +46,8 @@ class _OutputFull(Exception):
     """Standard output takes no more; files are named by the error of their writer."""
 
 
-#: Disk full, quota used up, file too large, device broken.
-_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EIO})
+#: Disk full, quota used up, file too large, device broken, output closed.
+_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EIO, errno.EBADF})
 
 
 class Program(click.Group):
@@ -226,8 +226,23 @@ def _terminated(number: int, frame: Any) -> None:
     raise SystemExit(128 + number)
 
 
+def _replace_closed_streams() -> None:
+    """Put the null device where standard streams are closed: files opened later would take their descriptors.
+
+    Standard output becomes a stream that fails when it is written to; without one, output would vanish in silence.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115 - as long as the process
+
+
 def main(args: list[str] | None = None) -> None:
     """Entry point of the command ``consilience``."""
+    _replace_closed_streams()
     with contextlib.suppress(ValueError, AttributeError):  # not in the main thread, or no such signal
         signal.signal(signal.SIGTERM, _terminated)
     cli.main(args)
