@@ -88,14 +88,17 @@ def test_no_clusters(nothing):
 
 
 def test_what_is_said(study, nothing):
-    assert str(study) == (
+    assert study.summary() == (
         "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one Gaussian cloud of the same covariance "
         "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap, lifetime, rcsi and silhouette name 4. No other number stands out. "
         "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters above 5."
     )
-    assert str(nothing).startswith(
+    assert nothing.summary().startswith(
         "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian cloud of the same covariance ("
     )
+    assert " ".join(str(study).split()) == " ".join([study.summary(), *study.notes])
+    assert str(study).splitlines()[0] == "4 clusters (verdict: strong, of k = 2, 3, 4 and 5)."
+    assert max(map(len, str(study).splitlines())) <= 80
     assert repr(study) == "Study: k = 4, verdict 'strong'"
     assert "<table>" in study._repr_html_()
     assert 'title="number of clusters"' in study._repr_html_()
@@ -218,7 +221,7 @@ def ensemble():
 def test_labels_alone_are_not_tested(ensemble):
     study = cs.choose_k(ensemble, k=range(2, 8))
     assert (study.k, study.verdict, study.tests) == (4, "not tested", [])
-    assert str(study).endswith(
+    assert study.summary().endswith(
         "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(ensemble, X=X)."
     )
     counts = ensemble.n_clusters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from html import escape
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -197,7 +198,7 @@ class Study:
             "n_samples": self.n_samples,
             "n_studied": self.n_samples if self.sample is None else len(self.sample),
             "table": {name: values.tolist() for name, values in self.columns.items()},
-            "text": str(self),
+            "text": "\n".join([self.summary(), *self.notes]),
             "notes": self.notes,
         }
 
@@ -232,11 +233,18 @@ class Study:
     # In words ----------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return "\n".join([self.summary(), *self.notes])
+        """The summary and the notes, in lines of at most 80 columns."""
+        return "\n".join(
+            fill(part, 80, break_long_words=False, break_on_hyphens=False)
+            for part in (*self._parts(), *self.notes)
+        )
 
     def summary(self) -> str:
         """What, how sure, what else is plausible, and what was not tested, in a few sentences."""
-        return " ".join([self._what(), self._why(), *self._else(), self.not_tested])
+        return " ".join(self._parts())
+
+    def _parts(self) -> list[str]:
+        return [self._what(), self._why(), *self._else(), self.not_tested]
 
     def _what(self) -> str:
         looked = f"of k = {listed(self.ks.tolist(), most=20)}"
@@ -290,7 +298,7 @@ class Study:
             cells = "".join(f"<td>{self.columns[name][i]:.3g}</td>" for name in names)
             bold = ' style="font-weight:bold"' if k == self.k else ""
             rows.append(f"<tr{bold}>{cells}</tr>")
-        said = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        said = "".join(f"<p>{escape(line)}</p>" for line in (self.summary(), *self.notes))
         return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
