@@ -1,4 +1,4 @@
-"""A lazy result keeps what it needs: on a client it is computed when neither model nor ensemble is there any more."""
+"""A lazy result keeps what it needs: it can be computed when neither model nor ensemble is left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def place(request):
     if request.param == "no client":
         yield request.param
         return
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": "1GB"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "1GB"}
     quiet = {"distributed.comm.timeouts.connect": "60s"}  # of a busy machine
     with (
         dask.config.set(quiet),

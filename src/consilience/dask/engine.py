@@ -19,6 +19,7 @@ import dask
 
 from ..errors import InputError, NotEnoughMemoryError
 from ..kernels.memory import available_memory, size
+from ..validation import listed
 
 MOST_IN_GRAPH = 10**6
 #: Tables that one task merges.
@@ -68,10 +69,41 @@ def keep_for_graphs(tasks: Iterable[Delayed]) -> list[Delayed]:
     return [call(_itself, _value_in_graph(task)) for task in keep(tasks)]
 
 
-def blocks_of(collection: Any) -> list[Delayed]:
-    """One task for each block of rows, with what keeps persisted blocks alive."""
+def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
+    """One task for each block of rows, with what keeps persisted blocks alive.
+
+    Blocks of a data frame have its columns in its order, called ``names`` where these are given.
+    """
     # Optimizing a graph turns {key: future} into the key alone: dask._task_spec.convert_legacy_graph.
-    return list(np.ravel(collection.to_delayed(optimize_graph=not _holds_futures(collection))))
+    blocks = list(np.ravel(collection.to_delayed(optimize_graph=not _holds_futures(collection))))
+    if not hasattr(collection, "columns"):
+        return blocks
+    # Dask does not look at the columns of a partition, and what follows takes them by position.
+    columns = [str(name) for name in collection.columns]
+    return [call(_with_columns, block, columns, names, i) for i, block in enumerate(blocks)]
+
+
+def _with_columns(block: Any, columns: list[str], names: list[str] | None, at: int) -> Any:
+    """A block of a data frame with the columns of the frame, in its order."""
+    own = [str(name) for name in block.columns]
+    if own != columns:
+        _check_columns(own, columns, at)
+        block = block.iloc[:, [own.index(name) for name in columns]]
+    return block if names is None or names == columns else block.set_axis(names, axis=1)
+
+
+def _check_columns(own: list[str], columns: list[str], at: int) -> None:
+    """Raise unless a block has the columns of its frame, in whatever order."""
+    absent = [repr(name) for name in columns if name not in own]
+    strange = [repr(name) for name in own if name not in columns]
+    if not absent and not strange and len(own) == len(columns) == len(set(columns)):
+        return
+    parts = [f"{listed(absent)} missing"] if absent else []
+    parts += [f"{listed(strange)} not expected"] if strange else []
+    raise InputError(
+        f"Block {at} of the data frame has other columns than the frame: "
+        f"{'; '.join(parts) or 'a name occurs twice'}. Give every partition the same columns, in any order."
+    )
 
 
 def _holds_futures(collection: Any) -> bool:
@@ -80,7 +112,7 @@ def _holds_futures(collection: Any) -> bool:
 
 
 def _value_in_graph(task: Delayed) -> Any:
-    """The future that persisting put into the graph of a task, or the task: arguments of tasks hold futures."""
+    """The future that persisting put into the graph of a task, or the task: arguments hold futures."""
     held = task.dask[task.key]
     return held if hasattr(held, "client") else task
 

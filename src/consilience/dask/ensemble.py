@@ -31,6 +31,7 @@ class Ensemble(NamedClusterings):
     labels : dask array or dask data frame (n_samples, n_clusterings)
         Rows are objects, columns are clusterings. Values mean what they mean to :class:`consilience.Ensemble`: any names, -1, NaN and
         the like are missing. Chunks may be of unknown or zero size.
+        Columns of a data frame are matched by name in every partition.
     clustering_names : sequence, optional
         Names of the columns; those of a data frame by default.
     sample_weight : dask array (n_samples,), optional
@@ -174,7 +175,7 @@ class Ensemble(NamedClusterings):
 
     def blocks(self) -> list[Delayed]:
         """The labels of each block of rows, as tasks."""
-        return blocks_of(self._collection)
+        return blocks_of(self._collection, self._names)
 
     def weights_of_blocks(self) -> list[Any]:
         """The weights of each block, as tasks; None where there are none."""
