@@ -36,6 +36,12 @@ _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE = {"csr": (sp.csr_array, sp.csr_matrix), "csc": (sp.csc_array, sp.csc_matrix)}
 
 
+_VALUES = (bool, int, float, str, bytes, np.generic, datetime.date)
+_NEVER_SHARED = frozenset(["float", "scalar", "tuple", "dict", "datetime", "date"])
+#: The largest position in each buffer of a random generator.
+_POSITIONS = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "has_gauss": 1}
+
+
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model, whole or not at all; :func:`load` reads it. ``model.save(path)`` does the same.
 
@@ -318,6 +324,10 @@ class _Reader:
             return self.things[value["id"]]
         thing = self._thing(value["!"], value)
         if "id" in value:
+            if (
+                value["!"] in _NEVER_SHARED
+            ):  # tuples of tuples that occur twice grow without bound when they are hashed
+                raise ValueError(f"a {value['!']} that occurs several times")
             self.things[value["id"]] = thing
         return thing
 
@@ -341,7 +351,7 @@ class _Reader:
         return tuple(self.decode(value["items"]))
 
     def _dict(self, value: dict) -> dict:
-        return {self.decode(key): self.decode(item) for key, item in value["items"]}
+        return {_plain(self.decode(key)): self.decode(item) for key, item in value["items"]}
 
     def _datetime(self, value: dict) -> datetime.datetime:
         return datetime.datetime.fromisoformat(value["value"])
@@ -352,7 +362,7 @@ class _Reader:
     def _objects(self, value: dict) -> np.ndarray:
         items = self.decode(value["items"])
         array = np.empty(len(items), object)
-        array[:] = items
+        array[:] = [_plain(item) for item in items]
         return array.reshape(value["shape"])
 
     def _dates(self, value: dict) -> np.ndarray:
@@ -384,6 +394,7 @@ class _Reader:
         state = self.decode(value["state"])
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise ValueError(f"random numbers of the kind {state['bit_generator']}")
+        _check_positions(state)
         if value["legacy"]:
             legacy = np.random.RandomState()
             legacy.set_state(state)
@@ -396,8 +407,41 @@ class _Reader:
         entries = {entry.name: entry for entry in (*register.CONSENSUS, *register.FEATURES)}
         cls = entries[value["name"]].load()
         model = cls(**{key: self.decode(item) for key, item in value["params"].items()})
-        vars(model).update({key: self.decode(item) for key, item in value["state"].items()})
+        state = {key: self.decode(item) for key, item in value["state"].items()}
+        _check_state(cls, state)
+        vars(model).update(state)
         return model
+
+
+def _plain(value: Any) -> Any:
+    """A key or an element: a value, or a tuple of values, whose hash takes no more time than the file is long."""
+    for item in value if type(value) is tuple else (value,):
+        if item is not None and not isinstance(item, _VALUES):
+            raise ValueError(f"a {type(item).__name__} where a number or text belongs")
+    return value
+
+
+def _check_positions(state: dict[str, Any]) -> None:
+    """The positions in a generator's buffers: compiled code follows them."""
+    inner = state["state"]
+    found = {**state, **(inner if isinstance(inner, dict) else {})}
+    for name, most in _POSITIONS.items():
+        position = found.get(name, 0)
+        if type(position) is not int or not 0 <= position <= most:
+            raise ValueError(f"random numbers at {name} {position!r:.20}, expected 0 to {most}")
+
+
+def _check_state(cls: type, state: dict[str, Any]) -> None:
+    """No method is covered by data, and what labels new rows is of its kind."""
+    from ..ensemble import Ensemble
+    from ..prediction import Predictor
+
+    covered = next((key for key in state if callable(getattr(cls, key, None))), None)
+    if covered is not None:
+        raise ValueError(f"data in place of the method {covered!r:.60}")
+    for key, kind in (("_predictor", Predictor), ("ensemble_", Ensemble), ("labels_", np.ndarray)):
+        if not isinstance(state.get(key), (kind, type(None))):
+            raise ValueError(f"{key} is a {type(state[key]).__name__}")
 
 
 _PLAIN = frozenset(
