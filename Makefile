@@ -17,7 +17,7 @@ help:
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
 	@echo "make bench-compare  a short set of benchmarks beside the stored baseline (minutes)"
 	@echo "make growth  measure how cost grows where that was not done, and write docs/growth.md"
-	@echo "make which-method  measure methods that were not, and write docs/which-method.md and the README's costs"
+	@echo "make which-method  measure methods that were not, and write docs/which-method.md"
 	@echo "make docs    the site, into build/site; open build/site/index.html (no network, minutes)"
 	@echo "make docs-test  the same, then every page in a browser: links, requests, messages, overflow"
 	@echo "make pictures  the two pictures of the README, from the library and the stored figures"
@@ -119,7 +119,7 @@ pictures: $(VENV)/.docs
 	PYTHONPATH=docs:. $(BIN)/python -m _ext.pictures
 
 changelog: $(VENV)/.demo
-	$(BIN)/python changelog.d/gather.py
+	$(BIN)/python changelog/d/gather.py
 
 # A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
 MINUTES ?= 10

@@ -245,7 +245,7 @@ def time_plain(name: str, labels: np.ndarray, c: int, rounds: int) -> tuple[floa
 
 
 def plain(name: str, file: str = "mf") -> dict:
-    from consilience.kernels.parallel import one_blas_thread
+    from consilience._kernels.runtime.threads import one_blas_thread
 
     labels, truth = pool(file)
     c = np.unique(truth).size

@@ -126,8 +126,8 @@ def rivals(X: Any) -> dict[str, int]:
     """The k that criteria on the features name; distances are all they need, so they see principal components."""
     from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
-    from consilience.choosing.null import cloud_of
-    from consilience.kernels.parallel import one_blas_thread
+    from consilience._choosing.null import cloud_of
+    from consilience._kernels.runtime.threads import one_blas_thread
 
     scores = cloud_of(X if sp.issparse(X) else np.asarray(X, float), np.ones(X.shape[0]), axes=False).scores
     scores = np.ascontiguousarray(scores)
@@ -143,7 +143,7 @@ def rivals(X: Any) -> dict[str, int]:
 
 def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarray], np.ndarray]:
     """(labels, inertia) for each k, the best of STARTS."""
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     every = [k for k in ks for _ in range(STARTS)]
     runs = many_kmeans(X, every, seeds=[[seed, i] for i in range(len(every))], keep_centers=False)
@@ -154,7 +154,7 @@ def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarra
 
 def gap_statistic(scores: np.ndarray, inertia: np.ndarray) -> int:
     """Tibshirani, Walther and Hastie (2001): the smallest k whose gap is within an error of the next; 1 is among them."""
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     def curve(X: np.ndarray, of_ks: np.ndarray) -> np.ndarray:
         return np.log(np.concatenate([[((X - X.mean(axis=0)) ** 2).sum()], of_ks]))
@@ -319,7 +319,7 @@ def table_of(row: dict[str, Any]) -> dict[str, np.ndarray]:
 
 def judged(row: dict[str, Any]) -> Any:
     """The answer of the rule as it is now."""
-    from consilience.choosing.rule import Test, decide
+    from consilience._choosing.rule import Test, decide
 
     tests = [Test(name, math.nan, p, LEVEL, "gaussian", 39) for name, p in row["p"].items()]
     return decide(table_of(row), tests)

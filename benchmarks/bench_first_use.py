@@ -3,7 +3,7 @@
     python -m benchmarks first-use                          each in a process and with a cache folder of its own (long)
     python -m benchmarks.bench_first_use MDEC SPCE          some of them
     python -m benchmarks.bench_first_use --together         one after the other in one process, and the dearest kernels
-    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with seconds (src/consilience/first_use.json)
+    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with seconds (src/consilience/_warmup/first_use.json)
     python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with one beside it
 
 A kernel's seconds are its own: what it calls is counted where it was compiled. `consilience warm-up` compiles the same in as many processes
@@ -60,7 +60,7 @@ class Costs:
 
 def here(names: list[str]) -> dict[str, Any]:
     """Warm these up in this process; what the compiler took of it."""
-    from consilience.warming import tasks, warm_up
+    from consilience._warmup.warm_up import tasks, warm_up
 
     costs, rows = Costs(), []
     for name in names or list(tasks()):
@@ -95,33 +95,33 @@ def fresh(names: list[str], how: str = "--here", **environment: str) -> dict[str
 
 
 def run(names: list[str] | None = None) -> list[dict]:
-    from consilience.warming import tasks
+    from consilience._warmup.warm_up import tasks
 
     return [fresh([name])["rows"][0] for name in names or list(tasks())]
 
 
 def listed(name: str, connection: Any) -> None:
     """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled took."""
-    from consilience.kernels import _jit
-    from consilience.warming import warm
+    from consilience._kernels.compile import jit
+    from consilience._warmup.warm_up import warm
 
     costs, called = Costs(), []
-    load = _jit._KernelCache.load_overload
+    load = jit._KernelCache.load_overload
 
     def noted(cache: Any, sig: Any, context: Any) -> Any:
         if not costs.open:  # else it is called by the one that is being compiled
             called.append((f"{cache._py_func.__module__}.{cache._py_func.__name__}", repr(tuple(sig))))
         return load(cache, sig, context)
 
-    _jit._KernelCache.load_overload = noted
+    jit._KernelCache.load_overload = noted
     warm(name)
     connection.send((called, costs.whole))
 
 
 def store() -> None:
     """The package's list of what is compiled at first use, with seconds, and the table made of it."""
-    from consilience.first_use import LIST
-    from consilience.warming import tasks
+    from consilience._warmup.first_use import LIST
+    from consilience._warmup.warm_up import tasks
 
     names, called, seconds = list(tasks()), {}, {}
     # Forked from one that has imported everything: each finds on disk what those before it have compiled, and nothing in memory.
@@ -146,8 +146,8 @@ def store() -> None:
 
 def by_list() -> list[dict]:
     """What each has to compile, and the CPU seconds of that when the list was made."""
-    from consilience.first_use import needed
-    from consilience.warming import tasks
+    from consilience._warmup.first_use import needed
+    from consilience._warmup.warm_up import tasks
 
     found = {name: needed([name]) for name in tasks()}
     found["everything"] = needed(list(tasks()))
@@ -159,7 +159,7 @@ def by_list() -> list[dict]:
 
 def with_and_without(names: list[str]) -> list[dict]:
     """Clock and CPU seconds of a first use, alone and with a process beside it."""
-    from consilience.first_use import VARIABLE
+    from consilience._warmup.first_use import VARIABLE
 
     rows = []
     for name in names:
@@ -177,8 +177,8 @@ def clocked(names: list[str]) -> dict[str, float]:
     begun += int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf(
         "SC_CLK_TCK"
     )
-    from consilience.first_use import compiling_beside
-    from consilience.warming import warm
+    from consilience._warmup.first_use import compiling_beside
+    from consilience._warmup.warm_up import warm
 
     with compiling_beside(names, say=lambda text: print(text, file=sys.stderr)):
         for name in names:

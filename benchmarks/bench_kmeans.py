@@ -67,7 +67,7 @@ def measure(X: np.ndarray, k: int, runs: int, threads: int | None) -> list[dict]
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     def loop() -> tuple[np.ndarray, np.ndarray]:
         options = {"n_init": 1, "max_iter": MAX_ITER, "tol": TOL}
@@ -106,7 +106,7 @@ def measure(X: np.ndarray, k: int, runs: int, threads: int | None) -> list[dict]
 
 def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int | None = None) -> list[dict]:
     """All rows; ``runs`` replaces the numbers of runs given above."""
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     X, name = data()
     print(
@@ -153,7 +153,7 @@ def grid(
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     rows = []
     for n, d, k in itertools.product(sizes, widths, ks):
@@ -206,7 +206,7 @@ def many_rows(n: int = 1_000_000, runs: int = 20, threads: int | None = None) ->
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
 
     rng = np.random.default_rng(0)
     sets = narrow_sets(n, 16, 40)
@@ -258,8 +258,8 @@ def small(runs: int = 100) -> list[dict]:
     from sklearn.cluster import KMeans
     from sklearn.datasets import load_digits, load_iris, make_blobs
 
-    from consilience.kernels import kmeans_small
-    from consilience.kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import many_kmeans
+    from consilience._kernels.kmeans import small as kmeans_small
 
     sets = {"iris": load_iris().data, "digits": load_digits().data}
     for n, d in ((2000, 8), (600, 400), (4000, 64), (8000, 32), (30_000, 8)):

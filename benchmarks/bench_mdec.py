@@ -96,8 +96,8 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
     from sklearn.cluster import SpectralClustering
 
     import consilience as cs
+    from consilience._kernels.runtime.threads import map_tasks, one_blas_thread
     from consilience.generate._metric_subspace import affinity, spectral_cut
-    from consilience.kernels.parallel import map_tasks, one_blas_thread
 
     X, y = features(name, (n, d))
     cs.generate.metric_subspace(X[:300], 2, random_state=0)  # compiled before the clock starts
@@ -206,8 +206,8 @@ def million(n: int = 1_000_000) -> dict:
 
 
 def search(name: str, n: int, d: int) -> dict:
-    from consilience.kernels.neighbours import Pairs, nearby_cells, nearest
-    from consilience.kernels.parallel import one_blas_thread
+    from consilience._kernels.neighbors.search import Pairs, nearby_cells, nearest
+    from consilience._kernels.runtime.threads import one_blas_thread
 
     X = np.ascontiguousarray(features(name, (n, d))[0][:, ::2], dtype=np.float64)
     with one_blas_thread():
@@ -231,9 +231,9 @@ def solver(n: int, k: int, mu: float, count: int) -> dict:
     from scipy.sparse.csgraph import connected_components
     from scipy.sparse.linalg import eigsh
 
+    from consilience._kernels.eigen import graph_eigenvectors
+    from consilience._kernels.runtime.threads import one_blas_thread
     from consilience.generate._metric_subspace import affinity
-    from consilience.kernels.eigen import graph_eigenvectors
-    from consilience.kernels.parallel import one_blas_thread
 
     X = features("usps11000", (11_000, 256))[0][:n].astype(float)
     with one_blas_thread():

@@ -16,9 +16,9 @@ import numpy as np
 from sklearn import metrics as sk
 
 from consilience import metrics
-from consilience.ensemble import Ensemble
-from consilience.kernels.information import pairwise_measure
-from consilience.labels import encode
+from consilience._data.ensemble import Ensemble
+from consilience._data.labels import encode
+from consilience._kernels.labels.information import pairwise_measure
 
 from ._measure import table
 

@@ -90,7 +90,7 @@ def ours(method: str, name: str, labels: np.ndarray, max_iter: int = 500) -> dic
 def plain(name: str, labels: np.ndarray, steps: int | None) -> dict:
     """The same from the plain algorithm, labels by k-means of its H as ours are."""
     import consilience as cs
-    from consilience.kernels.cut import cut_rows
+    from consilience._kernels.cut.embedding import cut_rows
 
     ensemble = cs.Ensemble(labels)
     start = time.process_time()
@@ -111,7 +111,7 @@ def plain(name: str, labels: np.ndarray, steps: int | None) -> dict:
 
 
 def plain_on_one_thread(name: str, labels: np.ndarray, steps: int | None) -> dict:
-    from consilience.kernels.parallel import one_blas_thread
+    from consilience._kernels.runtime.threads import one_blas_thread
 
     with one_blas_thread():
         return plain(name, labels, steps)
@@ -356,7 +356,7 @@ def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarra
     for part, places in PARTS.items():
         for place in places:
             module, *owner, function = place.split(".")
-            home = importlib.import_module(f"consilience.consensus.lowrank.{module}")
+            home = importlib.import_module(f"consilience.consensus._lowrank.{module}")
             home = getattr(home, owner[0]) if owner else home
             setattr(home, function, clocks.watch(part, getattr(home, function)))
     clocks.last = clocks._now()

@@ -26,8 +26,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 import consilience as cs
-from consilience.consensus.bipartite import _graph as graphs
-from consilience.kernels.parallel import one_blas_thread
+from consilience._kernels.runtime.threads import one_blas_thread
+from consilience.consensus._bipartite import _graph as graphs
 from consilience.metrics import accuracy, nmi
 
 from ._measure import SHARED, alone, resident, table

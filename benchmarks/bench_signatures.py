@@ -42,7 +42,7 @@ def ours(n: int, n_jobs: int | None, whole: bool) -> tuple[float, float, int]:
     import time
 
     import consilience as cs
-    from consilience.kernels.signatures import unique_rows
+    from consilience._kernels.labels.distinct import unique_rows
 
     cs.Ensemble(make_labels(1000)).compress(n_jobs=n_jobs)  # compile
     before = resident()

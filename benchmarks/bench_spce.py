@@ -54,7 +54,7 @@ def tdt2() -> tuple[np.ndarray, np.ndarray]:
 def ours(which: str, n: int | None, params: dict, threads: int | None) -> dict[str, Any]:
     """One fit of the library's SPCE."""
     import consilience as cs
-    from consilience.warming import warm
+    from consilience._warmup.warm_up import warm
 
     labels, truth = tdt2() if which == "tdt2" else pool(which, n)
     c = np.unique(truth).size

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 import consilience as cs
-from consilience.kernels.signatures import row_keys, uniforms_by_key
+from consilience._kernels.labels.distinct import row_keys, uniforms_by_key
 
 from ._measure import SHARED, table, timed
 

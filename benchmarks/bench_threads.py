@@ -26,8 +26,8 @@ from statistics import fmean
 import numpy as np
 
 import consilience as cs
+from consilience._kernels.runtime import threads as parallel
 from consilience.consensus import methods
-from consilience.kernels import parallel
 
 from ._measure import SHARED, table
 

@@ -1,13 +1,13 @@
-"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md and README's table come from here.
+"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from here.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
     python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv
-    python -m benchmarks which-method                                   growth that is not measured yet, then the pages
+    python -m benchmarks which-method                                   growth that is not measured yet, then the page
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
 Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
 loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not
-tried at a larger one. Cells are kept in results/, with commit, machine and load, and those there are not run again. A test holds the pages to what is stored.
+tried at a larger one. Cells are kept in results/, with commit, machine and load, and those there are not run again. A test holds the page to what is stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import register
+from consilience import _register
 from consilience.consensus import BaseConsensus, methods
 from consilience.errors import ConsensusWarning, NotEnoughMemoryError
 
@@ -37,7 +37,7 @@ from .bench_baselines import synthetic
 
 FOLDER = ROOT / "benchmarks" / "results"
 QUALITY, GROWTH = FOLDER / "quality.csv", FOLDER / "growth.csv"
-PAGE, README = ROOT / "docs" / "which-method.md", ROOT / "README.md"
+PAGE = ROOT / "docs" / "which-method.md"
 PROTOCOLS = ("methods-pools", "methods-made")
 MEASURES = {"nmi": "nmi_max", "ari": "ari", "acc": "acc"}
 SIZES = (1_000, 3_000, 10_000, 100_000)
@@ -156,7 +156,7 @@ def measure(name: str, n: int) -> dict[str, Any]:
     context = multiprocessing.get_context(
         "forkserver"
     )  # from a process that has imported, and not run, everything
-    context.set_forkserver_preload([f"consilience.{entry.module}" for entry in register.CONSENSUS])
+    context.set_forkserver_preload([f"consilience.{entry.module}" for entry in _register.CONSENSUS])
     ours, theirs = context.Pipe()
     process = context.Process(target=fit, args=(name, n, theirs))
     process.start()
@@ -484,23 +484,6 @@ def growth_table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def readme_table(quality: list[dict[str, str]], growth: list[dict[str, str]], best: int = 8) -> str:
-    """The best by average rank, what they cost, and the base clusterings they are made of."""
-    names = compared(quality)
-    of = whole_cases(quality, names)
-    means = shared_means(quality, of, [*names, *BASES])
-    grown, shown = growth_by_method(growth), SIZES[2:]
-    lines = [
-        "| | average rank | NMI | ARI | ACC | " + " | ".join(f"n = {n:,}" for n in shown) + " |",
-        "|---" * (len(shown) + 5) + "|",
-    ]
-    for name, rank in list(average_ranks(quality, of, names).items())[:best]:
-        costs = " | ".join(cost(grown.get(name, {}).get(n)) for n in shown)
-        lines.append(f"| `{name}` | {rank:.1f} of {len(names)} | {' | '.join(means[name])} | {costs} |")
-    lines += [f"| {base} | | {' | '.join(means[base])} |" + " |" * len(shown) for base in BASES]
-    return "\n".join(lines)
-
-
 #: Learned by every method, or about the run rather than the data.
 COMMON = frozenset(
     f"{name}_"
@@ -548,7 +531,7 @@ def tells_table() -> str:
     return "\n".join(lines)
 
 
-# The pages ---------------------------------------------------------------------------------------------------
+# The page ----------------------------------------------------------------------------------------------------
 
 
 def between(text: str, mark: str, inside: str) -> str:
@@ -576,18 +559,13 @@ def page(text: str) -> str:
     return between(text, "tells", tells_table())
 
 
-def readme(text: str) -> str:
-    return between(text, "costs", readme_table(read(QUALITY), read(GROWTH)))
-
-
-def write_pages() -> None:
-    for file, filled in ((PAGE, page), (README, readme)):
-        file.write_text(filled(file.read_text("utf-8")), "utf-8")
+def write_page() -> None:
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
 
 
 def run() -> list[dict]:
     grow()
-    write_pages()
+    write_page()
     rows = growth_by_method(read(GROWTH))
     return [
         {"method": name, **{f"n = {n:,}": cost(cells.get(n)) for n in SIZES}} for name, cells in rows.items()
@@ -607,5 +585,5 @@ if __name__ == "__main__":
     else:
         grow(given.methods, given.sizes)
     if PAGE.exists():
-        write_pages()
+        write_page()
     print(table(run() if not (given.store or given.methods or given.sizes) else []))

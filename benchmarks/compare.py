@@ -86,8 +86,8 @@ def cases() -> dict[str, Case]:
     from sklearn.datasets import load_digits, make_blobs
 
     import consilience as cs
-    from consilience.kernels.kmeans import many_kmeans
-    from consilience.kernels.signatures import unique_rows
+    from consilience._kernels.kmeans import many_kmeans
+    from consilience._kernels.labels.distinct import unique_rows
 
     from .bench_baselines import synthetic
     from .bench_which_method import build, registered

@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 import consilience as cs
-from consilience.first_use import compiling_beside
+from consilience._warmup.first_use import compiling_beside
 
 OUT = Path("demo")
 #: Few enough for every method to be done in seconds.

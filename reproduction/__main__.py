@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from consilience._base.parameters import listed
 from consilience.errors import ConsilienceError, InputError
-from consilience.validation import listed
 
 Note = Callable[[str], None]
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "k": 10**3, "m": 10**6, "g": 10**9}
@@ -36,7 +36,7 @@ def _running(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
     @functools.wraps(command)
     def run(*, memory_limit: str | None, quiet: bool, **options: Any) -> None:
-        from consilience.progress import progress_shown
+        from consilience._base.progress import progress_shown
 
         note = (lambda text: None) if quiet else say
         limit = None if memory_limit is None else _bytes(memory_limit)

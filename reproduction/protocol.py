@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from consilience._base.parameters import listed
 from consilience.errors import FileError, InputError
-from consilience.validation import listed
 
 FOLDER = Path(__file__).parent / "protocols"
 #: Rows of a table that are the base clusterings themselves: the mean of all, or the best of each ensemble.

@@ -13,9 +13,9 @@ import jinja2
 import numpy as np
 import pandas as pd
 
+from consilience._kernels.runtime.memory import size as shown_size
 from consilience.errors import FileError, InputError
 from consilience.io import atomic_write
-from consilience.kernels.memory import size as shown_size
 
 from .analyse import CONFIDENCE, LOSS, SCHEMA, WORDS, group_of, tables
 from .protocol import FOLDER, Measure, Protocol, read_protocol

@@ -23,11 +23,11 @@ from typing import Any
 from unittest import mock
 
 from consilience import __version__
+from consilience._base.progress import progress
+from consilience._kernels.runtime.memory import size as shown_size
+from consilience._kernels.runtime.threads import cores, resolve_jobs
 from consilience.errors import ConsilienceError, InputError
 from consilience.io import atomic_write
-from consilience.kernels.memory import size as shown_size
-from consilience.kernels.parallel import cores, resolve_jobs
-from consilience.progress import progress
 
 from .cells import Base, Cell, Plan, make_plan
 from .protocol import Protocol, load_protocol, plain

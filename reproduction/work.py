@@ -21,7 +21,7 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from consilience import metrics
-from consilience.ensemble import Ensemble
+from consilience._data.ensemble import Ensemble
 from consilience.errors import ConsilienceError, FileError, InputError
 from consilience.io import atomic_write
 

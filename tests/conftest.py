@@ -36,7 +36,7 @@ def shared_dir() -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _told_of_compiling() -> None:
     """What a command says does not depend on which tests ran before it on a fresh machine."""
-    from consilience.kernels.compiled import notice_given
+    from consilience._kernels.compile.cached import notice_given
 
     notice_given()
 

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 import consilience as cs
-from consilience import register
-from consilience.cli import cli
-from consilience.estimator import BaseMethod
-from consilience.pipeline import ConsensusClustering
-from consilience.validation import COMMON_RULES
+from consilience import _register
+from consilience._base.estimator import BaseMethod
+from consilience._base.parameters import COMMON_RULES
+from consilience._cli import cli
+from consilience._pipeline.consensus_clustering import ConsensusClustering
 
 from .commands import runner
 
 PACKAGE = Path(cs.__file__).parent
 ROOT = PACKAGE.parents[1]
-every_estimator = pytest.mark.parametrize("entry", register.ESTIMATORS, ids=lambda entry: entry.name)
+every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 
 
 def parameters_of(cls: type) -> list[str]:
@@ -40,7 +40,7 @@ def test_is_exported(entry):
     assert entry.name in cs.__all__
     assert entry.name in dir(cs)
     room = entry.module.partition(".")[0]
-    if room in register.ROOMS:
+    if room in _register.ROOMS:
         assert getattr(getattr(cs, room), entry.name) is cls
         assert entry.name in getattr(cs, room).__all__
 
@@ -63,7 +63,7 @@ def test_every_parameter_is_documented(entry):
 
 @every_estimator
 def test_docstring_has_an_example(entry):
-    """``tests/test_docs.py`` runs it."""
+    """``tests/docs/test_docs.py`` runs it."""
     assert f"cs.{entry.name}(" in entry.load().__doc__.partition(">>>")[2]
 
 
@@ -82,7 +82,11 @@ def test_has_a_page_whose_heading_names_it(entry):
 
 def test_is_listed_by_the_command():
     said = json.loads(runner().invoke(cli, ["methods", "--json"]).stdout)
-    groups = {"methods": register.CONSENSUS, "estimators": register.FEATURES, "multitask": register.MULTITASK}
+    groups = {
+        "methods": _register.CONSENSUS,
+        "estimators": _register.FEATURES,
+        "multitask": _register.MULTITASK,
+    }
     for group, entries in groups.items():
         assert [one["class"] for one in said[group]] == [entry.name for entry in entries]
         for one, entry in zip(said[group], entries):
@@ -90,7 +94,7 @@ def test_is_listed_by_the_command():
 
 
 def test_every_public_estimator_is_registered():
-    registered = {entry.load() for entry in register.ESTIMATORS}
+    registered = {entry.load() for entry in _register.ESTIMATORS}
     for _, name, _ in pkgutil.walk_packages([str(PACKAGE)], "consilience."):
         if "__main__" in name:
             continue
@@ -103,8 +107,8 @@ def test_every_public_estimator_is_registered():
     ("room", "names"),
     [
         ("", {name for name in cs.__all__ if name != "__version__"}),
-        ("consensus", {entry.name for entry in register.CONSENSUS}),
-        ("multitask", {entry.name for entry in register.MULTITASK}),
+        ("consensus", {entry.name for entry in _register.CONSENSUS}),
+        ("multitask", {entry.name for entry in _register.MULTITASK}),
     ],
 )
 def test_type_checkers_see_what_is_registered(room, names):
@@ -117,7 +121,7 @@ def test_type_checkers_see_what_is_registered(room, names):
 
 def public_classes() -> list[type]:
     """Those of the package and its rooms."""
-    rooms = [getattr(cs, room) for room in register.ROOMS if room != "errors"]
+    rooms = [getattr(cs, room) for room in _register.ROOMS if room != "errors"]
     values = [getattr(package, name) for package in (cs, *rooms) for name in package.__all__]
     return list({value.__qualname__: value for value in values if inspect.isclass(value)}.values())
 
@@ -133,7 +137,7 @@ def test_every_attribute_is_declared(cls):
     if inspect.isfunction(cls.__init__):  # what a constructor sets is as good as declared
         declared |= {one.argval for one in dis.get_instructions(cls.__init__) if one.opname == "STORE_ATTR"}
     assert [name for name in sorted(documented - declared) if not hasattr(cls, name)] == []
-    estimators = {entry.load() for entry in register.ESTIMATORS}
+    estimators = {entry.load() for entry in _register.ESTIMATORS}
     assert documented or cls not in estimators
 
 

@@ -76,7 +76,7 @@ def test_mended_rooms_stay_mended(room):
         ("from ..metrics import _table, ari", {"metrics._table"}),
         ("from ..ensemble import _names", {"ensemble._names"}),
         ("import consilience.io._text", {"io._text"}),
-        ("from consilience.kernels._jit import kernel", {"kernels._jit"}),
+        ("from consilience._kernels.compile.jit import kernel", {"_kernels.compile.jit"}),
         ("from ._other import helper", set()),
         ("from . import _other", set()),
         ("from .. import __version__", set()),

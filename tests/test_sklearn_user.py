@@ -15,21 +15,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import consilience as cs
-from consilience import progress, register
+from consilience import _register
+from consilience._base import progress
 from consilience.errors import ConsilienceWarning, InputError
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=0.6, random_state=1)
 L = cs.generate.kmeans(X, k=4, n_clusterings=8, random_state=0)
-every_estimator = pytest.mark.parametrize("entry", register.ESTIMATORS, ids=lambda entry: entry.name)
+every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 
 
 # n_clusters forgotten --------------------------------------------------------------------------------------
 
 
 def data_for(entry):
-    if entry in register.CONSENSUS:
+    if entry in _register.CONSENSUS:
         return L
-    return X if entry in register.FEATURES else [X[::2], X[1::2]]
+    return X if entry in _register.FEATURES else [X[::2], X[1::2]]
 
 
 @every_estimator
@@ -294,7 +295,7 @@ def test_a_report_of_a_multitask_method_says_where_its_answer_is():
     for name in ("labels_", "confidence_", "task_labels_", "history_"):
         assert name in str(info.value)
         assert hasattr(model, name)
-    from consilience.fitted import Fitted
+    from consilience._results.view import Fitted
 
     rows = np.concatenate([np.arange(90)[::2], np.arange(90)[1::2]])
     assert Fitted.from_ensemble(L.take(rows), model.labels_).n_clusters == 2

@@ -15,8 +15,9 @@ from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
 
 import consilience as cs
+from consilience._kernels.runtime import sharing
+from consilience._kernels.runtime import threads as parallel
 from consilience.consensus import methods
-from consilience.kernels import parallel, sharing
 
 from .zoo import planted
 
@@ -199,10 +200,10 @@ def test_multitask_methods_hold_blas_to_one_thread(watched, cls, monkeypatch):
 @pytest.mark.parametrize("name", GENERATORS)
 def test_generators_hold_blas_to_one_thread(watched, name, monkeypatch):
     """The labels are gathered outside of it, where nothing is computed."""
-    from consilience import ensemble
-    from consilience.kernels import factorise
+    from consilience._data import ensemble
+    from consilience._kernels.labels import codes
 
-    for module in (factorise, ensemble):
+    for module in (codes, ensemble):
         monkeypatch.setattr(
             module,
             "map_blocks",

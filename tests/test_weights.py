@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 import consilience as cs
 from consilience import generate, metrics
+from consilience._base.parameters import unit_of, unit_of_lightest
 from consilience.consensus import methods
 from consilience.errors import ConsilienceWarning, InputError
-from consilience.validation import unit_of, unit_of_lightest
 
 SCALES = (1e-300, 1e-100, 1e-39, 1e-20, 1e-12, 1e-6, 10.0, 1e6, 1e12, 1e20, 1e39, 1e100, 1e300)
 ANY_UNIT = sorted(name for name, method in methods().items() if method._any_unit)

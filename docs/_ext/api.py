@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import consilience
-from consilience import register
+from consilience import _register
 
 #: Heading of the page of a room, and what stands under it.
 ROOMS = {
@@ -40,18 +40,18 @@ def public(room: str) -> list[str]:
 def rooms() -> dict[str, tuple[str, str]]:
     """Rooms as registered; one that is new gets its name for a heading, and the first line of its docstring."""
     known = {}
-    for room in register.ROOMS:
+    for room in _register.ROOMS:
         module = importlib.import_module(f"consilience.{room}")
         known[room] = ROOMS.get(room, (room.capitalize(), (module.__doc__ or "").partition("\n")[0]))
-    return {room: known[room] for room in (*ROOMS, *register.ROOMS) if room in known}
+    return {room: known[room] for room in (*ROOMS, *_register.ROOMS) if room in known}
 
 
 def groups() -> dict[str, list[str]]:
     """What stands at the top of the package, by kind; classes of consensus methods have the page of their room."""
     kinds = {
-        "Data": register.CONTAINERS,
-        "From features to clusters": register.FEATURES,
-        "Functions": register.FUNCTIONS,
+        "Data": _register.CONTAINERS,
+        "From features to clusters": _register.FEATURES,
+        "Functions": _register.FUNCTIONS,
     }
     return {title: [f"consilience.{entry.name}" for entry in entries] for title, entries in kinds.items()}
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import register
+from . import _register
 
-_NAMES = (*register.ESTIMATORS, *register.CONTAINERS, *register.FUNCTIONS)
+_NAMES = (*_register.ESTIMATORS, *_register.CONTAINERS, *_register.FUNCTIONS)
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from . import anndata as anndata
@@ -26,8 +26,14 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import metrics as metrics
     from . import multitask as multitask
     from . import plot as plot
-    from .choosing import Study as Study
-    from .choosing import choose_k as choose_k
+    from ._choosing import Study as Study
+    from ._choosing import choose_k as choose_k
+    from ._data.ensemble import Ensemble as Ensemble
+    from ._data.features import Features as Features
+    from ._data.soft import SoftEnsemble as SoftEnsemble
+    from ._pipeline.consensus_clustering import ConsensusClustering as ConsensusClustering
+    from ._pipeline.mdec import MDEC as MDEC
+    from ._reporting import report as report
     from .consensus import BCE as BCE
     from .consensus import CESHL as CESHL
     from .consensus import CSPA as CSPA
@@ -59,20 +65,14 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .consensus import MixtureConsensus as MixtureConsensus
     from .consensus import SoftVote as SoftVote
     from .consensus import Voting as Voting
-    from .ensemble import Ensemble as Ensemble
-    from .features import Features as Features
     from .io import load as load
-    from .mdec import MDEC as MDEC
     from .metrics import align as align
     from .multitask import ASI as ASI
     from .multitask import LSSMTC as LSSMTC
     from .multitask import SPMTC as SPMTC
-    from .pipeline import ConsensusClustering as ConsensusClustering
-    from .reporting import report as report
-    from .soft import SoftEnsemble as SoftEnsemble
 else:  # hidden from them: where there is a __getattr__, no name is a mistake
-    __getattr__, __dir__ = register.lazily(globals(), _NAMES, register.ROOMS)
+    __getattr__, __dir__ = _register.lazily(globals(), _NAMES, _register.ROOMS)
 
 __version__ = "0.1.0"
 
-__all__ = [*sorted(entry.name for entry in _NAMES), *register.ROOMS, "__version__"]
+__all__ = [*sorted(entry.name for entry in _NAMES), *_register.ROOMS, "__version__"]

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ._base.parameters import listed
+from ._data.ensemble import Ensemble
+from ._data.features import Features
+from ._pipeline.consensus_clustering import ConsensusClustering
 from .consensus import BaseConsensus
 from .consensus import method as by_name
-from .ensemble import Ensemble
 from .errors import InputError, need
-from .features import Features
-from .pipeline import ConsensusClustering
-from .validation import listed
 
 __all__ = ["cluster", "consensus", "ensemble_of", "features_of", "write"]
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import consilience as cs
-from consilience.cli._program import cli
+from consilience._cli._program import cli
 from consilience.errors import ConsilienceWarning, InputError
 
 from ..commands import runner

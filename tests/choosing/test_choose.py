@@ -12,9 +12,9 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import make_blobs
 
 import consilience as cs
-from consilience.choosing import COLUMNS, description, statistics
-from consilience.choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
-from consilience.choosing.rule import Test as OneTest
+from consilience._choosing import COLUMNS, description, statistics
+from consilience._choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
+from consilience._choosing.rule import Test as OneTest
 from consilience.errors import ConsensusWarning, FileError, InputError
 
 from ..consensus.test_base import Blind

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from consilience.choosing.null import cloud_of, far_from_gaussian, make_null
-from consilience.choosing.rule import inertia_statistics, rank_p, stability_statistics
-from consilience.choosing.runs import scatter_left
-from consilience.kernels import kmeans_gram
-from consilience.kernels.kmeans_gram import Gram
+from consilience._choosing.null import cloud_of, far_from_gaussian, make_null
+from consilience._choosing.rule import inertia_statistics, rank_p, stability_statistics
+from consilience._choosing.runs import scatter_left
+from consilience._kernels.kmeans import gram as kmeans_gram
+from consilience._kernels.kmeans.gram import Gram
 
 SHAPES = [(40, 6), (12, 30)]
 

@@ -12,9 +12,9 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score, silhouette_samples
 
 import consilience as cs
-from consilience.choosing import statistics as st
-from consilience.evidence import Evidence
-from consilience.kernels import pair_histogram as ph
+from consilience._choosing import statistics as st
+from consilience._evidence.table import Evidence
+from consilience._kernels.pairs import histogram as ph
 
 
 def example(missing: float, weighted: bool, seed: int = 0, n: int = 60, m: int = 9):

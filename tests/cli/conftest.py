@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 import consilience as cs
-from consilience.cli import cli
+from consilience._cli import cli
 
 from ..commands import runner
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.cli import _program
+from consilience._cli import _program
 
 #: The commands of this folder's tests; others are tested beside the part of the library they belong to.
 COMMANDS = ("cluster", "generate", "consensus", "score", "methods")
@@ -287,7 +287,7 @@ def test_methods(run):
 
 
 def test_json_says_null_where_a_number_is_none(capsys):
-    from consilience.cli._session import Session
+    from consilience._cli._session import Session
 
     Session().print_json(
         {"a": np.nan, "b": np.array([1.5, np.inf]), "c": (1, None), "d": {2: np.int64(3)}, "e": Path("x")}

@@ -164,7 +164,7 @@ def test_one_cluster_is_one(folder, run):
 def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [sys.executable, "-m", "consilience.cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "consilience._cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )  # fmt: skip
     assert result.returncode == 2, result.stderr
     assert "No space left on device" in result.stderr

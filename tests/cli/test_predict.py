@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.cli import _program
+from consilience._cli import _program
 
 
 def labels_in(path):

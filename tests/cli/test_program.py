@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import consilience as cs
-from consilience.cli import _program
+from consilience._cli import _program
 
 
 def process(*args: str, **options) -> subprocess.Popen:
@@ -22,7 +22,7 @@ def process(*args: str, **options) -> subprocess.Popen:
     )
 
 
-CLI = ("-m", "consilience.cli")
+CLI = ("-m", "consilience._cli")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_our_fault_is_exit_1(folder, run, monkeypatch):
 
 
 def test_out_of_memory_is_exit_2(folder, run, monkeypatch):
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 10)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 10)
     result = run("consensus", "ensemble.npz", "-k", "3", "-q")
     assert result.exit_code == 2
     assert "are free" in result.stderr
@@ -138,13 +138,13 @@ def test_version(run):
 
 def test_help_imports_nothing_heavy():
     code = (
-        "import sys; from consilience.cli import cli\n"
+        "import sys; from consilience._cli import cli\n"
         "try: cli.main(['--help'])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'h5py', 'narwhals', 'tqdm'} & set(sys.modules)\n"
         "mine = {m for m in sys.modules if m.startswith('consilience')}\n"
         "assert not heavy, heavy\n"
-        "assert 'consilience.cli.cluster' not in mine, mine\n"
+        "assert 'consilience._cli.cluster' not in mine, mine\n"
     )
     child = process("-c", code)
     out, err = child.communicate(timeout=60)
@@ -155,7 +155,7 @@ def test_help_imports_nothing_heavy():
 @pytest.mark.parametrize("name", _program.COMMANDS)
 def test_command_modules_import_nothing_heavy(name):
     code = (
-        f"import sys, consilience.cli.{_program.COMMANDS[name][0]}\n"
+        f"import sys, consilience._cli.{_program.COMMANDS[name][0]}\n"
         "assert not {'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)"
     )
     child = process("-c", code)
@@ -170,7 +170,7 @@ def halt(descriptor):
     print("written", flush=True)
     time.sleep(60)
 os.fsync = halt
-from consilience.cli import main
+from consilience._cli import main
 main(sys.argv[1:])
 """
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience import evidence
+from consilience._base.progress import progress_shown
+from consilience._evidence import table
 from consilience.consensus._base import BaseConsensus, Solution
 from consilience.errors import ConsensusWarning
-from consilience.progress import progress_shown
 
 from ..zoo import clear, planted
 
@@ -79,7 +79,7 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
 def test_agreement_is_the_mean_nmi(seed):
     labels, _ = planted(seed, missing=0.1)
     model = cs.LWEA(3).fit(labels)
-    whole = evidence.Evidence(cs.Ensemble(labels), model.labels_).agreement("nmi").mean()
+    whole = table.Evidence(cs.Ensemble(labels), model.labels_).agreement("nmi").mean()
     assert model.agreement_.consensus == pytest.approx(whole, rel=1e-12)
 
 
@@ -91,7 +91,7 @@ def test_a_sample_judges_many_objects_as_all_of_them(seed, monkeypatch):
     order = np.random.default_rng(seed).permutation(3000)
     moved = cs.LWEA(4).fit(labels[order], sample_weight=8 * weights[order])
     assert moved.agreement_ == pytest.approx(found.agreement_, rel=1e-9)
-    monkeypatch.setattr(evidence, "_SAMPLE", 10_000)
+    monkeypatch.setattr(table, "_SAMPLE", 10_000)
     assert cs.LWEA(4).fit(labels, sample_weight=weights).agreement_ == pytest.approx(
         found.agreement_, abs=0.03
     )
@@ -121,7 +121,7 @@ def test_two_clear_clusters_read_with_signs_are_contradicted():
 def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
     labels, _ = planted(0)
     for long, shown, expected in ((0.0, True, True), (0.0, False, False), (1e9, True, False)):
-        monkeypatch.setattr("consilience.progress.LONG", long)
+        monkeypatch.setattr("consilience._base.progress.LONG", long)
         with progress_shown(shown):
             cls(3).fit(labels)
         said = f"consilience: {cls.__name__} on " in capsys.readouterr().err

@@ -15,7 +15,7 @@ import consilience as cs
 from consilience.consensus import methods
 from consilience.errors import InputError
 
-from ..test_evidence import Dense
+from ..evidence.test_evidence import Dense
 from ..zoo import clear, planted, same_partition
 
 CASES = [

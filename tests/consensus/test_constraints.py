@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience._data.links import join, linked_groups
+from consilience._kernels.cut.partition import merge_small
 from consilience.consensus import methods
 from consilience.errors import ConsensusWarning, ConsilienceWarning, InputError
-from consilience.kernels.partition import merge_small
-from consilience.linked import join, linked_groups
 
 from ..zoo import planted, same_partition
 

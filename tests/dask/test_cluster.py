@@ -14,9 +14,9 @@ import pytest
 
 import consilience as cs
 import dask
+from consilience._kernels.runtime.threads import map_tasks, one_thread, resolve_jobs
 from consilience.dask import engine
 from consilience.errors import InputError, NotEnoughMemoryError
-from consilience.kernels.parallel import map_tasks, one_thread, resolve_jobs
 
 from ..zoo import planted
 

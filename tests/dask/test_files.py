@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.cli import main
+from consilience._cli import main
 from consilience.dask.files import open_features, write_blocks
 from consilience.errors import FileError, InputError
 

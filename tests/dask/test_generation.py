@@ -80,7 +80,9 @@ def test_the_default_makes_an_ensemble_with_members():
 def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
     monkeypatch.setattr(generation, "SAMPLE", 60)
     seen = []
-    monkeypatch.setattr("consilience.choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or Study())
+    monkeypatch.setattr(
+        "consilience._choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or Study()
+    )
     X = da.from_array(blobs(400), chunks=(200, 5))
     model = cs.ConsensusClustering("auto", generator="kmeans", n_clusterings=3, random_state=0).fit(X)
     assert seen == [(60, 5)]

@@ -75,7 +75,7 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
 
 
 def confidence(labels, found):
-    from consilience.evidence import Evidence
+    from consilience._evidence.table import Evidence
 
     return Evidence(cs.Ensemble(labels), found).confidence
 

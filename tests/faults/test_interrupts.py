@@ -34,7 +34,7 @@ def telling(read):
     return read_and_tell
 
 io.read_labels, io.read_features = telling(io.read_labels), telling(io.read_features)
-from consilience.cli import main
+from consilience._cli import main
 main(sys.argv[1:])
 """
 SOON = (

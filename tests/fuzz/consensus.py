@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from consilience._data.labels import Clusterings
 from consilience.consensus import methods
 from consilience.errors import ConsilienceError
-from consilience.labels import Clusterings
 
 from ..zoo import same_partition
 from . import ensembles

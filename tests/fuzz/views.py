@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import consilience as cs
+from consilience._data.labels import Clusterings
 from consilience.errors import ConsilienceError
-from consilience.labels import Clusterings
 
 from . import ensembles
 from .properties import Case, Suite, require

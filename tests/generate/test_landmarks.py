@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs, make_moons
 
 import consilience as cs
+from consilience._kernels.neighbors import landmarks as kernels
+from consilience._kernels.neighbors.landmarks import Rows, place_landmarks
 from consilience.errors import ConsilienceWarning, InputError, NotEnoughMemoryError
 from consilience.generate import _landmarks
-from consilience.kernels import landmarks as kernels
-from consilience.kernels.landmarks import Rows, place_landmarks
 
 from ..zoo import random_sparse
 
@@ -363,7 +363,7 @@ def test_what_it_says_to_wrong_values(options, message):
 
 
 def test_refused_beforehand(monkeypatch):
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 10_000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 10_000)
     with pytest.raises(NotEnoughMemoryError, match=r"Landmarks of 3 members .*lower n_landmarks"):
         make(X)
 

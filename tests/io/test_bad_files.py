@@ -271,7 +271,7 @@ def test_archive_that_unpacks_to_more_than_memory(tmp_path, monkeypatch):
     path = tmp_path / "t.npz"
     np.savez_compressed(path, X=np.zeros((1000, 1000)))
     assert path.stat().st_size < 20_000
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 1_000_000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 1_000_000)
     with pytest.raises(NotEnoughMemoryError, match=r"t\.npz, array 'X', needs 8\.0 MB, but 1\.0 MB are free"):
         FEATURES(path)
 

@@ -196,7 +196,7 @@ def test_an_announced_size_without_room_is_refused_beforehand(monkeypatch):
 
 
 def test_memory_bounds_what_is_copied(monkeypatch):
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 10**6)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 10**6)
     with pytest.raises(FileError, match=r"gives more than 1\.0 MB, the memory that is free"):
         FEATURES(Endless(b"PK\3\4"))
 
@@ -245,7 +245,7 @@ def test_matlab_files_of_zeros(tmp_path, version):
     ],
 )
 def test_texts_count_as_memory(read, options, line, monkeypatch):
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 20_000_000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 20_000_000)
     text = "a,b\n" + "".join(line.format(i) for i in range(300_000))
     with pytest.raises(NotEnoughMemoryError, match=r"needs .* but 20\.0 MB are free; use fewer rows"):
         read(io.BytesIO(text.encode()), **options)
@@ -273,7 +273,7 @@ def test_streams_in_text_mode_are_refused():
 def test_the_program_refuses_a_pipe_without_end():
     code = (
         "import sys, consilience.io._streams as s; s.STREAM_LIMIT = 4_000_000\n"
-        "from consilience.cli import main; main(['cluster', '-', '-k', '2'])"
+        "from consilience._cli import main; main(['cluster', '-', '-k', '2'])"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

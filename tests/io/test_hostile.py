@@ -135,7 +135,7 @@ def test_parquet_that_unpacks_to_more_than_memory(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     table = pa.table({"a": [f"{i:03}" + "x" * 10_000 for i in range(500)]})
     pq.write_table(table, path, compression="zstd", use_dictionary=False)
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 1_000_000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 1_000_000)
     with pytest.raises(
         NotEnoughMemoryError, match=r"t\.parquet needs 10\.\d MB, but 1\.0 MB are free; store fewer"
     ):
@@ -234,7 +234,7 @@ def test_lines_may_end_in_cr():
 def test_text_that_unpacks_to_more_than_memory(tmp_path, monkeypatch, read):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"1,2,3\n0,1,2\n" * 500_000, compresslevel=1))
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 10_000_000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 10_000_000)
     with pytest.raises(
         NotEnoughMemoryError, match=r"t\.csv\.gz needs .* but 10\.0 MB are free; use fewer rows"
     ):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import consilience as cs
-from consilience.labels import MISSING_WORDS
+from consilience._data.labels import MISSING_WORDS
 
 from ..zoo import random_sparse
 

@@ -23,56 +23,61 @@ import scipy.sparse as sp
 from numba.core import config
 
 import consilience as cs
-from consilience.consensus.coassociation import spce
-from consilience.features import as_features
-from consilience.kernels import (
-    _jit,
-    boxqp,
-    company,
-    connective,
+from consilience._data.features import as_features
+from consilience._data.labels import encode
+from consilience._kernels import kmeans
+from consilience._kernels.compile import jit, scatter
+from consilience._kernels.cut import hypergraph, metaclusters, normalized, partition
+from consilience._kernels.eigen import lanczos
+from consilience._kernels.kmeans import (
+    assign,
+    gaps,
+)
+from consilience._kernels.kmeans import (
+    gram as kmeans_gram,
+)
+from consilience._kernels.kmeans import (
+    narrow as kmeans_narrow,
+)
+from consilience._kernels.kmeans import (
+    rows as kmeans_rows,
+)
+from consilience._kernels.labels import (
+    codes as factorise,
+)
+from consilience._kernels.labels import (
     contingency,
-    coupling,
-    factorise,
-    graph,
-    hypergraph,
+    distinct,
+    grouping,
     information,
-    kmeans,
-    kmeans_assign,
-    kmeans_gaps,
-    kmeans_gram,
-    kmeans_narrow,
-    kmeans_rows,
-    krylov,
-    label_tables,
-    landmarks,
-    linkage,
-    metaclusters,
     mixed_membership,
-    neighbours,
-    normalised_cut,
     overlaps,
+)
+from consilience._kernels.neighbors import landmarks, search
+from consilience._kernels.pairs import (
+    company,
+    components,
+    connective,
+    histogram,
+    linkage,
     paced_dense,
-    pair_histogram,
-    pair_patterns,
-    partition,
-    representation,
-    scatter,
-    signatures,
+    patterns,
     walks,
 )
-from consilience.labels import encode
+from consilience._kernels.programs import box, coupling, low_rank
+from consilience.consensus._coassociation import spce
 
 paced_dense._TILE = 4
-pair_patterns._KEYS, pair_patterns._AT_A_TIME = 4, 16
-neighbours._ROWS, neighbours._COLUMNS = 4, 8
-kmeans_assign.BLOCK = 8
-signatures._ROWS_PER_BLOCK = 8
+patterns._KEYS, patterns._AT_A_TIME = 4, 16
+search._ROWS, search._COLUMNS = 4, 8
+assign.BLOCK = 8
+distinct._ROWS_PER_BLOCK = 8
 contingency._BLOCK = 16
 factorise._ROWS_PER_BLOCK = 8
-label_tables._BLOCK, label_tables.STARTS_ON = 8, 12
+grouping._BLOCK, grouping.STARTS_ON = 8, 12
 mixed_membership._BLOCK = 8
 walks.COLUMNS, walks._TOGETHER, company._ROWS, connective._ROWS = 4, 4, 8, 8
-pair_histogram._ROWS, pair_histogram._TILE, pair_histogram._DRAWS = 4, 8, 16
+histogram._ROWS, histogram._TILE, histogram._DRAWS = 4, 8, 16
 
 # As Python, a number of few bits does not become one of 64 by itself, as it does in compiled code.
 INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]
@@ -139,20 +144,20 @@ def trees(rng):
 def graphs(rng):
     u = int(rng.integers(1, 20))
     A = np.where(rng.random((u, u)) < rng.choice([0, 0.1, 0.9]), hostile(rng, (u, u)), 0.0)
-    graph.components(A)
-    graph.components(sp.csr_array(A))
+    components.components(A)
+    components.components(sp.csr_array(A))
     rows = sp.csr_array(A)
-    graph.components_of_rows(rows.indptr, rows.indices, rows.data)
+    components.components_of_rows(rows.indptr, rows.indices, rows.data)
 
 
 def rows_of_words(rng):
     shape = int(rng.integers(0, 40)), int(rng.integers(1, 6))
-    signatures.unique_rows(
+    distinct.unique_rows(
         rng.integers(0, rng.choice([1, 2, 100]), shape).astype(rng.choice([np.int8, np.int64]))
     )
     some_ensemble(rng).compress().canonical()
     known = rng.integers(0, 3, (int(rng.integers(1, 40)), shape[1])).astype(np.int16)
-    table = signatures.RowTable(known[signatures.unique_rows(known)[0]])
+    table = distinct.RowTable(known[distinct.unique_rows(known)[0]])
     table.find(rng.integers(-1, 3, shape).astype(np.int16))
 
 
@@ -238,11 +243,11 @@ def label_loops(rng):
     ensemble = some_ensemble(rng)
     labels, offsets, u = ensemble.labels, ensemble.offsets, ensemble.n_samples
     k, c = int(offsets[-1]), int(rng.integers(1, min(u, 5) + 1))
-    rows = label_tables.label_rows(labels, offsets, ensemble.weights, scale=hostile(rng, u))
+    rows = grouping.label_rows(labels, offsets, ensemble.weights, scale=hostile(rng, u))
     T, base = hostile(rng, (k, c)), hostile(rng, c)
     groups = rng.integers(-1 if rng.random() < 0.1 else 0, c, u)
-    label_tables.assign(rows, T, base, groups, stay=bool(rng.integers(2)))
-    label_tables.soften(rows, T, base)
+    grouping.assign(rows, T, base, groups, stay=bool(rng.integers(2)))
+    grouping.soften(rows, T, base)
     metaclusters.vote(labels, offsets, ensemble.weights, rng.integers(0, c, k), c)
 
     def costs(table):
@@ -251,8 +256,8 @@ def label_loops(rng):
         )
         return hostile(rng, T.shape) if rng.random() < 0.3 else 1 - T, np.zeros(T.shape[1])
 
-    rows = label_tables.label_rows(labels, offsets, ensemble.weights)
-    label_tables.best_start(rows, c, costs, rng, n_init=2, max_iter=3, tol=0.0)
+    rows = grouping.label_rows(labels, offsets, ensemble.weights)
+    grouping.best_start(rows, c, costs, rng, n_init=2, max_iter=3, tol=0.0)
     mixed_membership.infer_rows(
         labels,
         offsets,
@@ -264,8 +269,8 @@ def label_loops(rng):
         max_iter=5,
     )
     a = np.abs(hostile(rng, k))
-    rows, _ = normalised_cut.cut_loop(labels, offsets, ensemble.weights, a)
-    normalised_cut.move_objects(rows, groups, c, a, max_sweeps=3)
+    rows, _ = normalized.cut_loop(labels, offsets, ensemble.weights, a)
+    normalized.move_objects(rows, groups, c, a, max_sweeps=3)
     total = ensemble.weights.sum()
     hypergraph.bisect(
         labels,
@@ -288,14 +293,14 @@ def neighbour_lists(rng):
     k = int(rng.integers(1, n)) if rng.random() < 0.9 else int(rng.choice([0, n]))
     cells = None
     if rng.random() < 0.5 and np.isfinite(X.sum()):
-        neighbours._NEARBY, neighbours._ENOUGH = 1, 1
-        cells = neighbours.nearby_cells(X, max(k, 1), 0)
-    pairs = neighbours.Pairs(X, cells)
-    neighbours.nearest(pairs, k)
+        search._NEARBY, search._ENOUGH = 1, 1
+        cells = search.nearby_cells(X, max(k, 1), 0)
+    pairs = search.Pairs(X, cells)
+    search.nearest(pairs, k)
     bound = None if rng.random() < 0.5 else hostile(rng, n)
     radius = np.abs(hostile(rng, n)) if rng.random() < 0.2 else rng.random(n)
-    index, _ = neighbours.most_similar(pairs, k, radius, float(rng.choice([0.1, 1.0])), bound)
-    neighbours.symmetric_graph(index, np.ones(index.shape))
+    index, _ = search.most_similar(pairs, k, radius, float(rng.choice([0.1, 1.0])), bound)
+    search.symmetric_graph(index, np.ones(index.shape))
 
 
 def rows_by_landmarks(rng):
@@ -352,7 +357,7 @@ def gaps_of_kmeans(rng):
     n = len(X)
     ks = rng.integers(1, n + 1, int(rng.integers(1, 4)))
     rows = kmeans_rows.as_rows(np.ascontiguousarray(X), np.ones(n), 1)
-    memory = kmeans_gaps.Gaps(rows, ks, np.zeros((len(ks), n), np.int32))
+    memory = gaps.Gaps(rows, ks, np.zeros((len(ks), n), np.int32))
     for listed in (False, True):
         memory.gaps[...] = rng.choice([0.0, 1e9], memory.gaps.shape)
         stack = rows.stack(np.vstack([rows.rows(rng.integers(0, n, k)) for k in ks]), ks)
@@ -387,9 +392,9 @@ def boxes(rng):
     W = None if rng.random() < 0.4 else rng.choice([0.0, 0.5, 1.0], (b, k))
     seen = None if rng.random() < 0.5 else rng.choice([0.0, 1.0], (b, k))
     linear = rng.choice([-0.1, 0.0, 0.1], (b, k))
-    boxqp.smooth_rows(S, W, Y, linear, E, r, observed=seen, max_sweeps=int(rng.choice([2, 20])))
-    boxqp.weigh_rows(np.ones((b, k)) if W is None else W, S, Y, 0.3, E, r, observed=seen, max_steps=20)
-    boxqp.contradiction(S, E, r)
+    box.smooth_rows(S, W, Y, linear, E, r, observed=seen, max_sweeps=int(rng.choice([2, 20])))
+    box.weigh_rows(np.ones((b, k)) if W is None else W, S, Y, 0.3, E, r, observed=seen, max_steps=20)
+    box.contradiction(S, E, r)
     sparse = S * (rng.random((b, k)) < 0.05)
     coupling.gram(sparse, np.ones(b))
     coupling.gram(sparse, np.ones(b), sparse)
@@ -400,11 +405,11 @@ def eigenvectors(rng):
     n = int(rng.integers(8, 30))
     A = sp.random(n, n, 0.2, random_state=rng)
     N = sp.csr_array(A + A.T) / max(abs(A + A.T).sum(axis=1).max(), 1.0)
-    krylov._chebyshev(
+    lanczos._chebyshev(
         N, rng.normal(size=(n, int(rng.choice([1, 3, 4, 5])))), int(rng.integers(1, 5)), 0.1, 0.9
     )
-    krylov.leading_eigenvectors(lambda X: N @ X, n, 2, block=int(rng.integers(1, 5)), max_products=30)
-    krylov._chebyshev(N, rng.standard_normal((n, 8)), 3, 0.0, 1.0)
+    lanczos.leading_eigenvectors(lambda X: N @ X, n, 2, block=int(rng.integers(1, 5)), max_products=30)
+    lanczos._chebyshev(N, rng.standard_normal((n, 8)), 3, 0.0, 1.0)
 
 
 def pairs(rng):
@@ -466,18 +471,18 @@ def differences(rng):
     start = int(rng.integers(u))
     stop = int(rng.integers(start, u + 1))
     pull = hostile(rng, (stop - start, s)).astype(np.float32)
-    representation.energies(gap, pull, start)
-    representation.largest_row(gap, pull, (rng.random(s) < 0.5).astype(float), root, start)
+    low_rank.energies(gap, pull, start)
+    low_rank.largest_row(gap, pull, (rng.random(s) < 0.5).astype(float), root, start)
 
 
 def studies_of_k(rng):
     ensemble = some_ensemble(rng)
     u = ensemble.n_samples
     weights = hostile(rng, u) if rng.random() < 0.2 else ensemble.weights
-    pair_histogram.pair_histogram(ensemble.labels, weights)
-    pair_histogram.sampled_pair_histogram(ensemble.labels, None, 40, rng)
+    histogram.pair_histogram(ensemble.labels, weights)
+    histogram.sampled_pair_histogram(ensemble.labels, None, 40, rng)
     table = rng.random((ensemble.n_total_clusters, 3)) * (rng.random((ensemble.n_total_clusters, 3)) < 0.5)
-    label_tables.commonest_rows(table, ensemble.offsets, table[:, 0])
+    grouping.commonest_rows(table, ensemble.offsets, table[:, 0])
     X = some_rows(rng)
     X = X.toarray() if sp.issparse(X) else X
     n, k = len(X), int(rng.integers(1, len(X) + 2))
@@ -512,7 +517,7 @@ def load_all_kernels() -> None:
 
 def main(rounds: int) -> None:
     load_all_kernels()
-    functions = {name: getattr(kernel, "py_func", kernel) for name, kernel in _jit.KERNELS.items()}
+    functions = {name: getattr(kernel, "py_func", kernel) for name, kernel in jit.KERNELS.items()}
     by_code = {function.__code__: name for name, function in functions.items()}
     ran: set[str] = set()
 
@@ -537,9 +542,9 @@ def main(rounds: int) -> None:
                 wrong.append(f"{case.__name__}, turn {turn}: {traceback.format_exc()}")
     sys.setprofile(None)
     if not config.DISABLE_JIT:
-        ran = {name for name, kernel in _jit.KERNELS.items() if kernel.overloads}
+        ran = {name for name, kernel in jit.KERNELS.items() if kernel.overloads}
     print(
-        json.dumps({"kernels": sorted(_jit.KERNELS), "ran": sorted(ran), "refused": refused, "wrong": wrong})
+        json.dumps({"kernels": sorted(jit.KERNELS), "ran": sorted(ran), "refused": refused, "wrong": wrong})
     )
 
 

@@ -14,12 +14,12 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
+from consilience._base.parameters import checked_csr
+from consilience._kernels.kmeans import many_kmeans, nearest_centers
+from consilience._kernels.kmeans.small import SmallRows, plus_plus
+from consilience._kernels.labels.information import expected_mutual_information
+from consilience._kernels.neighbors import search
 from consilience.errors import InputError
-from consilience.kernels import neighbours
-from consilience.kernels.information import expected_mutual_information
-from consilience.kernels.kmeans import many_kmeans, nearest_centers
-from consilience.kernels.kmeans_small import SmallRows, plus_plus
-from consilience.validation import checked_csr
 
 SOURCE = Path(cs.__file__).parent
 COMPILED = bool(os.environ.get("NUMBA_BOUNDSCHECK"))  # make test-kernels
@@ -91,7 +91,7 @@ def test_starts_are_rows_even_where_weights_overflow(seed):
 @pytest.mark.parametrize("k", [0, 5])
 def test_neighbours_are_other_rows(k):
     with pytest.raises(ValueError, match=f"k={k} neighbours among 5 rows"):
-        neighbours.nearest(neighbours.Pairs(np.ones((5, 2))), k)
+        search.nearest(search.Pairs(np.ones((5, 2))), k)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -99,7 +99,7 @@ def test_rows_without_a_finite_distance_have_no_neighbours(kind):
     X = np.ones((5, 2))
     X[2] = np.nan
     with pytest.raises(ValueError, match="finite distance"):
-        neighbours.nearest(neighbours.Pairs(kind(X)), 2)
+        search.nearest(search.Pairs(kind(X)), 2)
 
 
 @pytest.mark.parametrize("rows", [[1.5, 1.5], [0, 3]])

@@ -14,11 +14,15 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information as sklearn_emi
 
 from consilience import metrics
+from consilience._data.labels import encode
+from consilience._kernels.labels import contingency, information
+from consilience._kernels.labels.contingency import count_pairs, cross_table
+from consilience._kernels.labels.information import (
+    expected_mutual_information,
+    measure_tables,
+    pairwise_measure,
+)
 from consilience.errors import InputError
-from consilience.kernels import contingency, information
-from consilience.kernels.contingency import count_pairs, cross_table
-from consilience.kernels.information import expected_mutual_information, measure_tables, pairwise_measure
-from consilience.labels import encode
 
 
 def as_dict(cells):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from consilience import metrics
-from consilience.ensemble import Ensemble
+from consilience._data.ensemble import Ensemble
 from consilience.errors import InputError
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.cli import cli
-from consilience.cli.multitask import command
+from consilience._cli import cli
+from consilience._cli.multitask import command
 from consilience.errors import FileError
 
 from ..commands import runner

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 
 from consilience.multitask._centres import fill_empty
 from consilience.multitask._model import Model, losses, starting_parts, update_P
+from consilience.multitask._spmtc import update_v
 from consilience.multitask._subspaces import (
     FORMS,
     NonNegative,
@@ -19,7 +20,6 @@ from consilience.multitask._subspaces import (
     smallest_of_downdate,
 )
 from consilience.multitask._tasks import gather
-from consilience.multitask.spmtc import update_v
 
 from .data import word_counts
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience._results.view import Fitted, read_terms
 from consilience.errors import InputError
-from consilience.fitted import Fitted, read_terms
 from consilience.plot._coassociation import cell_counts
 from consilience.plot._embedding import sample, scale_coassociation, seriate
 from consilience.plot.style import needs_log

@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
-from consilience.annotations import read_annotations
+from consilience._data.annotations import read_annotations
+from consilience._reporting import _annotations
+from consilience._results.view import Fitted
 from consilience.errors import InputError
-from consilience.fitted import Fitted
 from consilience.plot import CoassociationDisplay, FeaturesDisplay
-from consilience.reporting import _annotations
 
 from .conftest import groups
 from .test_page import Page, run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.reporting._svg_study import round_ticks
+from consilience._reporting._svg_study import round_ticks
 
 from .conftest import HOSTILE
 from .test_page import Page, run

@@ -15,14 +15,14 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
-from consilience import evidence
+from consilience._base.parameters import listed
+from consilience._evidence import table as evidence
+from consilience._kernels.labels import incidence
+from consilience._reporting import _payload
+from consilience._reporting._embed import pack, printable, to_json
+from consilience._reporting._words import count, duration, percent
+from consilience._results.view import Fitted
 from consilience.errors import FileError, InputError, MissingExtraError
-from consilience.fitted import Fitted
-from consilience.kernels import incidence
-from consilience.reporting import _payload
-from consilience.reporting._embed import pack, printable, to_json
-from consilience.reporting._words import count, duration, percent
-from consilience.validation import listed
 
 from .conftest import HOSTILE, groups
 
@@ -454,7 +454,7 @@ def features(tmp_path):
 
 
 def run(*arguments):
-    from consilience.cli import main
+    from consilience._cli import main
 
     with pytest.raises(SystemExit) as end:
         main([str(argument) for argument in arguments])

@@ -11,10 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import consilience as cs
-from consilience.fitted import Fitted, firmness_of
+from consilience._reporting import _bases, _certainty, _compared
+from consilience._reporting._methods import METHODS, words_of
+from consilience._results.view import Fitted, firmness_of
 from consilience.plot import CoassociationDisplay
-from consilience.reporting import _bases, _certainty, _compared
-from consilience.reporting._methods import METHODS, words_of
 
 from .conftest import groups
 from .test_page import Page

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from consilience.cli import cli as installed
+from consilience._cli import cli as installed
 from reproduction.__main__ import cli
 from reproduction.protocol import load_protocol
 from reproduction.store import read_store

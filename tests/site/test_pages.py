@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
 pytest.importorskip("msgspec", reason="the extra 'reproduction' is not installed")
 
-from consilience import register
+from consilience import _register
 
 from .conftest import DOCS, ROOT
 
@@ -63,7 +63,7 @@ def test_every_method_has_a_page_with_a_picture_of_it():
     from _ext.pictures.methods import pages
 
     drawn = [name for classes in pages().values() for name in classes]
-    assert sorted(drawn) == sorted(entry.name for entry in register.ESTIMATORS)
+    assert sorted(drawn) == sorted(entry.name for entry in _register.ESTIMATORS)
 
 
 def test_every_page_stands_in_the_tree_once():
@@ -96,8 +96,8 @@ def test_every_public_name_has_one_page():
     found = names()
     assert len(found) == len(set(found))
     for name in consilience.__all__:
-        assert f"consilience.{name}" in found or name in (*register.ROOMS, "__version__"), name
-    for room in register.ROOMS:
+        assert f"consilience.{name}" in found or name in (*_register.ROOMS, "__version__"), name
+    for room in _register.ROOMS:
         assert room in rooms()
         for name in public(room):
             assert f"consilience.{room}.{name}" in found or f"consilience.{name}" in found, f"{room}.{name}"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import consilience as cs
-from consilience import register
+from consilience import _register
 
 HERE = Path(__file__).parent
 PACKAGES = Path(cs.__file__).parents[1]
@@ -94,7 +94,7 @@ def test_jedi_lists_every_name(at_the_end_of):
     assert set(cs.__all__) - offered == set()
 
 
-@pytest.mark.parametrize("entry", register.ESTIMATORS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 def test_jedi_lists_parameters(entry, at_the_end_of):
     (signature,) = at_the_end_of(f"cs.{entry.name}(").get_signatures()
     assert [one.name for one in signature.params] == list(inspect.signature(entry.load()).parameters)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import consilience as cs
-from consilience import register
+from consilience import _register
 
 from .style import COLOURS, Draw, Theme, bare, colours, flat, matrix, points
 from .toy import CLUSTERS, MEMBERS, data, like_the_groups, runs
@@ -26,7 +26,7 @@ PAGES = Path(__file__).resolve().parents[2] / "methods"
 
 def pages() -> dict[str, list[str]]:
     """Page -> the classes that its heading names, in that order."""
-    names = {entry.name for entry in register.ESTIMATORS}
+    names = {entry.name for entry in _register.ESTIMATORS}
     out = {}
     for file in sorted(PAGES.glob("*.md")):
         heading = file.read_text("utf-8").partition("\n")[0]
@@ -296,8 +296,8 @@ def of_tasks(names: list[str]) -> Draw:
 
 
 def picture(classes: list[str]) -> Draw:
-    multitask = {entry.name for entry in register.MULTITASK}
-    features = {entry.name for entry in register.FEATURES}
+    multitask = {entry.name for entry in _register.MULTITASK}
+    features = {entry.name for entry in _register.FEATURES}
     if set(classes) <= multitask:
         return of_tasks(classes)
     return of_features(classes) if set(classes) <= features else of_consensus(classes)

@@ -7,47 +7,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import register
-from ..naming import command_name, look_up
+from .. import _register
+from .._base.names import command_name, look_up
 from ._base import BaseConsensus, Pacing, Solution
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
-    from .best_of import BestOf as BestOf
-    from .bipartite.ceshl import CESHL as CESHL
-    from .bipartite.hbgf import HBGF as HBGF
-    from .bipartite.hgpa import HGPA as HGPA
-    from .bipartite.lce import LCE as LCE
-    from .bipartite.lwgp import LWGP as LWGP
-    from .bipartite.sccabg import SCCABG as SCCABG
-    from .coassociation.cspa import CSPA as CSPA
-    from .coassociation.evidence import EvidenceAccumulation as EvidenceAccumulation
-    from .coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
-    from .coassociation.locally_weighted import LWEA as LWEA
-    from .coassociation.locally_weighted import LWSC as LWSC
-    from .coassociation.nmfc import NMFC as NMFC
-    from .coassociation.pta import PTA as PTA
-    from .coassociation.ptgp import PTGP as PTGP
-    from .coassociation.sec import SEC as SEC
-    from .coassociation.spce import SPCE as SPCE
-    from .coassociation.trce import TRCE as TRCE
-    from .coassociation.weac import WEAC as WEAC
-    from .labels.bce import BCE as BCE
-    from .labels.kcc import ECC as ECC
-    from .labels.kcc import KCC as KCC
-    from .labels.mixture import MixtureConsensus as MixtureConsensus
-    from .labels.soft_vote import SoftVote as SoftVote
-    from .labels.voting import Voting as Voting
-    from .lowrank.drec import DREC as DREC
-    from .lowrank.nrsec import NRSEC as NRSEC
-    from .lowrank.rce import RCE as RCE
-    from .lowrank.rsec import RSEC as RSEC
-    from .metaclusters.ecpcs import ECPCS as ECPCS
-    from .metaclusters.mcla import MCLA as MCLA
+    from ._best_of import BestOf as BestOf
+    from ._bipartite.ceshl import CESHL as CESHL
+    from ._bipartite.hbgf import HBGF as HBGF
+    from ._bipartite.hgpa import HGPA as HGPA
+    from ._bipartite.lce import LCE as LCE
+    from ._bipartite.lwgp import LWGP as LWGP
+    from ._bipartite.sccabg import SCCABG as SCCABG
+    from ._coassociation.cspa import CSPA as CSPA
+    from ._coassociation.evidence import EvidenceAccumulation as EvidenceAccumulation
+    from ._coassociation.kmeans import CoassociationKMeans as CoassociationKMeans
+    from ._coassociation.locally_weighted import LWEA as LWEA
+    from ._coassociation.locally_weighted import LWSC as LWSC
+    from ._coassociation.nmfc import NMFC as NMFC
+    from ._coassociation.pta import PTA as PTA
+    from ._coassociation.ptgp import PTGP as PTGP
+    from ._coassociation.sec import SEC as SEC
+    from ._coassociation.spce import SPCE as SPCE
+    from ._coassociation.trce import TRCE as TRCE
+    from ._coassociation.weac import WEAC as WEAC
+    from ._labels.bce import BCE as BCE
+    from ._labels.kcc import ECC as ECC
+    from ._labels.kcc import KCC as KCC
+    from ._labels.mixture import MixtureConsensus as MixtureConsensus
+    from ._labels.soft_vote import SoftVote as SoftVote
+    from ._labels.voting import Voting as Voting
+    from ._lowrank.drec import DREC as DREC
+    from ._lowrank.nrsec import NRSEC as NRSEC
+    from ._lowrank.rce import RCE as RCE
+    from ._lowrank.rsec import RSEC as RSEC
+    from ._metaclusters.ecpcs import ECPCS as ECPCS
+    from ._metaclusters.mcla import MCLA as MCLA
 else:  # hidden from them: where there is a __getattr__, no name is a mistake
-    __getattr__, __dir__ = register.lazily(globals(), register.CONSENSUS)
+    __getattr__, __dir__ = _register.lazily(globals(), _register.CONSENSUS)
 
 __all__ = [
-    *sorted(entry.name for entry in register.CONSENSUS),
+    *sorted(entry.name for entry in _register.CONSENSUS),
     "BaseConsensus",
     "Pacing",
     "Solution",
@@ -58,7 +58,7 @@ __all__ = [
 
 def methods() -> dict[str, type[BaseConsensus]]:
     """Every registered method by its command-line name, e.g. ``evidence-accumulation``."""
-    return {command_name(entry.name): entry.load() for entry in register.CONSENSUS}
+    return {command_name(entry.name): entry.load() for entry in _register.CONSENSUS}
 
 
 def method(name: str) -> type[BaseConsensus]:

@@ -15,24 +15,16 @@ from typing import Any, ClassVar, TypeVar, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import register
-from ..compressed import Compressed
-from ..ensemble import Ensemble, as_ensemble, say_unseen
-from ..errors import ConsensusWarning, InputError, warn
-from ..estimator import BaseMethod, ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_with_a_guess
-from ..estimator import Solution as BaseSolution
-from ..evidence import Agreement, Evidence, agreement_beside_baseline
-from ..fitted import score
-from ..kernels.memory import WITHOUT_PAIRS, refusing
-from ..kernels.parallel import one_blas_thread
-from ..kernels.partition import compact, merge_small
-from ..lazy import is_lazy, refuse_lazy
-from ..linked import join, linked_groups
-from ..prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
-from ..progress import announce, loops_shown
-from ..rng import make_rng
-from ..soft import SoftCompressed, SoftEnsemble
-from ..validation import (
+from .. import _register
+from .._base.dask_types import is_lazy, refuse_lazy
+from .._base.estimator import (
+    BaseMethod,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    fit_with_a_guess,
+)
+from .._base.estimator import Solution as BaseSolution
+from .._base.parameters import (
     LARGEST_SPREAD,
     Nothing,
     Real,
@@ -42,6 +34,19 @@ from ..validation import (
     unit_of,
     unit_of_lightest,
 )
+from .._base.progress import announce, loops_shown
+from .._base.rng import make_rng
+from .._data.distinct import Compressed
+from .._data.ensemble import Ensemble, as_ensemble, say_unseen
+from .._data.links import join, linked_groups
+from .._data.soft import SoftCompressed, SoftEnsemble
+from .._evidence.prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
+from .._evidence.table import Agreement, Evidence, agreement_beside_baseline
+from .._kernels.cut.partition import compact, merge_small
+from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
+from .._kernels.runtime.threads import one_blas_thread
+from .._results.view import score
+from ..errors import ConsensusWarning, InputError, warn
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
 Fitted = TypeVar("Fitted", bound="BaseConsensus")
@@ -49,7 +54,7 @@ Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 @dataclass
 class Solution(BaseSolution):
-    """What a method learned about the u distinct objects it was given, and how (:class:`consilience.estimator.Solution`).
+    """What a method learned about the u distinct objects it was given, and how (:class:`consilience._base.estimator.Solution`).
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ class Solution(BaseSolution):
     per_sample, per_clustering, per_cluster : dict of arrays
         Their first axis is that of the ensemble; stored as ``name_`` in the user's order (per_sample expanded to
         all objects, sparse matrices too). ``clustering_weights`` is what a method trusts each clustering with: larger
-        is more, adding up to 1. ``confidence`` is no method's own: :class:`~consilience.evidence.Evidence`
+        is more, adding up to 1. ``confidence`` is no method's own: :class:`~consilience._evidence.table.Evidence`
         defines it for all.
     per_pair : dict of arrays (u, u)
         Stored in the order of ``signatures_`` (the distinct objects), not expanded.
@@ -179,7 +184,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             Positive weights of the objects, at most a factor of 1e15 apart.
         must_link : list of pairs, optional
             Objects that belong together, by position or sample name: those linked, directly or through others, are one object of
-            their total weight, see :mod:`consilience.linked`. They get one label.
+            their total weight, see :mod:`consilience._data.links`. They get one label.
         min_size : number, optional
             No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
             (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
@@ -229,7 +234,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
-        """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience.fitted.score`."""
+        """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience._results.view.score`."""
         if is_lazy(X):
             from ..dask.fitting import score_lazily
 
@@ -244,7 +249,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if soft.is_crisp:  # zeros and ones say the same as labels
             return soft.harden()
         if not self._takes_soft:
-            native = [entry.name for entry in register.CONSENSUS if entry.load()._takes_soft]
+            native = [entry.name for entry in _register.CONSENSUS if entry.load()._takes_soft]
             raise InputError(
                 f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn "
                 "from the memberships whose expected co-association is theirs, or use a method that takes memberships: "
@@ -422,7 +427,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """The cluster of objects from their base labels, those of fit or new ones.
 
         Objects with the labels of one of fit get its cluster, so that predicting the ensemble of ``fit`` gives ``labels_``. Others
-        go to the cluster they are together with most often; see :mod:`consilience.prediction`.
+        go to the cluster they are together with most often; see :mod:`consilience._evidence.prediction`.
 
         Parameters
         ----------

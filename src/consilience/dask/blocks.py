@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky
 
-from ..compressed import Compressed
+from .._base.estimator import Solution
+from .._base.rng import make_rng
+from .._data.distinct import Compressed
+from .._evidence.prediction import Predictor, lift_inplace
+from .._evidence.table import Evidence, share_out
+from .._kernels.cut.embedding import cut_rows, unit_rows
+from .._kernels.eigen import leading_eigenvectors
+from .._kernels.labels.incidence import Labels, entropies_of_tables
+from .._kernels.labels.overlaps import reliability_of
+from .._kernels.runtime.memory import ensure_fits
+from .._kernels.runtime.threads import map_blocks, one_blas_thread, one_thread
 from ..consensus import LWGP, CoassociationKMeans
 from ..errors import InputError
-from ..estimator import Solution
-from ..evidence import Evidence, share_out
-from ..kernels.cut import cut_rows, unit_rows
-from ..kernels.eigen import leading_eigenvectors
-from ..kernels.incidence import Labels, entropies_of_tables
-from ..kernels.memory import ensure_fits
-from ..kernels.overlaps import reliability_of
-from ..kernels.parallel import map_blocks, one_blas_thread, one_thread
-from ..prediction import Predictor, lift_inplace
-from ..rng import make_rng
 from . import tables
 from .engine import call, collect, in_tree, share
 from .finding import Found
@@ -199,7 +199,7 @@ def _most_company(table: Table, weights: np.ndarray, offsets: np.ndarray, placer
 
 
 def _learn_lwgp(model: LWGP, sums: Sums) -> Learned:
-    """Eqs. (1) to (4) of :mod:`consilience.consensus.bipartite.lwgp`, W from sums."""
+    """Eqs. (1) to (4) of :mod:`consilience.consensus._bipartite.lwgp`, W from sums."""
     K = sums.add_up(_overlaps)
     sizes = K.diagonal().copy()
     eci = reliability_of(entropies_of_tables(K, sums.offsets), model.theta)
@@ -222,7 +222,7 @@ def _learn_lwgp(model: LWGP, sums: Sums) -> Learned:
 
 
 def _learn_kmeans(model: CoassociationKMeans, sums: Sums) -> Learned:
-    """Eq. (3) of :mod:`consilience.consensus.coassociation.kmeans`, K from sums."""
+    """Eq. (3) of :mod:`consilience.consensus._coassociation.kmeans`, K from sums."""
     K = sums.add_up(_overlaps)
     k = len(K)
     K[np.diag_indices(k)] += 1e-10 * K.diagonal().mean()  # singular: as there

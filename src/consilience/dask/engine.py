@@ -17,9 +17,9 @@ from dask.delayed import Delayed, delayed
 
 import dask
 
+from .._base.parameters import listed
+from .._kernels.runtime.memory import available_memory, size
 from ..errors import InputError, NotEnoughMemoryError
-from ..kernels.memory import available_memory, size
-from ..validation import listed
 
 MOST_IN_GRAPH = 10**6
 #: Tables that one task merges.

@@ -14,11 +14,11 @@ from dask.highlevelgraph import HighLevelGraph
 
 import dask
 
-from ..ensemble import Ensemble as LocalEnsemble
+from .._base.names import check_count
+from .._base.parameters import Integer, Nothing, check
+from .._data.ensemble import Ensemble as LocalEnsemble
+from .._data.named import NamedClusterings
 from ..errors import InputError
-from ..named import NamedClusterings
-from ..naming import check_count
-from ..validation import Integer, Nothing, check
 from .engine import blocks_of
 from .finding import Found, find_signatures
 

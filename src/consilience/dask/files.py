@@ -12,9 +12,9 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
+from .._base.parameters import listed
 from ..errors import FileError, InputError, MissingExtraError, need
 from ..io import check_writable, write_labels
-from ..validation import listed
 from .engine import blocks_of, call, collect
 from .ensemble import stacked
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from dask.delayed import Delayed
 
-from ..ensemble import Ensemble as LocalEnsemble
-from ..ensemble import question_labels
+from .._base.parameters import check_range
+from .._data.ensemble import Ensemble as LocalEnsemble
+from .._data.ensemble import question_labels
+from .._evidence.prediction import codes_of
+from .._kernels.labels.distinct import RowTable
+from .._kernels.runtime.memory import available_memory
+from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, warn
-from ..kernels.memory import available_memory
-from ..kernels.parallel import one_blas_thread, one_thread
-from ..kernels.signatures import RowTable
-from ..prediction import codes_of
-from ..validation import check_range
 from . import tables
 from .engine import (
     FAN_IN,

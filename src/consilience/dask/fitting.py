@@ -14,12 +14,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from ..compressed import Compressed
-from ..ensemble import Ensemble as LocalEnsemble
+from .._data.distinct import Compressed
+from .._data.ensemble import Ensemble as LocalEnsemble
+from .._evidence.prediction import Predictor, codes_of
+from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import ConsensusWarning, InputError, NotEnoughMemoryError, warn
-from ..kernels.parallel import one_blas_thread, one_thread
 from ..metrics import ari
-from ..prediction import Predictor, codes_of
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
 from .engine import blocks_of, call, share

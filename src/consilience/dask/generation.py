@@ -18,16 +18,16 @@ import numpy as np
 from dask.delayed import Delayed
 from sklearn.utils.validation import validate_data
 
-from ..defaults import AUTO, Plan, fill_in
-from ..ensemble import Ensemble as LocalEnsemble
+from .._base.parameters import Integer, check
+from .._base.rng import draw_seeds, make_rng
+from .._data.ensemble import Ensemble as LocalEnsemble
+from .._data.features import Features
+from .._kernels.labels.codes import code_dtype
+from .._kernels.runtime.threads import one_blas_thread, one_thread
+from .._members.labelling import label_rows
+from .._pipeline.defaults import AUTO, Plan, fill_in
 from ..errors import InputError, warn
-from ..features import Features
 from ..generate import generator as look_up
-from ..generate.labelling import label_rows
-from ..kernels.factorise import code_dtype
-from ..kernels.parallel import one_blas_thread, one_thread
-from ..rng import draw_seeds, make_rng
-from ..validation import Integer, check
 from .engine import blocks_of, call, collect, ensure_task_fits, share
 from .ensemble import Ensemble, in_memory, stacked
 

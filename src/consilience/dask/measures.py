@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._base.dask_types import is_lazy
+from .._data.labels import as_vector, encode
+from .._kernels.labels.contingency import count_pairs
+from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError
-from ..kernels.contingency import count_pairs
-from ..kernels.parallel import one_blas_thread, one_thread
-from ..labels import as_vector, encode
-from ..lazy import is_lazy
 from .engine import blocks_of, call, collect, in_tree
 from .tables import joined
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ensemble import Ensemble, question_labels
+from .._data.ensemble import Ensemble, question_labels
+from .._data.labels import encode
+from .._kernels.labels.codes import code_dtype
+from .._kernels.labels.distinct import hash_rows, unique_rows
+from .._kernels.runtime.sums import LIMBS, from_limbs, to_limbs
+from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError
-from ..kernels.factorise import code_dtype
-from ..kernels.parallel import one_blas_thread, one_thread
-from ..kernels.signatures import hash_rows, unique_rows
-from ..kernels.sums import LIMBS, from_limbs, to_limbs
-from ..labels import encode
 
 #: Fewer objects are not asked whether they are features: see _suspicion.
 _MANY = 1000

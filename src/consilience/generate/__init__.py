@@ -24,14 +24,14 @@ With "none", columns that distances hardly see beside a thousand times wider one
 ``generators()`` lists those that can be asked for by name.
 """
 
+from .._members.preparation import PREPARATIONS as PREPARATIONS
+from .._members.preparation import prepared as prepared
+from .._members.preparation import suitable as suitable
 from ._estimators import estimators
 from ._estimators import takes_pairs as takes_pairs
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._landmarks import LandmarkMember, landmarks
 from ._metric_subspace import metric_subspace
-from ._prepare import PREPARATIONS as PREPARATIONS
-from ._prepare import prepared as prepared
-from ._prepare import suitable as suitable
 from ._register import Maker, generator, generators
 from ._spectral import spectral
 from ._stratified import stratified

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..ensemble import Ensemble
+from .._base.names import is_pair, numbered
+from .._base.parameters import N_JOBS, Flag, Integer, Nothing, Real, check, listed
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features
+from .._data.labels import encode
+from .._members.assembly import CHOOSE_ROWS, assemble, member_seeds, stream
+from .._members.labelling import FittedMember, Member, Neighbours, codes_of_labels, neighbour_bytes, to_keep
+from .._members.preparation import View, Views
+from .._members.runner import each_member
 from ..errors import InputError, warn
-from ..features import Features, as_features
-from ..labels import encode
-from ..naming import is_pair, numbered
-from ..validation import N_JOBS, Flag, Integer, Nothing, Real, check, listed
-from ._members import CHOOSE_ROWS, assemble, member_seeds, stream
-from ._prepare import View, Views
-from ._runner import each_member
-from .labelling import FittedMember, Member, Neighbours, codes_of_labels, neighbour_bytes, to_keep
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ensemble import Ensemble
-from ..errors import InputError
-from ..features import Features, as_features
-from ..kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
-from ..progress import progress
-from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all
-from ._members import (
+from .._base.parameters import N_JOBS, Choice, Flag, Integer, Real, check, check_all
+from .._base.progress import progress
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features
+from .._kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
+from .._members.assembly import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
     assemble,
@@ -27,9 +26,10 @@ from ._members import (
     root,
     stream,
 )
-from ._prepare import View, Views
-from ._runner import each_member, within_memory
-from .labelling import KEEP, Member, centre_member, to_keep
+from .._members.labelling import KEEP, Member, centre_member, to_keep
+from .._members.preparation import View, Views
+from .._members.runner import each_member, within_memory
+from ..errors import InputError
 
 _RULES = {
     "init": Choice("k-means++", "random"),
@@ -85,7 +85,7 @@ def kmeans(
 
     Notes
     -----
-    Runs share each pass over X, unless it fits a cache: see :func:`consilience.kernels.kmeans.many_kmeans`.
+    Runs share each pass over X, unless it fits a cache: see :func:`consilience._kernels.kmeans.many_kmeans`.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred landmarks by a short
 k-means of a sample of the objects, links each object to the K landmarks nearest to it, and cuts that graph on the side of the
-landmarks (the formulas stand in :mod:`consilience.kernels.landmarks`; sigma is mu times the mean distance of an object to its
+landmarks (the formulas stand in :mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
 landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centres, and every object goes
 to the centre nearest to its own vector.
 
@@ -22,15 +22,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..ensemble import Ensemble
-from ..errors import InputError
-from ..features import Features, as_features
-from ..kernels.cut import unit_rows
-from ..kernels.eigen import eigenpairs
-from ..kernels.floats import unit_of_largest
-from ..kernels.graph import components
-from ..kernels.kmeans import many_kmeans, nearest_centers
-from ..kernels.landmarks import (
+from .._base.parameters import N_JOBS, Integer, Real, check_all, unit_of_lightest
+from .._base.progress import progress
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features
+from .._kernels.cut.embedding import unit_rows
+from .._kernels.eigen import eigenpairs
+from .._kernels.kmeans import many_kmeans, nearest_centers
+from .._kernels.neighbors.landmarks import (
     NEARBY,
     Landmarks,
     Rows,
@@ -39,11 +38,11 @@ from ..kernels.landmarks import (
     nearest_landmarks,
     place_landmarks,
 )
-from ..kernels.memory import ensure_fits
-from ..kernels.parallel import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
-from ..progress import progress
-from ..validation import N_JOBS, Integer, Real, check_all, unit_of_lightest
-from ._members import (
+from .._kernels.pairs.components import components
+from .._kernels.runtime.floats import unit_of_largest
+from .._kernels.runtime.memory import ensure_fits
+from .._kernels.runtime.threads import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
+from .._members.assembly import (
     CHOOSE_FEATURES,
     CHOOSE_ROWS,
     assemble,
@@ -54,10 +53,11 @@ from ._members import (
     root_upwards,
     stream,
 )
+from .._members.labelling import KEEP, Member, to_keep
+from .._members.preparation import PREPARE, View, Views
+from .._members.runner import within_memory
+from ..errors import InputError
 from ._metric_subspace import CHOOSE_KERNEL, check_pair, nearest_pieces
-from ._prepare import PREPARE, View, Views
-from ._runner import within_memory
-from .labelling import KEEP, Member, to_keep
 
 #: Objects sampled for each landmark.
 SAMPLED = 10

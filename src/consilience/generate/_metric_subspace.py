@@ -31,16 +31,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..ensemble import Ensemble
-from ..errors import InputError, warn
-from ..features import Features, as_features
-from ..kernels.cut import cut_rows
-from ..kernels.eigen import component_vectors, graph_eigenvectors
-from ..kernels.floats import unit_of_largest
-from ..kernels.graph import components
-from ..kernels.linkage import cut_tree, merge_tree_inplace
-from ..kernels.memory import ensure_fits
-from ..kernels.neighbours import (
+from .._base.parameters import N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features
+from .._kernels.cut.embedding import cut_rows
+from .._kernels.cut.partition import compact
+from .._kernels.eigen import component_vectors, graph_eigenvectors
+from .._kernels.labels.distinct import row_hashes
+from .._kernels.neighbors.search import (
     Pairs,
     minus_log_density,
     most_similar,
@@ -48,10 +46,11 @@ from ..kernels.neighbours import (
     nearest,
     symmetric_graph,
 )
-from ..kernels.partition import compact
-from ..kernels.signatures import row_hashes
-from ..validation import N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
-from ._members import (
+from .._kernels.pairs.components import components
+from .._kernels.pairs.linkage import cut_tree, merge_tree_inplace
+from .._kernels.runtime.floats import unit_of_largest
+from .._kernels.runtime.memory import ensure_fits
+from .._members.assembly import (
     CHOOSE_FEATURES,
     assemble,
     check_n_clusterings,
@@ -61,9 +60,18 @@ from ._members import (
     root_upwards,
     stream,
 )
-from ._prepare import PREPARE, View, Views
-from ._runner import each_member
-from .labelling import KEEP, Member, Neighbours, codes_of_labels, neighbour_bytes, seen_by, to_keep
+from .._members.labelling import (
+    KEEP,
+    Member,
+    Neighbours,
+    codes_of_labels,
+    neighbour_bytes,
+    seen_by,
+    to_keep,
+)
+from .._members.preparation import PREPARE, View, Views
+from .._members.runner import each_member
+from ..errors import InputError, warn
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5

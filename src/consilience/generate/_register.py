@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ensemble import Ensemble
-from ..features import as_features
-from ..naming import check_names, command_name, look_up
-from ..validation import Rule
+from .._base.names import check_names, command_name, look_up
+from .._base.parameters import Rule
+from .._data.ensemble import Ensemble
+from .._data.features import as_features
+from .._members.assembly import k_range, root, root_upwards
 from ._kmeans import bagging, kmeans, random_features, random_k
 from ._landmarks import RULES as LANDMARK_RULES
 from ._landmarks import SMALLEST_SHARE, landmarks, widest
-from ._members import k_range, root, root_upwards
 from ._metric_subspace import RULES, metric_subspace
 from ._spectral import spectral
 from ._stratified import stratified

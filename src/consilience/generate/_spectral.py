@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..ensemble import Ensemble
+from .._base.parameters import N_JOBS, Integer, Real, check, listed
+from .._base.progress import progress
+from .._data.ensemble import Ensemble
+from .._data.features import as_features
+from .._kernels.cut.embedding import cut_rows
+from .._kernels.eigen import eigenpairs, leading_eigenvectors
+from .._kernels.pairs.components import components
+from .._kernels.runtime.memory import available_memory, ensure_fits, refusing
+from .._kernels.runtime.threads import map_tasks, one_blas_thread, resolve_jobs
+from .._members.assembly import assemble, choose_ks, member_seeds
+from .._members.labelling import Neighbours, codes_of_labels, neighbour_bytes, to_keep
+from .._members.preparation import Preparation, View, Views
 from ..errors import InputError, warn
-from ..features import as_features
-from ..kernels.cut import cut_rows
-from ..kernels.eigen import eigenpairs, leading_eigenvectors
-from ..kernels.graph import components
-from ..kernels.memory import available_memory, ensure_fits, refusing
-from ..kernels.parallel import map_tasks, one_blas_thread, resolve_jobs
-from ..progress import progress
-from ..validation import N_JOBS, Integer, Real, check, listed
-from ._members import assemble, choose_ks, member_seeds
-from ._prepare import Preparation, View, Views
-from .labelling import Neighbours, codes_of_labels, neighbour_bytes, to_keep
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)

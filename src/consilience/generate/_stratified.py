@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..ensemble import Ensemble
-from ..features import as_features
-from ..kernels.kmeans import many_kmeans
-from ..validation import Integer, Real, check_all
+from .._base.parameters import Integer, Real, check_all
+from .._data.ensemble import Ensemble
+from .._data.features import as_features
+from .._kernels.kmeans import many_kmeans
+from .._members.assembly import CHOOSE_FEATURES, check_n_clusterings, choose_ks, member_seeds, stream
+from .._members.preparation import View
 from ._kmeans import OnColumns, check_runs
-from ._members import CHOOSE_FEATURES, check_n_clusterings, choose_ks, member_seeds, stream
-from ._prepare import View
 
 _STARTS = 5  # of the k-means of features
 

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError, need
-from ..kernels.memory import ensure_fits
 from ._formats import betrayed_by, guarded
 from ._matlab import filled, is_matlab, native, variables
 from ._sparse import sparse_from_pieces

@@ -1,6 +1,6 @@
 """Cells of text: which spell numbers, and which labels the cells of a column stand for.
 
-Text has no types. What labels themselves mean, and which are missing, is said in :mod:`consilience.labels`.
+Text has no types. What labels themselves mean, and which are missing, is said in :mod:`consilience._data.labels`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..labels import BLANKS, encode, is_missing
+from .._data.labels import BLANKS, encode, is_missing
 
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError
-from ..kernels.memory import ensure_fits
 from ._cells import as_number, count_of
 
 #: Headings (lower case) under which row names are looked for in the first column.

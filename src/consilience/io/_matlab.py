@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError
-from ..kernels.memory import ensure_fits
 from ._sparse import sparse_from_pieces
 
 _MATRIX, _COMPRESSED = 14, 15

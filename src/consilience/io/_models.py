@@ -21,9 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from .. import __version__, register
+from .. import __version__, _register
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError, InputError
-from ..kernels.memory import ensure_fits
 from ._archives import read_array
 from ._atomic import atomic_write
 from ._formats import betrayed_by, damaged, guarded, is_special, opened
@@ -133,7 +133,7 @@ def _read(handle: BinaryIO, name: str) -> Any:
 
 def _estimator_name(model: Any) -> str | None:
     """The name of an estimator that can be written: one that predicts from base labels, or from features through them."""
-    saved = (*register.CONSENSUS, *register.FEATURES)
+    saved = (*_register.CONSENSUS, *_register.FEATURES)
     return next(
         (entry.name for entry in saved if type(model).__name__ == entry.name and type(model) is entry.load()),
         None,
@@ -146,17 +146,17 @@ def _made_of(make: Callable[..., Any], parts: dict) -> Any:
 
 def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
     """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
-    from ..choosing.rule import Test
-    from ..choosing.statistics import Pairs
-    from ..choosing.study import References, Study
-    from ..compressed import Compressed
-    from ..defaults import Plan
-    from ..ensemble import Ensemble
-    from ..evidence import Agreement
-    from ..generate.storable import KINDS
-    from ..kernels.signatures import RowKeys
-    from ..prediction import Predictor
-    from ..soft import SoftCompressed
+    from .._choosing.rule import Test
+    from .._choosing.statistics import Pairs
+    from .._choosing.study import References, Study
+    from .._data.distinct import Compressed
+    from .._data.ensemble import Ensemble
+    from .._data.soft import SoftCompressed
+    from .._evidence.prediction import Predictor
+    from .._evidence.table import Agreement
+    from .._kernels.labels.distinct import RowKeys
+    from .._members.storable import KINDS
+    from .._pipeline.defaults import Plan
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, Study):
@@ -404,7 +404,7 @@ class _Reader:
         return np.random.Generator(bits)
 
     def _estimator(self, value: dict) -> Any:
-        entries = {entry.name: entry for entry in (*register.CONSENSUS, *register.FEATURES)}
+        entries = {entry.name: entry for entry in (*_register.CONSENSUS, *_register.FEATURES)}
         cls = entries[value["name"]].load()
         model = cls(**{key: self.decode(item) for key, item in value["params"].items()})
         state = {key: self.decode(item) for key, item in value["state"].items()}
@@ -433,8 +433,8 @@ def _check_positions(state: dict[str, Any]) -> None:
 
 def _check_state(cls: type, state: dict[str, Any]) -> None:
     """No method is covered by data, and what labels new rows is of its kind."""
-    from ..ensemble import Ensemble
-    from ..prediction import Predictor
+    from .._data.ensemble import Ensemble
+    from .._evidence.prediction import Predictor
 
     covered = next((key for key in state if callable(getattr(cls, key, None))), None)
     if covered is not None:

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._base.names import check_unique
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError, need
-from ..kernels.memory import ensure_fits
-from ..naming import check_unique
 from ._formats import guarded, reason
 from ._layout import INDEX_HEADINGS
 

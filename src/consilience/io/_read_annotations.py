@@ -8,8 +8,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..labels import encode
-from ..naming import check_unique
+from .._base.names import check_unique
+from .._data.labels import encode
 from ._formats import shown
 from ._read_labels import raw_labels
 from ._source import OnNote, check_rows, drop_counting, say

@@ -10,13 +10,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._base.names import check_unique
+from .._base.parameters import listed
+from .._data.features import check_finite
+from .._data.labels import is_missing
+from .._kernels.runtime.floats import as_floats
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError, InputError
-from ..features import check_finite
-from ..kernels.floats import as_floats
-from ..kernels.memory import ensure_fits
-from ..labels import is_missing
-from ..naming import check_unique
-from ..validation import listed
 from ._archives import Archive, open_archive
 from ._cells import as_number, short
 from ._formats import shown

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from .._base.names import check_unique
+from .._base.parameters import listed
+from .._data.labels import Coded, Columns, Stored
+from .._kernels.runtime.floats import as_floats
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError, InputError
-from ..kernels.floats import as_floats
-from ..kernels.memory import ensure_fits
-from ..labels import Coded, Columns, Stored
-from ..naming import check_unique
-from ..validation import listed
 from ._archives import Archive, NpyFile, NpzFile, open_archive
 from ._cells import label_values
 from ._formats import shown
@@ -38,7 +38,7 @@ from ._source import (
 from ._text import TextTable
 
 if TYPE_CHECKING:
-    from ..ensemble import Ensemble
+    from .._data.ensemble import Ensemble
 
 #: Names under which archives keep label matrices and true classes, in order of preference.
 _MATRIX_KEYS = ("labels", "L", "E", "members", "baseCls", "base", "ensemble", "clusterings")
@@ -109,7 +109,7 @@ def read_labels(
     >>> cs.io.read_labels(io.BytesIO(b"name,first,second\\nanna,1,a\\nbob,1,NA\\ncleo,2,b\\n"))
     Ensemble: 3 objects, 2 clusterings (2 to 2 clusters, 4 in all), 16.7% of labels missing
     """
-    from ..ensemble import Ensemble
+    from .._data.ensemble import Ensemble
 
     name = shown(path)
     with ExitStack() as stack:

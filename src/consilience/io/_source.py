@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+from .._base.names import check_unique
+from .._base.parameters import listed
 from ..errors import FileError
-from ..naming import check_unique
-from ..validation import listed
 from ._archives import Archive, Entry, open_archive
 from ._formats import LONGEST_MAGIC, format_of, format_of_bytes, is_special, is_stream, opened, shown
 from ._parquet import read_parquet

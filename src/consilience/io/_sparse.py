@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.runtime.floats import as_floats
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError
-from ..kernels.floats import as_floats
-from ..kernels.memory import ensure_fits
 
 
 def sparse_from_pieces(

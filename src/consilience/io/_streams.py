@@ -9,8 +9,8 @@ import tempfile
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+from .._kernels.runtime import memory
 from ..errors import FileError
-from ..kernels import memory
 from ._archives import announced_by
 from ._formats import reason
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..features import Features
+from .._data.features import Features
 
 
 class Table(Features):

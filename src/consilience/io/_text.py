@@ -19,10 +19,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from .._base.progress import progress
+from .._data.labels import Coded
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import FileError
-from ..kernels.memory import ensure_fits
-from ..labels import Coded
-from ..progress import progress
 from ._cells import are_usual_integers, as_number, count_of, label_values, short
 from ._formats import betrayed_by, guarded
 from ._layout import HEAD, NAMES, SPACES, check_width, decide, escapes_quotes, sniff, widest_line

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
+from .._base.names import check_unique
+from .._base.parameters import listed
+from .._base.progress import progress
+from .._data.features import Features
 from ..errors import FileError, InputError, warn
-from ..features import Features
-from ..naming import check_unique
-from ..progress import progress
-from ..validation import listed
 from ._atomic import atomic_write, named
 from ._cells import read_back, short
 from ._formats import format_of, is_stream, require_packages, shown
@@ -27,7 +27,7 @@ from ._layout import INDEX_HEADINGS
 from ._parquet import write_parquet
 
 if TYPE_CHECKING:
-    from ..ensemble import Ensemble
+    from .._data.ensemble import Ensemble
 
 Target = str | os.PathLike[str] | BinaryIO
 

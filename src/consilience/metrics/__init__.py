@@ -6,18 +6,7 @@ labels renamed to match. An ensemble by itself: :func:`anmi`, :func:`object_stab
 base clusterings against the truth: :func:`base_scores`, :func:`compare`.
 """
 
-from ._external import (
-    PairConfusion,
-    accuracy,
-    align,
-    ami,
-    ari,
-    f1,
-    nmi,
-    pair_confusion,
-    purity,
-    scores,
-)
+from ._external import PairConfusion, accuracy, align, ami, ari, f1, nmi, pair_confusion, purity, scores
 from ._internal import anmi, base_scores, cluster_stability, compare, object_stability
 from ._table import Contingency, contingency_table
 

@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..kernels.information import (
+from .._base.names import check_unique
+from .._base.parameters import Choice, check
+from .._data.labels import encode
+from .._kernels.labels.information import (
     MEANS,
     adjusted_rand,
     confuse_pairs,
@@ -32,9 +34,7 @@ from ..kernels.information import (
     mutual_information,
     normalise_information,
 )
-from ..labels import encode
-from ..naming import check_unique
-from ..validation import Choice, check
+from ..errors import InputError
 from ._matching import match
 from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
 

@@ -1,7 +1,7 @@
 """Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
 (except by :func:`base_scores` and :func:`compare`, which score the base clusterings).
 
-All are read off the table of base clusters and clusters of the partition that :mod:`consilience.evidence` counts, never
+All are read off the table of base clusters and clusters of the partition that :mod:`consilience._evidence.table` counts, never
 off an n-by-n matrix; its equations are there.
 """
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ensemble import Ensemble, as_ensemble
+from .._base.parameters import Choice, check
+from .._data.ensemble import Ensemble, as_ensemble
+from .._data.labels import encode
+from .._evidence.table import Evidence
 from ..errors import InputError
-from ..evidence import Evidence
-from ..labels import encode
-from ..validation import Choice, check
 from ._external import NORMALISATION, scores, scores_of_table
 from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 
@@ -68,7 +68,7 @@ def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
 
     Notes
     -----
-    Eq. (5) of :mod:`consilience.evidence`: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
+    Eq. (5) of :mod:`consilience._evidence.table`: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
     memory 8 k c bytes. An object of weight w counts as w equal objects.
 
     References
@@ -97,7 +97,7 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     -------
     array of shape (n_clusters,)
         In [0, 1], in sorted order of the labels: the mean co-association over pairs of members, Eq. (7) of
-        :mod:`consilience.evidence`. NaN for a cluster without a pair that was seen together, such as a single object.
+        :mod:`consilience._evidence.table`. NaN for a cluster without a pair that was seen together, such as a single object.
 
     Notes
     -----

@@ -21,7 +21,7 @@ def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
         return _match_whole(table.rows, table.columns, table.counts, table.shape)
     from scipy.sparse import coo_array
 
-    from ..kernels.graph import components
+    from .._kernels.pairs.components import components
 
     graph = coo_array((np.ones(len(table.rows)), (table.rows, k + table.columns)), shape=(k + c, k + c))
     n_parts, part_of = components(graph)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .._base.dask_types import is_lazy
+from .._base.parameters import Choice, check, check_range, unit_of
+from .._data.labels import as_vector, encode
+from .._kernels.labels.contingency import Cells, count_pairs
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import InputError
-from ..kernels.contingency import Cells, count_pairs
-from ..kernels.memory import ensure_fits
-from ..labels import as_vector, encode
-from ..lazy import is_lazy
-from ..validation import Choice, check, check_range, unit_of
 
 MISSING = Choice("error", "ignore", "cluster")
 

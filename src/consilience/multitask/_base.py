@@ -9,12 +9,12 @@ from typing import Any, TypeVar, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.estimator import BaseMethod, Solution, fit_with_a_guess
+from .._base.parameters import check_parameters
+from .._base.rng import make_rng
+from .._kernels.runtime.memory import refusing
+from .._kernels.runtime.threads import one_blas_thread
 from ..errors import InputError, warn
-from ..estimator import BaseMethod, Solution, fit_with_a_guess
-from ..kernels.memory import refusing
-from ..kernels.parallel import one_blas_thread
-from ..rng import make_rng
-from ..validation import check_parameters
 from ._centres import Centres, fill_empty
 from ._tasks import Tasks, check_sizes, gather, rows_by_task
 
@@ -24,7 +24,7 @@ Fitted = TypeVar("Fitted", bound="BaseMultitask")
 
 @dataclass
 class TaskSolution(Solution):
-    """What a method learned, examples in the order of :class:`Tasks`, and how (:class:`consilience.estimator.Solution`).
+    """What a method learned, examples in the order of :class:`Tasks`, and how (:class:`consilience._base.estimator.Solution`).
 
     centres : of each task; they place its examples, and those of ``predict``.
     parts : (n, c) P.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.nnls import nonnegative_parts
+from .._kernels.programs.nnls import nonnegative_parts
 
 
 @dataclass

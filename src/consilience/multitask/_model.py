@@ -33,10 +33,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from .._base.parameters import Choice, Integer, Kind, Nothing, Rule
+from .._kernels.labels.distinct import row_keys, uniforms_by_key
+from .._kernels.programs.nnls import nonnegative_parts
 from ..errors import InputError
-from ..kernels.nnls import nonnegative_parts
-from ..kernels.signatures import row_keys, uniforms_by_key
-from ..validation import Choice, Integer, Kind, Nothing, Rule
 from ._base import TaskSolution
 from ._centres import Centres
 from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form, squares

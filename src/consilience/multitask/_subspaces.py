@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels.eigen import eigenpairs, leading_eigenvectors
+from .._kernels.runtime.memory import ensure_fits
 from ..errors import InputError
-from ..kernels.eigen import eigenpairs, leading_eigenvectors
-from ..kernels.memory import ensure_fits
 
 #: Directions whose share of the largest variance is below this belong to the null space of the data.
 NULL = 1e-10

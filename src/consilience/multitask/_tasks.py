@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._base.parameters import listed
+from .._data.features import Features
+from .._kernels.labels.distinct import row_keys
 from ..errors import InputError
-from ..features import Features
-from ..kernels.signatures import row_keys
-from ..validation import listed
 
 
 @dataclass

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._results.view import Fitted
 from ..errors import InputError
-from ..fitted import Fitted
 from .style import axes, colour, plain, shorten
 
 

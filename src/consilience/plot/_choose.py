@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..choosing.statistics import changes
+from .._choosing.statistics import changes
 from ..errors import InputError
 from ..metrics import align
 from .style import axes, colour, plain

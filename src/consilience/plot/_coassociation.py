@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import Evidence
-from ..fitted import Fitted
-from ..validation import Integer, check
+from .._base.parameters import Integer, check
+from .._evidence.table import Evidence
+from .._results.view import Fitted
 from .style import axes
 
 _POWER_STEPS = 8
@@ -114,7 +114,7 @@ class CoassociationDisplay:
 def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
     """(b, c) mean co-association of the objects of a cell with the members of a cluster, from the tables of both.
 
-    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience.evidence`; NaN where no pair was seen.
+    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience._evidence.table`; NaN where no pair was seen.
     """
     groups = fitted.evidence
     together, seen = cells.table.T @ groups.table, cells.seen.T @ groups.seen

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ensemble import as_ensemble
+from .._data.ensemble import as_ensemble
+from .._results.view import Fitted
 from ..errors import InputError
-from ..fitted import Fitted
 from ..metrics import ari, scores
 from .style import as_mapping, axes, shorten
 

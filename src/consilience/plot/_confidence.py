@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fitted import Fitted
+from .._results.view import Fitted
 from .style import axes, colour, plain
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
+from .._base.parameters import Integer, check
+from .._data.features import as_features
+from .._kernels.eigen import eigenpairs, leading_eigenvectors
+from .._results.view import Fitted
 from ..errors import InputError
-from ..features import as_features
-from ..fitted import Fitted
-from ..kernels.eigen import eigenpairs, leading_eigenvectors
-from ..validation import Integer, check
 from .style import axes, colour, plain
 
 _FIT_ROWS = 20_000  # enough to know two directions well

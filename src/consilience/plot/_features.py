@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._data.features import Features, as_features
+from .._kernels.runtime.memory import ensure_fits
+from .._results.view import Fitted
 from ..errors import InputError
-from ..features import Features, as_features
-from ..fitted import Fitted
-from ..kernels.memory import ensure_fits
 from .style import axes, shorten
 
 _BLOCK = 4_000_000  # numbers of X that are looked at at a time

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._results.view import Fitted
 from ..errors import InputError
-from ..fitted import Fitted
 from .style import axes, needs_log, plain
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._data.labels import encode
 from ..errors import InputError
-from ..labels import encode
 from ..metrics import align
 from .style import axes, colour, plain
 

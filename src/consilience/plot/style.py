@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._base.names import numbered
+from .._data.labels import encode
 from ..errors import InputError, need
-from ..labels import encode
-from ..naming import numbered
 
 #: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are numbered.
 CLUSTER_COLOURS = (

@@ -9,14 +9,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 import consilience as cs
-from consilience.consensus.bipartite._hypergraph import (
-    cohesion,
-    cost,
-    learn,
-    pieces,
-    update_F,
-    update_v,
-)
+from consilience.consensus._bipartite._hypergraph import cohesion, cost, learn, pieces, update_F, update_v
 from consilience.metrics import scores
 
 from ...zoo import planted, same_partition

@@ -7,9 +7,9 @@ import pytest
 from scipy.linalg import eigh
 
 import consilience as cs
-from consilience.consensus.bipartite.hbgf import joint_rows, object_cluster_graph
-from consilience.kernels.cut import unit_rows
-from consilience.kernels.transfer_cut import transfer_cut
+from consilience._kernels.cut.embedding import unit_rows
+from consilience._kernels.cut.transfer import transfer_cut
+from consilience.consensus._bipartite.hbgf import joint_rows, object_cluster_graph
 
 from ...zoo import planted, same_partition
 from ..printed import COMMON, row

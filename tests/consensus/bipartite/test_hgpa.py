@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.bipartite.hgpa import prefix
-from consilience.kernels.hypergraph import bisect, cut_cost
+from consilience._kernels.cut.hypergraph import bisect, cut_cost
+from consilience.consensus._bipartite.hgpa import prefix
 
 from ...zoo import planted
 from ..printed import row

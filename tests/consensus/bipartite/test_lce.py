@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.bipartite.lce import linked_clusters
-from consilience.kernels.metaclusters import jaccard
+from consilience._kernels.cut.metaclusters import jaccard
+from consilience.consensus._bipartite.lce import linked_clusters
 
 from ...zoo import planted, same_partition
 from ..printed import row

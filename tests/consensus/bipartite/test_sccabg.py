@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import consilience as cs
-from consilience.consensus.bipartite import _graph as graphs
-from consilience.consensus.bipartite import _placement as placement
-from consilience.consensus.bipartite._graph import Block, Graph, State
+from consilience._kernels.programs import box
+from consilience._kernels.programs.box import smooth_rows, weigh_rows
+from consilience._kernels.runtime.threads import one_blas_thread
+from consilience.consensus._bipartite import _graph as graphs
+from consilience.consensus._bipartite import _placement as placement
+from consilience.consensus._bipartite._graph import Block, Graph, State
 from consilience.errors import InputError
-from consilience.kernels import boxqp
-from consilience.kernels.boxqp import smooth_rows, weigh_rows
-from consilience.kernels.parallel import one_blas_thread
 from consilience.metrics import accuracy
 
 from ...zoo import planted, same_partition
@@ -410,7 +410,7 @@ def creeping(labels, monkeypatch, **settings):
     """A fit whose row solvers stop after one sweep or step, and the warnings about that."""
     monkeypatch.setattr(graphs, "smooth_rows", partial(smooth_rows, max_sweeps=1))
     monkeypatch.setattr(graphs, "weigh_rows", partial(weigh_rows, max_steps=1))
-    monkeypatch.setattr(boxqp, "_pivot_rows", lambda problem, r, rows: rows)  # it would finish all of them
+    monkeypatch.setattr(box, "_pivot_rows", lambda problem, r, rows: rows)  # it would finish all of them
     return fit_and_hear(labels, **settings)
 
 

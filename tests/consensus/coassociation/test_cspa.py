@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.coassociation.cspa import object_graph, object_vectors
+from consilience.consensus._coassociation.cspa import object_graph, object_vectors
 
 from ...zoo import planted
 from ..printed import COMMON, row

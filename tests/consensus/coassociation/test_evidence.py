@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import cdist, squareform
 
 import consilience as cs
-from consilience.consensus.coassociation.kmeans import embed
+from consilience.consensus._coassociation.kmeans import embed
 
 from ...zoo import planted, same_partition
 
@@ -43,7 +43,7 @@ def test_embedding_has_the_distances_of_coassociation_rows(seed):
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch):
     labels, _ = planted()
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 1000)
     with pytest.raises(
         MemoryError, match="Evidence accumulation on .* distinct objects needs .* but 1.0 kB are free"
     ):

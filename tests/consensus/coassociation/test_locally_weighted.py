@@ -8,12 +8,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import consilience as cs
-from consilience.consensus.coassociation.locally_weighted import (
-    place_others,
-    reliability,
-)
-from consilience.evidence import drawn_by_weight
-from consilience.kernels.association import normalised_matrix_inplace, normalised_operator
+from consilience._evidence.table import drawn_by_weight
+from consilience._kernels.pairs.association import normalised_matrix_inplace, normalised_operator
+from consilience.consensus._coassociation.locally_weighted import place_others, reliability
 from consilience.metrics import scores
 
 from ...zoo import planted, same_partition

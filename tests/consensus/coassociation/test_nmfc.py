@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.coassociation.nmfc import factorise, times_association
+from consilience.consensus._coassociation.nmfc import factorise, times_association
 
 from ...zoo import planted
 from ..printed import COMMON, row

@@ -9,8 +9,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 import consilience as cs
-from consilience.kernels.label_tables import alternate
-from consilience.kernels.normalised_cut import cut_loop
+from consilience._kernels.cut.normalized import cut_loop
+from consilience._kernels.labels.grouping import alternate
 
 from ...zoo import planted, same_partition
 from ..printed import row

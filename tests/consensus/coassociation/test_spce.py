@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import consilience as cs
 from consilience import Ensemble
-from consilience.consensus.coassociation import _rank as rank
-from consilience.consensus.coassociation import spce
+from consilience._kernels.pairs import coassociation as spce_pairs
+from consilience.consensus._coassociation import _rank as rank
+from consilience.consensus._coassociation import spce
 from consilience.errors import InputError, NotEnoughMemoryError
-from consilience.kernels import coassociation as spce_pairs
 
 from ...zoo import planted, same_partition
 
@@ -613,7 +613,7 @@ def test_consensus_matrix_is_the_learned_one():
 
 def test_consensus_matrix_is_refused_when_it_does_not_fit(monkeypatch):
     model = cs.SPCE(2, threshold=0.2).fit(planted()[0])
-    monkeypatch.setattr("consilience.kernels.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 1000)
     with pytest.raises(NotEnoughMemoryError, match="use signature_consensus_"):
         _ = model.consensus_matrix_
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.coassociation._connective import (
+from consilience.consensus._coassociation._connective import (
     divergences,
     first_lam,
     learn,

@@ -7,11 +7,11 @@ import pytest
 from sklearn.cluster import KMeans
 
 import consilience as cs
-from consilience.consensus.coassociation._sample import linked_objects
-from consilience.consensus.coassociation._walks import rule, ties, transitions
+from consilience._kernels.pairs.trajectories import trajectory_product, trajectory_sums
+from consilience._kernels.pairs.walks import walk_norms
+from consilience.consensus._coassociation._sample import linked_objects
+from consilience.consensus._coassociation._walks import rule, ties, transitions
 from consilience.errors import ConsilienceWarning
-from consilience.kernels.trajectories import trajectory_product, trajectory_sums
-from consilience.kernels.walks import walk_norms
 
 from ...zoo import planted
 from ..printed import row

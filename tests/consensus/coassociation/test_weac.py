@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import consilience as cs
-from consilience.consensus.coassociation.evidence import row_distances
-from consilience.consensus.coassociation.weac import crowd_agreement
+from consilience.consensus._coassociation.evidence import row_distances
+from consilience.consensus._coassociation.weac import crowd_agreement
 from consilience.metrics import nmi
 
 from ...zoo import planted, same_partition

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import gammaln, psi
 
 import consilience as cs
-from consilience.consensus.labels.bce import expected_log_prior, update_alpha
-from consilience.kernels import mixed_membership
-from consilience.kernels.mixed_membership import digamma, infer_rows
+from consilience._kernels.labels import mixed_membership
+from consilience._kernels.labels.mixed_membership import digamma, infer_rows
+from consilience.consensus._labels.bce import expected_log_prior, update_alpha
 
 from ...zoo import planted
 from ..printed import row

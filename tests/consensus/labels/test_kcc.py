@@ -8,15 +8,15 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import mutual_info_score
 
 import consilience as cs
-from consilience.consensus.labels._shared import overall_shares
-from consilience.consensus.labels._utilities import (
+from consilience._kernels.labels.grouping import alternate, block_shares, label_rows
+from consilience.consensus._labels._shared import overall_shares
+from consilience.consensus._labels._utilities import (
     UTILITIES,
     clustering_factors,
     contributions,
     distances,
     total_utility,
 )
-from consilience.kernels.label_tables import alternate, block_shares, label_rows
 
 from ...zoo import planted
 from ..printed import COMMON, row

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import entropy
 
 import consilience as cs
-from consilience.consensus.labels.mixture import ascend
-from consilience.kernels.label_tables import label_rows
+from consilience._kernels.labels.grouping import label_rows
+from consilience.consensus._labels.mixture import ascend
 
 from ...zoo import planted
 from ..printed import row

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.labels.soft_vote import objective, update_B, update_M
+from consilience.consensus._labels.soft_vote import objective, update_B, update_M
 
 
 def random_soft(seed, n=40, widths=(2, 3, 5, 8), missing=0.1):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.labels._shared import overall_shares
-from consilience.consensus.labels._votes import commonest, maps
-from consilience.kernels.label_tables import alternate, label_rows
+from consilience._kernels.labels.grouping import alternate, label_rows
+from consilience.consensus._labels._shared import overall_shares
+from consilience.consensus._labels._votes import commonest, maps
 
 from ...zoo import planted, same_partition
 from ..printed import row

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import solve_sylvester
 
 import consilience as cs
-from consilience.consensus.lowrank.drec import basis, embed, ridges
+from consilience.consensus._lowrank.drec import basis, embed, ridges
 
 from ...zoo import planted
 from ..printed import row

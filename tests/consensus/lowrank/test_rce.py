@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import consilience as cs
-from consilience.consensus.lowrank._robust import cleaned, learn, update_A, update_C, update_D
+from consilience.consensus._lowrank._robust import cleaned, learn, update_A, update_C, update_D
 
 from ...zoo import planted, same_partition
 from ..printed import row

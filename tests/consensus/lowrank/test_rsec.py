@@ -11,14 +11,14 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
 import consilience as cs
-from consilience.consensus.lowrank import _base as lowrank_base
-from consilience.consensus.lowrank import _lagrangian as lagrangian
-from consilience.consensus.lowrank._base import co_association
-from consilience.consensus.lowrank.nrsec import linearise
+from consilience._kernels.eigen import eigenpairs, singular
+from consilience._kernels.eigen.singular import LowRank
+from consilience._kernels.programs import low_rank
+from consilience.consensus._lowrank import _base as lowrank_base
+from consilience.consensus._lowrank import _lagrangian as lagrangian
+from consilience.consensus._lowrank._base import co_association
+from consilience.consensus._lowrank.nrsec import linearise
 from consilience.errors import InputError
-from consilience.kernels import representation, shrinkage
-from consilience.kernels.eigen import eigenpairs
-from consilience.kernels.shrinkage import LowRank
 
 from ...zoo import planted, same_partition
 
@@ -137,7 +137,7 @@ def test_step_of_H_minimises_the_trace(seed):
     frame = lagrangian.Frame(*eigenpairs(np.eye(5), which="largest"), root, n_clusters=2)
     Z = rng.standard_normal((5, 5))
     frame.graph[:] = Z
-    frame.blocks(lambda a, b: representation.symmetrise_inplace(frame.graph, True, a, b))
+    frame.blocks(lambda a, b: low_rank.symmetrise_inplace(frame.graph, True, a, b))
     W = (np.abs(Z) + np.abs(Z.T)) / 2
     assert np.allclose(frame.graph, W, atol=1e-6)
     state = lagrangian.State.zero(frame, 2)
@@ -161,7 +161,7 @@ def test_symmetrise_in_tiles():
     for absolute, expected in ((True, (np.abs(Z) + np.abs(Z.T)) / 2), (False, (Z + Z.T) / 2)):
         W = Z.copy()
         for start in range(0, 150, 64):
-            representation.symmetrise_inplace(W, absolute, start, min(start + 64, 150))
+            low_rank.symmetrise_inplace(W, absolute, start, min(start + 64, 150))
         assert np.allclose(W, expected)
 
 
@@ -271,7 +271,7 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
 def test_partial_spectra_change_nothing(method, monkeypatch):
     labels, _ = planted(1, n=230, m=8, noise=0.25)
     dense = getattr(cs, method)(3, random_state=0).fit(labels)
-    monkeypatch.setattr(shrinkage, "_DENSE_UP_TO", 20)
+    monkeypatch.setattr(singular, "_DENSE_UP_TO", 20)
     partial = getattr(cs, method)(3, random_state=0).fit(labels)
     assert same_partition(dense.labels_, partial.labels_)
     assert np.abs(dense.representation_ - partial.representation_).max() < 1e-5

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.metaclusters.ecpcs import walk_similarity
+from consilience._kernels.pairs.association import refined_association
+from consilience._kernels.runtime import memory
+from consilience.consensus._metaclusters.ecpcs import walk_similarity
 from consilience.errors import NotEnoughMemoryError
-from consilience.kernels import memory
-from consilience.kernels.association import refined_association
 
 from ...zoo import planted, same_partition
 from ..printed import row

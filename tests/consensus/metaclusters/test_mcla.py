@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus.metaclusters import mcla
+from consilience.consensus._metaclusters import mcla
 
 from ...zoo import planted, same_partition
 from ..printed import COMMON, row

@@ -1,0 +1,5 @@
+"""``python -m consilience._cli``."""
+
+from . import main
+
+main()

@@ -1,0 +1,1 @@
+"""What everything stands on: rules of parameters, names, random generators, progress, the base of all estimators."""

@@ -1,0 +1,144 @@
+"""What every estimator with a closed ``fit`` shares: rules of parameters, and how what was learned is kept.
+
+``fit`` is closed: it checks parameters and data, calls the method's ``_fit``, and keeps what that returns, a
+:class:`Solution`, in the user's order. ``_fit`` is open: it holds the mathematics alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ..errors import warn
+from .parameters import Rule
+
+#: mypy takes a name like this for true, and nobody else does.
+MYPY = False
+if MYPY:
+    # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute to mypy, so that
+    # no misspelt one is a mistake. Other checkers read its source.
+    Self = TypeVar("Self")
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self: Self, **params: Any) -> Self: ...
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def get_metadata_routing(self) -> Any: ...
+        def set_fit_request(self: Self, **asked: bool | str | None) -> Self: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class ClusterMixin: ...
+
+    class TransformerMixin:
+        def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any: ...
+        def set_output(self: Self, *, transform: str | None = None) -> Self: ...
+
+    class ClassNamePrefixFeaturesOutMixin:
+        def get_feature_names_out(self, input_features: Any = None) -> Any: ...
+else:
+    from sklearn.base import BaseEstimator, ClusterMixin
+    from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+    from sklearn.base import TransformerMixin as TransformerMixin
+
+#: The class whose method it is.
+Own = TypeVar("Own")
+
+#: Clusters made where nobody said how many.
+GUESS = 2
+
+
+def fit_with_a_guess(model: Any, fit: Callable[[Any], Any]) -> Any:
+    """Fit a model whose ``n_clusters`` is None with a guess, and say so.
+
+    An error would be clearer still, but scikit-learn's tools expect that every estimator can be fitted as it is made.
+    """
+    warn(
+        f"n_clusters was not given, so {type(model).__name__} makes {GUESS} clusters, which is a guess. Give the number wanted: "
+        "n_clusters=...",
+        stacklevel=4,
+    )
+    return fit_with(model, GUESS, fit)
+
+
+def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
+    """Fit a model with a number of clusters that it was not given.
+
+    The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
+    """
+    twin = copy.copy(model)
+    twin.n_clusters = n_clusters
+    fit(twin)
+    parameters = model.get_params(deep=False)
+    for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
+        delattr(model, name)
+    vars(model).update((name, value) for name, value in vars(twin).items() if name not in parameters)
+    return model
+
+
+@dataclass(kw_only=True)
+class Solution:
+    """What every method says about its way to the answer; each kind of input adds what was learned.
+
+    history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
+    converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
+    extra : stored as ``name_``, as they are.
+    """
+
+    history: list = field(default_factory=list)
+    converged: bool = True
+    n_iter: int | None = None
+    shortfall: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BaseMethod(ClusterMixin, BaseEstimator):
+    """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in ``_``."""
+
+    #: Rules of the method's own parameters; the common ones are added.
+    constraints: ClassVar[dict[str, Rule]] = {}
+    #: Tiny settings that the common checks run with, beside the defaults.
+    _test_params: ClassVar[list[dict]] = [{}]
+    #: What ``n_iter_`` counts, in words.
+    _steps: ClassVar[str] = "iterations"
+
+    history_: list[Any]
+    n_iter_: int
+    converged_: bool
+    shortfall_: str
+
+    if TYPE_CHECKING:  # for classes looked up by name
+
+        def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
+
+    @final
+    def _with(self: Own, parameters: Mapping[str, Any]) -> Own:
+        """The same method with the values that parameters stand for; ``_fit`` is its, and what the user gave stays as it was."""
+        twin = copy.copy(self)
+        vars(twin).update(parameters)
+        return twin
+
+    @final
+    def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
+        """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        parameters = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
+            delattr(self, name)
+        for name, value in {**solution.extra, **learned}.items():
+            setattr(self, f"{name}_", value)
+        self.history_ = solution.history
+        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
+        self.converged_ = bool(solution.converged)
+        self.shortfall_ = ""
+        if not self.converged_:
+            self.shortfall_ = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            warn(
+                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {self.shortfall_}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )

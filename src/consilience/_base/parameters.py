@@ -1,0 +1,353 @@
+"""Parameter rules as data: a method lists what it accepts, one place checks it and words the message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from numbers import Real as RealNumber
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Rule:
+    """One acceptable kind of value; ``a | b`` accepts either."""
+
+    def accepts(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def plain(self, value: Any) -> Any:
+        """A value that is accepted, numbers as Python's own: the arithmetic of NumPy's ends at the size of their type."""
+        return value
+
+    def __or__(self, other: Rule) -> Rule:
+        return Either(self, other)
+
+
+@dataclass(frozen=True)
+class Integer(Rule):
+    """A whole number in [low, high]; booleans are not numbers here."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+
+    def accepts(self, value: Any) -> bool:
+        return (
+            isinstance(value, Integral)
+            and not isinstance(value, bool)
+            and self.low <= int(value) <= self.high
+        )
+
+    def plain(self, value: Any) -> int:
+        return int(value)
+
+    def __str__(self) -> str:
+        return "a whole number" + _bounds(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Real(Rule):
+    """A finite number in [low, high]; an open end excludes the bound itself."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    open_low: bool = False
+    open_high: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        if not _is_plain_number(value) or value != value:
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return False
+        if number in (float("inf"), float("-inf")):
+            return False
+        above = number > self.low if self.open_low else number >= self.low
+        below = number < self.high if self.open_high else number <= self.high
+        return above and below
+
+    def plain(self, value: Any) -> float:
+        return float(value)
+
+    def __str__(self) -> str:
+        return "a number" + _bounds(self.low, self.high, self.open_low, self.open_high)
+
+
+class Choice(Rule):
+    """One of a few words."""
+
+    def __init__(self, *options: str):
+        self.options = options
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.options
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(option) for option in self.options)
+
+
+class Flag(Rule):
+    """True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool) or type(value).__name__ == "bool_"
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+class Nothing(Rule):
+    """None."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is None
+
+    def __str__(self) -> str:
+        return "None"
+
+
+@dataclass(frozen=True)
+class Kind(Rule):
+    """Anything that a test accepts, in words for the message."""
+
+    description: str
+    test: Callable[[Any], bool]
+
+    def accepts(self, value: Any) -> bool:
+        return self.test(value)
+
+    def __str__(self) -> str:
+        return self.description
+
+
+class Either(Rule):
+    """Any of several rules."""
+
+    def __init__(self, *rules: Rule):
+        self.rules = rules
+
+    def accepts(self, value: Any) -> bool:
+        return any(rule.accepts(value) for rule in self.rules)
+
+    def plain(self, value: Any) -> Any:
+        return next(rule for rule in self.rules if rule.accepts(value)).plain(value)
+
+    def __str__(self) -> str:
+        return " or ".join(str(rule) for rule in self.rules)
+
+
+class RandomState(Rule):
+    """A seed, a generator, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        import numpy as np
+
+        if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return True
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+    def __str__(self) -> str:
+        return "None, a non-negative whole number or a numpy generator"
+
+
+#: Accepts what joblib accepts; see :func:`consilience._kernels.runtime.threads.resolve_jobs`.
+N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
+
+#: Parameters that mean the same in every estimator.
+COMMON_RULES: dict[str, Rule] = {
+    "n_clusters": Integer(1),
+    "max_iter": Integer(1),
+    "tol": Real(0),
+    "random_state": RandomState(),
+    "n_jobs": N_JOBS,
+}
+
+
+def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = False) -> str:
+    parts = []
+    if low != float("-inf"):
+        parts.append(f"above {low:g}" if open_low else f"of at least {low:g}")
+    if high != float("inf"):
+        parts.append(f"below {high:g}" if open_high else f"at most {high:g}")
+    return " " + " and ".join(parts) if parts else ""
+
+
+def _is_plain_number(value: Any) -> bool:
+    """Whether compiled code takes it for a number: no Fraction, no boolean, neither half nor extended precision."""
+    import numpy as np
+
+    return isinstance(value, (Integral, float, np.float32)) and not isinstance(value, bool)
+
+
+def check(name: str, value: Any, rule: Rule) -> None:
+    """Raise :class:`InputError` unless ``value`` meets ``rule``."""
+    if not rule.accepts(value):
+        hint = "" if not isinstance(value, RealNumber) or _is_plain_number(value) else f" Pass float({name})."
+        given = repr(value)
+        given = given if len(given) <= 200 else f"{given[:60]}... ({len(given)} characters)"
+        raise InputError(f"{name}={given} is not valid: expected {rule}.{hint}")
+
+
+def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Check every parameter that has a rule."""
+    for name, rule in rules.items():
+        check(name, values[name], rule)
+
+
+def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
+    """The parameters of an estimator, numbers as Python's own, after a check by its ``constraints`` and the common rules.
+
+    ``settled`` are values found for parameters that were left open.
+    """
+    parameters = {**estimator.get_params(deep=False), **settled}
+    known = {**COMMON_RULES, **estimator.constraints}
+    rules = {name: known[name] for name in parameters if name in known}
+    check_all(parameters, rules)
+    return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
+
+
+def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:
+    """One finite, positive (or, if ``zero``, non-negative) weight per object, as a new float array."""
+    import warnings
+
+    import numpy as np
+
+    try:
+        # Longer floats become infinite, and are refused as such; a masked entry would become NaN with a mere warning.
+        with np.errstate(over="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            weights = np.array(sample_weight, float)
+    except (TypeError, ValueError, OverflowError, Warning):
+        raise InputError("sample_weight must be numbers, one per object.") from None
+    if weights.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape} for {n} objects; give one weight per object."
+        )
+    bad = ~(np.isfinite(weights) & ((weights >= 0) if zero else (weights > 0)))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"sample_weight[{first}]={weights[first]:g} is not a positive number ({int(bad.sum())} such). "
+            "Leave out objects that should not count."
+        )
+    check_range(weights)
+    return weights
+
+
+def checked_csr(X: Any, name: str) -> Any:
+    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts them."""
+    import scipy.sparse as sp
+
+    kept = X.format in ("csr", "csc", "bsr", "coo")
+    if kept:
+        _check_indices(X, name)
+    rows = sp.csr_array(X)
+    if not kept:  # made of Python's own lists, whose conversion looks at places but not at numbers
+        _check_indices(rows, name)
+    return rows
+
+
+def _check_indices(X: Any, name: str) -> None:
+    if X.format == "coo":
+        axes = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+        fits = len(X.row) == len(X.col) == len(X.data)
+    else:
+        blocks = X.blocksize if X.format == "bsr" else (1, 1)
+        shape = tuple(size // step for size, step in zip(X.shape, blocks))
+        major, minor = shape[::-1] if X.format == "csc" else shape
+        axes = [(X.indices, minor)]
+        ends = X.indptr
+        fits = (
+            len(ends) == major + 1
+            and ends[0] == 0
+            and bool((ends[1:] >= ends[:-1]).all())
+            and ends[-1] <= min(len(X.indices), len(X.data))
+        )
+    for places, size in axes:
+        fits = fits and (len(places) == 0 or (places.min() >= 0 and places.max() < size))
+    if not fits:
+        raise InputError(
+            f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, or its pieces "
+            "do not fit together. Make it again from its entries, or check it with X.check_format()."
+        )
+
+
+#: Weights beyond, or adding up to more, leave the range of floating-point numbers where they are added up.
+_LARGEST_WEIGHT = 1e305
+#: Ratio of two weights beyond which the sum of both is the larger one in double precision.
+LARGEST_SPREAD = 1e15
+#: Exponents of two between which weights may be squared and multiplied as they are.
+_ORDINARY = 60
+
+
+def check_range(weights: np.ndarray, name: str = "sample_weight") -> None:
+    """Raise unless non-negative weights can be added up without loss of range."""
+    largest, counted = float(weights.max(initial=0.0)), weights[weights > 0]
+    if largest * weights.size > _LARGEST_WEIGHT:
+        raise InputError(
+            f"{name} holds {largest:g} among {weights.size} weights: they must add up to at most {_LARGEST_WEIGHT:g}. "
+            "Divide all of them by the largest."
+        )
+    if counted.size and counted.min() < 1 / _LARGEST_WEIGHT:
+        raise InputError(
+            f"{name} holds {counted.min():g}: weights must be at least {1 / _LARGEST_WEIGHT:g}. Multiply all of them."
+        )
+
+
+def unit_of(weights: np.ndarray) -> float:
+    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60; 1 if it is there.
+
+    Division by it is exact, so that what depends on the ratios of weights alone comes out the same, to the last digit.
+    """
+    import math
+
+    exponent = math.frexp(float(weights.max(initial=0.0)))[1]
+    return 2.0 ** (exponent - min(max(exponent, -_ORDINARY), _ORDINARY))
+
+
+def unit_of_lightest(weights: np.ndarray) -> float:
+    """The power of two by which positive weights are divided to bring the lightest between 1 and 2.
+
+    Ties, running sums and random draws then fall alike for every scale of the weights. Where they spread so wide that the
+    lightest is nothing beside the heaviest, the unit is that of :func:`unit_of`.
+    """
+    import math
+
+    low, high = float(weights.min()), float(weights.max())
+    return 2.0 ** (math.frexp(low)[1] - 1) if 0 < high <= LARGEST_SPREAD * low else unit_of(weights)
+
+
+def positions_of(rows: Any, n: int, things: str = "objects") -> Any:
+    """Positions, from 0, of some of n things: given as positions (negative ones count from the end) or a boolean mask."""
+    import numpy as np
+
+    index = np.asarray(rows)
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise InputError(f"The mask has shape {index.shape} for {n} {things}.")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.empty(0, np.int64)
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise InputError(
+            f"Pick {things} by a vector of positions or a boolean mask, not {type(rows).__name__} of {index.dtype}."
+        )
+    if index.min() < -n or index.max() >= n:
+        raise InputError(
+            f"Positions run from 0 to {n - 1}; got {index.max() if index.max() >= n else index.min()}."
+        )
+    return np.where(index < 0, index + n, index)
+
+
+def listed(items: Iterable[Any], most: int = 5) -> str:
+    """'3, 17 and 40' or '1, 2, 3, 4, 5 and 95 more': names in messages without flooding the screen."""
+    items = list(items)
+    shown = [str(item) for item in items[:most]]
+    if len(items) > most:
+        return ", ".join(shown) + f" and {len(items) - most} more"
+    return "".join(shown) if len(shown) < 2 else ", ".join(shown[:-1]) + " and " + shown[-1]

@@ -1,0 +1,235 @@
+"""One study: base clusterings for every k, the same on references without clusters, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from .._base.names import Named
+from .._base.parameters import N_JOBS, Choice, Flag, Integer, Kind, Nothing, RandomState, Real, check_all
+from .._base.progress import progress_shown
+from .._base.rng import entropy
+from .._data.ensemble import Ensemble
+from .._data.soft import SoftEnsemble
+from .._kernels.runtime.threads import one_blas_thread
+from ..consensus import BaseConsensus, methods
+from ..errors import InputError
+from ..generate import PREPARATIONS
+from .comparison import name_of, run_references
+from .conclusion import conclude
+from .description import Description
+from .material import Settings, make_clusterings, take_ensemble, take_features
+from .runs import make_generator
+from .study import Study
+
+_RULES = {
+    "n_clusterings": Integer(2),
+    "ratio": Real(0, 1, open_low=True),
+    "prepare": Choice(*PREPARATIONS),
+    "consensus": Nothing()
+    | Named(methods())
+    | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
+    "null": Nothing()
+    | Choice("gaussian", "uniform")
+    | Kind("a function (X, rng) -> array", lambda value: callable(value) and not isinstance(value, type)),
+    "n_references": Integer(1),
+    "alpha": Real(0, 1, open_low=True, open_high=True),
+    "max_objects": Integer(10),
+    "n_pairs": Integer(1000),
+    "verbose": Nothing() | Flag() | Integer(0),
+    "random_state": RandomState(),
+    "n_jobs": N_JOBS,
+}
+
+
+def choose_k(
+    data: Any,
+    k: Any = range(2, 11),
+    *,
+    X: Any = None,
+    n_clusterings: int = 50,
+    ratio: float = 0.8,
+    prepare: str = "none",
+    generator: Any = "kmeans",
+    generator_params: Any = None,
+    consensus: Any = None,
+    null: Any = "gaussian",
+    n_references: int = 39,
+    alpha: float = 0.05,
+    max_objects: int = 5_000,
+    n_pairs: int = 1_000_000,
+    sample_weight: Any = None,
+    checkpoint: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool | int | None = None,
+) -> Study:
+    """How many clusters there are, how sure that is, and what else is plausible; "none" is among the answers.
+
+    Parameters
+    ----------
+    data : features or Ensemble
+        Features (array, data frame, sparse matrix), of which base clusterings are made here; or an :class:`~consilience.Ensemble`, whose
+        clusterings are taken as they are. Label vectors become one by ``cs.Ensemble(labels)``.
+    k : iterable of int, default 2 to 10
+        The numbers of clusters looked at. One cluster is always among the answers; it need not be listed.
+    X : features, optional
+        Of the objects of an Ensemble: adds the tests, which labels alone do not allow.
+    n_clusterings : int, default 50
+        Clusterings of random subsamples for each k.
+    ratio : float, default 0.8
+        Share of the objects in each subsample.
+    prepare : str, default "none"
+        How the features are seen: "none" (as given), "standardise", "ranks", "log", "tf-idf" or "unit". See
+        :mod:`consilience.generate`.
+    generator : str, clusterer or callable, default "kmeans"
+        What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
+        function ``(X, k, random_state) -> labels``.
+    generator_params : dict, optional
+        More parameters of the generator, by name.
+    consensus : str or consensus estimator, optional
+        What combines the clusterings of one k. By default evidence accumulation; of more than 5,000 distinct objects a sample is linked,
+        and the others are placed.
+    null : "gaussian", "uniform", callable or None
+        The references without clusters: one Gaussian cloud of the same covariance, a uniform one in the box of the principal
+        components, or what ``null(X, rng)`` returns. None compares with nothing: the verdict is then "not tested".
+    n_references : int, default 39
+        So many references; 39 is the least for ``alpha=0.05``, as each of the two tests has half the level.
+    alpha : float, default 0.05
+        How often structure may be found in data that is like the references.
+    max_objects : int, default 5,000
+        Of more objects a random sample is studied, and that is said. k is a property of the population, not of its size.
+    n_pairs : int, default 1,000,000
+        Pairs that are drawn where there are more than 100,000 distinct objects; up to there all are counted.
+    sample_weight : array (n_samples,), optional
+        Positive weights; an object of weight 3 counts as three equal objects.
+    checkpoint : path, optional
+        A file to which every reference is written when it is done; the same call finds them there and goes on.
+    random_state : int, Generator or None
+    n_jobs : int or None
+        Threads; None is all cores. The answer does not depend on it.
+    verbose : bool, int or None
+        Whether progress is shown; None, the default, where there is a terminal.
+
+    Returns
+    -------
+    Study
+
+    Notes
+    -----
+    The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is formed, except by the consensus
+    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 30 on all objects.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import load_wine
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardise", random_state=0)
+    >>> study.k, study.verdict, study.alternatives
+    (3, 'strong', [])
+    """
+    check_all(
+        {
+            "n_clusterings": n_clusterings,
+            "ratio": ratio,
+            "prepare": prepare,
+            "consensus": consensus,
+            "null": null,
+            "n_references": n_references,
+            "alpha": alpha,
+            "max_objects": max_objects,
+            "n_pairs": n_pairs,
+            "verbose": verbose,
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+        },
+        _RULES,
+    )
+    ks = _candidates(k)
+    if null is not None:
+        _check_references(n_references, alpha)
+    made = make_generator(generator, generator_params)
+    if isinstance(data, SoftEnsemble):
+        raise InputError(
+            "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn from it."
+        )
+    given = data if isinstance(data, Ensemble) else None
+    if given is None and X is not None:
+        raise InputError(
+            f"X is given beside data of type {type(data).__name__}, which are taken for features. Pass the features alone, or "
+            "cs.Ensemble(labels) and X."
+        )
+    seed = int(np.random.SeedSequence(entropy(random_state)).generate_state(1, np.uint64)[0] >> np.uint64(11))
+    settings = Settings(ks, n_clusterings, float(ratio), made, consensus, seed, n_pairs, n_jobs)
+    features = data if given is None else X
+    shown = None if verbose is None else bool(verbose)
+    with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
+        objects, runs, references = None, None, []
+        if features is not None:
+            weights = _weights(given, sample_weight)
+            objects = take_features(features, weights, max_objects, given, prepare, settings)
+            base, runs = make_clusterings(objects, settings)
+        if given is not None:
+            base = take_ensemble(given, sample_weight, settings)
+        if objects is not None and runs is not None and null is not None:
+            references = run_references(null, n_references, checkpoint, objects, runs.plan, settings)
+        return conclude(
+            Description(base, runs, references, settings),
+            objects,
+            None if runs is None else runs.own,
+            references,
+            alpha=alpha,
+            null=name_of(null) if references else None,
+            backend=_library_of(features if given is None else None),
+        )
+
+
+# Small rules -----------------------------------------------------------------------------------------------
+
+
+def _candidates(k: Any) -> np.ndarray:
+    """The numbers of clusters, rising, without 1, which is always among the answers."""
+    values = (
+        [k]
+        if isinstance(k, (int, np.integer))
+        else list(k)
+        if isinstance(k, Iterable) and not isinstance(k, str)
+        else None
+    )
+    whole = Integer(1)
+    if values is None or not all(whole.accepts(value) for value in values):
+        raise InputError(f"k={k!r} is not valid: expected whole numbers of at least 1, such as range(2, 11).")
+    if not values:
+        raise InputError(f"k={k!r} is empty: give the numbers of clusters to look at, such as range(2, 11).")
+    ks = np.unique([int(value) for value in values])
+    if ks[-1] == 1:
+        raise InputError(
+            "k=1 alone leaves nothing to compare with: one cluster is always among the answers. Give the others, such as range(2, 11)."
+        )
+    return ks[ks > 1]
+
+
+def _check_references(count: int, alpha: float) -> None:
+    """Raise where no test could reach its level."""
+    needed = int(np.ceil(2 / alpha - 1e-9)) - 1
+    if count < needed:
+        raise InputError(
+            f"n_references={count} can give no p below 1/{count + 1} = {1 / (count + 1):.3f}, but each of the two tests needs {alpha / 2:g} "
+            f"(alpha={alpha:g}); take at least {needed}, or a larger alpha."
+        )
+
+
+def _weights(given: Ensemble | None, sample_weight: Any) -> Any:
+    """Those of the ensemble, where it has some and none are given."""
+    return given.weights if given is not None and sample_weight is None else sample_weight
+
+
+def _library_of(data: Any) -> str | None:
+    """The module of data frames that the features came in, for the table; None of arrays."""
+    import narwhals as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    return str(nw.get_native_namespace(frame).__name__) if isinstance(frame, nw.DataFrame) else None

@@ -1,0 +1,189 @@
+"""What is studied: features, in the form that runs are quickest on, and base clusterings, made of them or given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features, check_not_of_columns
+from .._kernels.kmeans.gram import Gram
+from ..errors import InputError
+from ..generate import prepared
+from .null import Cloud, cloud_of
+from .runs import (
+    OBJECTS,
+    Generator,
+    Measured,
+    Plan,
+    by_inner_products,
+    ensemble_of,
+    measure,
+    mixed,
+    subsampled,
+    widest_mixed,
+)
+
+#: Objects of a sparse X with more features than that: its principal components take a matrix of them.
+SPARSE_OBJECTS = 2_000
+
+
+class Settings(NamedTuple):
+    """What was asked for, checked."""
+
+    ks: np.ndarray  # rising
+    n_clusterings: int
+    ratio: float
+    generator: Generator
+    consensus: Any
+    seed: int
+    n_pairs: int
+    n_jobs: int | None
+
+
+class Objects(NamedTuple):
+    """The features under study."""
+
+    features: Features  # of the sample, prepared
+    weights: np.ndarray  # (n,) of mean 1
+    weighted: bool  # whether weights differ
+    X: Any  # as runs take it
+    cloud: Cloud | None  # its principal components, where runs take these
+    n_samples: int  # of the features given
+    sample: np.ndarray | None  # rows of them that are studied
+    notes: list[str]
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether runs depend on distances alone."""
+        return self.cloud is not None
+
+
+class Base(NamedTuple):
+    """The clusterings that are looked at."""
+
+    ensembles: dict[int, Ensemble]  # of each k that has some
+    mixed: Ensemble  # of many k, for the spectrum and lifetimes
+    given: bool  # whether they came from the user
+    notes: list[str]
+
+
+class Runs(NamedTuple):
+    """What runs on the features show."""
+
+    plan: Plan
+    own: Measured
+    inertia: np.ndarray  # (K,)
+
+
+# Features ----------------------------------------------------------------------------------------------------
+
+
+def take_features(
+    X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str, settings: Settings
+) -> Objects:
+    """Checked, sampled where there are too many objects, and in the space where runs are made."""
+    features = as_features(X)
+    n, d = features.shape
+    if given is not None and given.n_samples != n:
+        check_not_of_columns(given.labels, features.shape, "The ensemble")
+        raise InputError(
+            f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
+        )
+    features = as_features(features, sample_weight)
+    sparse = sp.issparse(features.X)
+    most = min(max_objects, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_objects
+    sample, notes = None, []
+    if n > most:
+        rng = np.random.default_rng([settings.seed, OBJECTS])
+        sample = np.sort(rng.choice(n, most, replace=False))
+        features = features.take(sample)
+        why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
+        what = "Studied is" if given is None else "What X shows is that of"
+        notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
+    _check_distinct(features, settings)
+    features = prepared(features, prepare, n_jobs=settings.n_jobs)
+    weight = features.sample_weight
+    weighted = weight is not None and bool((weight != weight[0]).any())
+    weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
+    # Where only distances matter, the scores on the principal components, which are as far apart, stand for the rows.
+    used, cloud = features.X, None
+    if settings.generator.by_distance:
+        cloud = cloud_of(features.X, weights, axes=False)
+        used = as_run(cloud.scores, by_distance=True)
+    return Objects(features, weights, weighted, used, cloud, n, sample, notes)
+
+
+def as_run(X: np.ndarray, *, by_distance: bool) -> Any:
+    """Rows in the form that runs are quickest on."""
+    if by_distance and by_inner_products(*X.shape):
+        return Gram.of(X)
+    return np.ascontiguousarray(X)
+
+
+def _check_distinct(features: Features, settings: Settings) -> None:
+    n, most = features.n_samples, int(settings.ks[-1])
+    if features.distinct_rows(2) < 2:
+        raise InputError(
+            f"All {n} rows of X are equal: there is nothing to cluster. Check how X was read or scaled."
+        )
+    features.check_k(most)
+    drawn = max(1, round(settings.ratio * n))
+    if most >= drawn:
+        raise InputError(
+            f"k={most} is too large for subsamples of {drawn} objects (ratio={settings.ratio:g} of {n}); choose k below {drawn}, or raise ratio."
+        )
+
+
+def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
+    """Those of the subsamples, for every k, and the mixed ensemble."""
+    X, weights, ks = objects.X, objects.weights, settings.ks
+    n, most = len(weights), int(ks[-1])
+    top = widest_mixed(n, most, objects.features.distinct_rows(max(most, int(n**0.5) + 1)))
+    plan = Plan(ks, settings.n_clusterings, settings.ratio, settings.generator, settings.seed, top)
+    labels, left = subsampled(X, weights, plan, 0, range(settings.n_clusterings), n_jobs=settings.n_jobs)
+    unseen = np.flatnonzero((labels[:, :, 0] < 0).all(axis=0))
+    if unseen.size:
+        raise InputError(
+            f"{unseen.size} of {n} objects are in none of the {settings.n_clusterings} subsamples; raise n_clusterings or "
+            f"ratio={settings.ratio:g}."
+        )
+    blend = mixed(X, weights, plan, 0)
+    kept, names = weights if objects.weighted else None, objects.features.sample_names
+    ensembles = {k: ensemble_of(labels[:, :, j].T, kept, names) for j, k in enumerate(ks.tolist())}
+    base = Base(ensembles, ensemble_of(blend, kept, names), False, [])
+    return base, Runs(plan, measure(labels, left, blend, weights, plan), np.exp(left.mean(axis=0)))
+
+
+# Labels ------------------------------------------------------------------------------------------------------
+
+
+def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Base:
+    """The clusterings given: those with k clusters speak about k, all together about the spectrum and lifetimes."""
+    ensemble = given if sample_weight is None else Ensemble(given, sample_weight=sample_weight)
+    if ensemble.unseen.size:
+        raise InputError(
+            f"{ensemble.unseen.size} objects are missing from every clustering. Drop them with ensemble.drop_unseen()."
+        )
+    if ensemble.n_clusterings < 2:
+        raise InputError(
+            "The ensemble has a single clustering: how many clusters there are cannot be read off one. Give several."
+        )
+    distinct = ensemble.compress(n_jobs=settings.n_jobs).n_samples
+    if settings.ks[-1] > distinct:
+        raise InputError(
+            f"k={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose k up to {distinct}."
+        )
+    counts = ensemble.n_clusters
+    with_k = {k: np.flatnonzero(counts == k) for k in settings.ks.tolist()}
+    notes = []
+    if np.unique(counts).size == 1:
+        notes.append(
+            f"Every clustering has {counts[0]} clusters, so that eigengap and lifetime lean towards {counts[0]}: add clusterings with "
+            "other numbers, or give the features."
+        )
+    return Base(
+        {k: ensemble.select(own) for k, own in with_k.items() if own.size >= 2}, ensemble, True, notes
+    )

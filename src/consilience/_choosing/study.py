@@ -1,0 +1,310 @@
+"""What a study found: the answer, how sure it is, what else is plausible, and every number behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from html import escape
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._base.parameters import listed
+from .._data.ensemble import Ensemble
+from ..errors import InputError, need
+from .rule import Test
+from .statistics import Pairs
+
+#: What each column of the table is, in the order of the columns.
+COLUMNS = {
+    "k": "number of clusters",
+    "frequency": "share of the clusterings given that have k clusters",
+    "ari": "mean adjusted Rand index of every two clusterings with k clusters",
+    "ari_null": "the same of the references, their mean",
+    "gain": "ari minus ari_null",
+    "gain_error": "standard deviation of ari over the references",
+    "eigengap": "log of the k-th over the next eigenvalue of the normalised co-association of the mixed ensemble",
+    "lifetime": "range of heights over which average linkage of the mixed ensemble has k clusters",
+    "inertia": "share of the scatter that is left within clusters, geometric mean over clusterings",
+    "gap": "mean log inertia of the references minus that of the features",
+    "pac": "share of pairs with a co-association between .1 and .9",
+    "rcsi": "mean log pac of the references minus log pac of the features, both of as many subsamples",
+    "rpac": "pac over the share of pairs that were ever together",
+    "dispersion": "mean of 4 (A - 1/2)^2 over pairs",
+    "area": "area under the CDF of co-association: 1 - mean(A), whatever the stability",
+    "delta_area": "relative change of the area since the k before",
+    "silhouette": "mean silhouette of the consensus at distance 1 - A",
+    "concordance": "share of base labels that agree with the consensus, names matched",
+    "smallest": "share of the weight that is in the smallest cluster of the consensus",
+    "doubtful": "share of the weight with a confidence below .6",
+    "split": "how stably runs with one cluster more divide one cluster of the consensus",
+}
+
+#: Columns that are shown where there is little room: those that decide, and what else is worth a look.
+SHOWN = (
+    *("k", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
+    *("gap", "pac", "smallest", "doubtful"),
+)
+
+
+#: Modules of data frames, as narwhals knows them.
+FRAMES = ("pandas", "polars", "pyarrow", "modin.pandas", "cudf")
+
+
+@dataclass
+class References:
+    """What the references show, one row each: arrays (R, K), and their eigenvalues (R, L)."""
+
+    ari: np.ndarray
+    loss: np.ndarray
+    pac: np.ndarray
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ari)
+
+
+@dataclass(repr=False)
+class Study:
+    """How many clusters, with the evidence: what :func:`choose_k` returns.
+
+    Attributes
+    ----------
+    k : int
+        The answer; 1 where nothing tells the data from one cloud.
+    verdict : str
+        "strong": both tests find more structure than the references have, and three of five votes name k. "moderate": one test
+        does. "weak": a test does, but fewer votes name k. "none": neither does, and k is 1. "not tested": there were no features, or
+        no references, so that nothing can be said against k = 1.
+    alternatives : list of int
+        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an ambiguous pair.
+    votes : dict
+        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and lifetime alone.
+    ks : array (K,)
+        The numbers of clusters that were looked at.
+    columns : dict of arrays (K,)
+        The table, by name; ``choosing.COLUMNS`` says what each is. Columns that could not be computed are left out.
+    tests : list of Test
+        Each with ``name, statistic, p, level, null, references, rejected``.
+    spectrum : array (L,)
+        Eigenvalues of the normalised co-association of the mixed ensemble, falling from 1.
+    references : References or None
+        The same figures of the references, one row each.
+    notes : list of str
+        What else should be known, in sentences; :meth:`__str__` prints them.
+    sample : array or None
+        Rows of X that were studied, where there were too many.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> study = cs.choose_k(X, k=range(2, 5), n_clusterings=10, random_state=0)
+    >>> study
+    Study: k = 3, verdict 'strong'
+    >>> study.labels(3).shape, list(study.votes)
+    ((90,), ['gain', 'eigengap', 'lifetime', 'rcsi', 'silhouette'])
+    """
+
+    k: int
+    verdict: str
+    alternatives: list[int]
+    votes: dict[str, int]
+    ks: np.ndarray
+    columns: dict[str, np.ndarray]
+    tests: list[Test]
+    spectrum: np.ndarray
+    references: References | None
+    notes: list[str]
+    sample: np.ndarray | None
+    n_samples: int
+    null: str | None
+    not_tested: str
+    _ensembles: dict[int, Ensemble] = field(default_factory=dict)
+    _mixed: Ensemble | None = None
+    _combined: dict[int, Ensemble] = field(default_factory=dict)
+    _models: dict[int, Any] = field(default_factory=dict)
+    _labels: dict[int, np.ndarray] = field(default_factory=dict)
+    _pairs: dict[int, Pairs] = field(default_factory=dict)
+    _backend: str | None = None
+
+    # What was found for one k ------------------------------------------------------------------------------
+
+    def _check(self, k: Any) -> int:
+        if k not in self.ks.tolist():
+            raise InputError(f"k={k!r} was not studied; choose one of {listed(self.ks.tolist(), most=20)}.")
+        return int(k)
+
+    def fitted(self, k: int | None = None) -> Any:
+        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else.
+
+        Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked for; of so many, which are linked
+        may differ from :meth:`labels`.
+        """
+        k = self._answer(k)
+        model = self._models[k]
+        return model if hasattr(model, "labels_") else model.fit(self._combined[k])
+
+    def labels(self, k: int | None = None) -> np.ndarray:
+        """(n_samples,) the consensus for k clusters, of the objects studied; by default for the answer."""
+        if k == 1 or (k is None and self.k == 1):
+            return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
+        return self._labels[self._answer(k)]
+
+    def ensemble(self, k: int | None = None) -> Ensemble:
+        """The base clusterings that the statistics of k are of; by default of the answer."""
+        return self._ensembles[self._answer(k)]
+
+    @property
+    def mixed_ensemble(self) -> Ensemble:
+        """The base clusterings that eigengap and lifetime are of."""
+        assert self._mixed is not None
+        return self._mixed
+
+    def cdf(self, k: int | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """(co-association, rising; share of pairs with at most that; half width of the band where pairs were sampled)."""
+        pairs = self._pairs[self._answer(k)]
+        return *pairs.cdf(), pairs.band
+
+    def _answer(self, k: int | None) -> int:
+        if k is None and self.k == 1:
+            raise InputError(
+                f"The answer is one cluster, which has no clusterings; give k, one of {listed(self.ks.tolist(), most=20)}."
+            )
+        return self._check(self.k if k is None else k)
+
+    # All of them -------------------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> Any:
+        """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has the same as arrays."""
+        import narwhals as nw
+
+        # The module itself: names of libraries are not known to old versions of narwhals.
+        library = need(self._backend or "pandas", self._backend or "pandas", "Study.table")
+        return nw.from_dict(dict(self.columns), backend=library).to_native()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer and its evidence as plain data, for JSON."""
+        return {
+            "k": self.k,
+            "verdict": self.verdict,
+            "alternatives": self.alternatives,
+            "votes": self.votes,
+            "tests": [{**test._asdict(), "rejected": test.rejected} for test in self.tests],
+            "n_samples": self.n_samples,
+            "n_studied": self.n_samples if self.sample is None else len(self.sample),
+            "table": {name: values.tolist() for name, values in self.columns.items()},
+            "text": "\n".join([self.summary(), *self.notes]),
+            "notes": self.notes,
+        }
+
+    # Files -------------------------------------------------------------------------------------------------
+
+    def to_parts(self) -> dict[str, Any]:
+        """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be fitted again."""
+        parts = {one.name.lstrip("_"): getattr(self, one.name) for one in fields(self)}
+        return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Study:
+        """The way back; raises unless the parts fit together."""
+        made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
+        ks, studied = made.ks.tolist(), made.n_samples if made.sample is None else len(made.sample)
+        fit = [
+            made.k in (1, *ks),
+            made._backend in (None, *FRAMES),  # it is imported
+            all(values.shape == made.ks.shape for values in made.columns.values()),
+            all(own.shape == (studied,) for own in made._labels.values()),
+            all(
+                isinstance(one, Ensemble) and one.n_samples == studied
+                for one in (made._mixed, *made._combined.values())
+            ),
+            *(list(of_k) == ks for of_k in (made._labels, made._combined, made._models)),
+            *(set(of_k) <= set(ks) for of_k in (made._ensembles, made._pairs)),
+        ]
+        if not all(fit):
+            raise InputError(f"The parts of a study of k={ks} do not fit together.")
+        return made
+
+    # In words ----------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        """The summary and the notes, in lines of at most 80 columns."""
+        return "\n".join(
+            fill(part, 80, break_long_words=False, break_on_hyphens=False)
+            for part in (*self._parts(), *self.notes)
+        )
+
+    def summary(self) -> str:
+        """What, how sure, what else is plausible, and what was not tested, in a few sentences."""
+        return " ".join(self._parts())
+
+    def _parts(self) -> list[str]:
+        return [self._what(), self._why(), *self._else(), self.not_tested]
+
+    def _what(self) -> str:
+        looked = f"of k = {listed(self.ks.tolist(), most=20)}"
+        if self.verdict == "none":
+            return f"1 cluster (verdict: none, {looked})."
+        return f"{self.k} clusters (verdict: {self.verdict}, {looked})."
+
+    def _why(self) -> str:
+        p = ", ".join(f"{test.name} p = {test.p:.3f}" for test in self.tests)
+        if self.verdict == "not tested":
+            return "How sure: not tested against data without clusters."
+        found = [test.name for test in self.tests if test.rejected]
+        cloud = _cloud(self.null)
+        if not found:
+            return f"Nothing shows more structure than {cloud} ({p}; each test at {self.tests[0].level:g})."
+        both = "Both tests show" if len(found) == len(self.tests) else f"The {found[0]} test shows"
+        shape = (
+            " A uniform or skewed cloud without clusters passes that test, too."
+            if found == ["inertia"]
+            else ""
+        )
+        return f"{both} more structure than {cloud} ({p}; each test at {self.tests[0].level:g}).{shape} {self._say_votes()}"
+
+    def _say_votes(self) -> str:
+        names: dict[int, list[str]] = {}
+        for name, k in self.votes.items():
+            names.setdefault(k, []).append(name)
+        said = "; ".join(
+            f"{listed(which)} {'names' if len(which) == 1 else 'name'} {k}"
+            for k, which in sorted(names.items())
+        )
+        return f"{said[:1].upper()}{said[1:]}."
+
+    def _else(self) -> list[str]:
+        if self.verdict == "none":
+            return []
+        if not self.alternatives:
+            return ["No other number stands out."]
+        return [f"Also plausible: {listed(self.alternatives)}."]
+
+    def __repr__(self) -> str:
+        also = f", alternatives {self.alternatives}" if self.alternatives else ""
+        return f"Study: k = {self.k}, verdict {self.verdict!r}{also}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentences, and the columns that decide."""
+        names = [name for name in SHOWN if name in self.columns]
+        head = "".join(f'<th title="{escape(COLUMNS[name])}">{name}</th>' for name in names)
+        rows = []
+        for i, k in enumerate(self.ks.tolist()):
+            cells = "".join(f"<td>{self.columns[name][i]:.3g}</td>" for name in names)
+            bold = ' style="font-weight:bold"' if k == self.k else ""
+            rows.append(f"<tr{bold}>{cells}</tr>")
+        said = "".join(f"<p>{escape(line)}</p>" for line in (self.summary(), *self.notes))
+        return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _cloud(null: str | None) -> str:
+    """The null in words."""
+    return {
+        "gaussian": "one Gaussian cloud of the same covariance",
+        "uniform": "one uniform cloud in the box of the principal components",
+    }.get(null or "", f"the references of {null}")

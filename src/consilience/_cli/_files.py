@@ -1,0 +1,196 @@
+"""What the commands do with files: where to read, what can be written, and the results themselves."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..errors import InputError
+from ._session import Session
+
+
+def source(path: str) -> Any:
+    """A path, or standard input for ``-``."""
+    if path != "-":
+        return path
+    if sys.stdin is None:
+        raise InputError("Standard input is closed; give a file in place of '-'.")
+    return sys.stdin.buffer
+
+
+def check_output(
+    path: str,
+    *inputs: str,
+    outputs: Sequence[str] = (),
+    as_json: bool = False,
+    json_instead: bool = True,
+) -> None:
+    """Refuse now what could not be written later."""
+    if path == "-":
+        if as_json and not json_instead:
+            raise InputError("--json prints on standard output, so the result needs a file: give -o FILE.")
+        _check_standard_output()
+        return
+    from ..io import check_writable
+
+    check_writable(path)
+    if any(map(partial(_same_file, path), inputs)):
+        raise InputError(f"{path} is the input file itself; give another output file.")
+    if any(map(partial(_same_file, path), outputs)):
+        raise InputError(
+            f"{path} is given twice as an output, and one would overwrite the other; name two files."
+        )
+
+
+def _check_standard_output() -> None:
+    """Refuse output to a stream that is closed."""
+    try:
+        os.write(sys.stdout.fileno(), b"")
+    except io.UnsupportedOperation:  # a buffer in memory
+        pass
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise InputError("Standard output is closed, so the result needs a file: give -o FILE.") from None
+
+
+def _same_file(path: str, other: str) -> bool:
+    """Whether two paths mean one file that can be overwritten; it need not exist yet."""
+    if "-" in (path, other) or (os.path.exists(path) and not os.path.isfile(path)):
+        return False
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def check_report(path: str | None, *others: str, option: str = "--report") -> None:
+    """Refuse now a page that could not be written later."""
+    if path is None:
+        return
+    from ..errors import need
+    from ..io import check_writable
+
+    if path == "-":
+        raise InputError(f"{option} needs the name of a file, such as report.html.")
+    need("jinja2", "report", "A report")
+    check_writable(path, formats=False)
+    if any(map(partial(_same_file, path), others)):
+        raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
+    if not path.lower().endswith((".html", ".htm")):
+        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
+
+
+def check_model_output(path: str | None, *others: str) -> None:
+    """Refuse now a model that could not be written later."""
+    if path is None:
+        return
+    from ..io import check_writable
+
+    if path == "-":
+        raise InputError("--save needs the name of a file, such as model.consilience.")
+    check_writable(path, formats=False)
+    if any(map(partial(_same_file, path), others)):
+        raise InputError(f"--save {path} would overwrite the file of that name; give the model another one.")
+
+
+def save_model(session: Session, path: str | None, model: Any) -> None:
+    """The model, if it is asked for."""
+    if path is not None:
+        model.save(path)
+        session.say(f"wrote the model to {path}")
+
+
+def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their_file: str) -> Any:
+    """The rows of ``theirs`` in the order of ``ours``: by name where both have names, else by position."""
+    import numpy as np
+
+    if ours.n_samples != theirs.n_samples:
+        raise InputError(
+            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be of the same objects."
+        )
+    a, b = ours.sample_names, theirs.sample_names
+    if a is None or b is None or a == b:
+        return np.arange(ours.n_samples)
+    where = {name: row for row, name in enumerate(b)}
+    strangers = [name for name in a if name not in where]
+    if strangers:
+        from .._base.parameters import listed
+
+        raise InputError(
+            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows cannot be matched."
+        )
+    session.note(f"Matched the rows of {their_file} to those of {our_file} by name.")
+    return np.array([where[name] for name in a])
+
+
+def write_report(
+    session: Session, path: str | None, model: Any, X: Any, *, source: str, names: Any, seconds: float
+) -> None:
+    """The page about a result, with the command that made it."""
+    if path is None:
+        return
+    from .._reporting import report
+
+    report(
+        model,
+        X,
+        path=path,
+        source="standard input" if source == "-" else os.path.basename(source),
+        sample_names=names,
+        command=shlex.join(["consilience", *session.arguments]),
+        seconds=seconds,
+        warnings=session.warnings,
+    )
+    session.say(f"wrote a report to {path}")
+
+
+def write_result(
+    session: Session,
+    path: str,
+    model: Any,
+    names: Any,
+    *,
+    confidence: bool,
+    as_json: bool,
+    facts: dict[str, Any],
+) -> None:
+    """The labels to a file or to standard output; with ``--json`` what is worth knowing about them."""
+    import numpy as np
+
+    from ..io import write_labels
+
+    labels = np.asarray(model.labels_)
+    sure = model.confidence_ if confidence else None
+    sizes = np.bincount(labels[labels >= 0])
+    if path != "-":
+        write_labels(path, labels, sample_names=names, confidence=sure)
+        session.say(
+            f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} ({_sizes(sizes)} objects) to {path}"
+        )
+    elif not as_json:
+        write_labels(sys.stdout.buffer, labels, sample_names=names, confidence=sure)
+    if as_json:
+        result = {
+            **facts,
+            "n_samples": len(labels),
+            "n_clusters": len(sizes),
+            "sizes": sizes,
+            "converged": bool(getattr(model, "converged_", True)),
+            "n_iter": getattr(model, "n_iter_", None),
+            "mean_confidence": float(np.mean(model.confidence_)),
+            "output": None if path == "-" else path,
+        }
+        if path == "-":
+            result |= {"names": names, "labels": labels} | ({"confidence": sure} if confidence else {})
+        session.print_json(result)
+
+
+def _sizes(sizes: Any) -> str:
+    from .._base.parameters import listed
+
+    return listed(sizes, most=10)

@@ -1,0 +1,73 @@
+"""``NAME=VALUE`` on the command line, as keyword arguments of the library."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .._base.names import check_names
+from ..errors import InputError
+
+#: Parameters of every method that have an option of their own.
+METHOD_OPTIONS = {
+    "n_clusters": "the option -k",
+    "random_state": "the option --seed",
+    "n_jobs": "the option --n-jobs",
+}
+
+
+def parse_params(
+    given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
+) -> dict[str, Any]:
+    """``name=value`` pairs as keyword arguments, names checked; ``reserved`` maps names to the option that sets them."""
+    valid = list(valid)
+    result: dict[str, Any] = {}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            example = next((one for one in valid if one not in reserved), "name")
+            raise InputError(f"{pair!r} is not a parameter: expected NAME=VALUE, for example {example}=1.")
+        check_names([name], valid, owner=owner, reserved=reserved)
+        result[name] = _value(text.strip())
+    return result
+
+
+def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
+    """Those of a method, which is a class, or None where the library chooses it."""
+    if cls is None:
+        from .._pipeline.defaults import METHOD_PARAMS
+
+        return parse_params(given, METHOD_PARAMS, owner="The method auto", reserved=METHOD_OPTIONS)
+    return parse_params(given, cls._get_param_names(), owner=cls.__name__, reserved=METHOD_OPTIONS)
+
+
+def generator_params(
+    maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, scale: bool = False
+) -> dict[str, Any]:
+    """Those of a generator, an entry of the register, or None where the library chooses it; ``scale`` is short for one."""
+    from .._pipeline.defaults import AUTO, generator_settings
+
+    reserved = {
+        **({"prepare": "the option --scale"} if scale else {}),
+        "n_clusterings": "the option -n",
+        "random_state": "the option --seed",
+        "n_jobs": "the option --n-jobs",
+        **reserved,
+    }
+    settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
+    valid = [one for one in settings if one != "sample_weight"]
+    params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
+    return {**params, "prepare": "standardise"} if scale else params
+
+
+def _value(text: str) -> Any:
+    """A Python literal where it is one (true, false and none in any case), else the text itself."""
+    words = {"true": True, "false": False, "none": None, "null": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text

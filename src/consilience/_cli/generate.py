@@ -1,0 +1,101 @@
+"""``consilience generate``: features in, an ensemble file out."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ..errors import InputError
+from ._files import check_output, source
+from ._options import (
+    common,
+    generator_option,
+    n_clusterings_option,
+    output,
+    param_option,
+    reading,
+    running,
+    scale_option,
+)
+from ._params import generator_params
+from ._session import Session
+
+
+@click.command("generate", short_help="Make an ensemble of clusterings from a table of features.")
+@click.argument("features")
+@generator_option("random-k")
+@n_clusterings_option
+@scale_option
+@click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")
+@output
+@param_option("--param", "generator")
+@running
+@reading
+@common
+@click.pass_obj
+def command(
+    session: Session,
+    features: str,
+    generator: str,
+    n_clusterings: int | None,
+    scale: bool,
+    k: int | None,
+    output: str,
+    param: tuple[str, ...],
+    seed: int,
+    n_jobs: int | None,
+    header: bool | None,
+    index: bool | None,
+    transpose: bool,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Make an ensemble of clusterings of the rows of FEATURES.
+
+    The ensemble has one column per clustering. Written as .npz it also keeps the recipe of each.
+
+    \b
+    Examples:
+      consilience generate features.csv -n 20 -o ensemble.npz
+      consilience generate features.csv --generator kmeans -k 3 -n 10 --seed 1 -o ensemble.csv
+      consilience generate features.csv -g random-k --param k_max=8 > ensemble.csv
+    """
+    from .. import generate
+    from .._base.progress import progress_shown
+    from .._warmup.first_use import compiling_beside
+    from ..io import read_features, write_ensemble
+
+    check_output(output, features, as_json=as_json, json_instead=False)
+    maker = generate.generator(generator)
+    params = generator_params(maker, param, {"k": "the option -k"} if maker.takes_k else {}, scale=scale)
+    if maker.needs_k and k is None:
+        raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
+    if k is not None:
+        if not maker.takes_k:
+            raise InputError(
+                f"The generator {maker.name} does not take -k; its parameters are {', '.join(maker.settings)} (NAME=VALUE)."
+            )
+        params["k"] = k
+    uses = [f"generate.{maker.make.__name__}"]
+    with compiling_beside(uses, session.say), progress_shown(False if session.quiet else None):
+        table = read_features(
+            source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
+        )
+        ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
+        write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
+    if output != "-":
+        session.say(f"wrote {ensemble.n_clusterings} clusterings of {ensemble.n_samples} objects to {output}")
+    if as_json:
+        session.print_json(
+            {
+                "command": "generate",
+                "generator": maker.name,
+                "n_samples": ensemble.n_samples,
+                "n_clusterings": ensemble.n_clusterings,
+                "n_clusters": ensemble.n_clusters,
+                "missing": float((ensemble.labels < 0).mean()),
+                "recipes": ensemble.recipes,
+                "output": output,
+            }
+        )

@@ -1,0 +1,92 @@
+"""``consilience multitask``: features of several related tasks in, one clustering of each out."""
+
+from __future__ import annotations
+
+import click
+
+from ._files import check_output, source, write_result
+from ._options import common, confidence_option, output, param_option, reading, running
+from ._params import method_params
+from ._session import Session
+
+
+@click.command("multitask", short_help="Cluster related tasks together.")
+@click.argument("features")
+@click.option(
+    "--task-column",
+    required=True,
+    metavar="NAME",
+    help="The column that holds the task of each row (in an .npz or .mat file: the array).",
+)
+@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of each task.")
+@click.option(
+    "-m",
+    "--method",
+    default="spmtc",
+    show_default=True,
+    help='Multi-task method; "consilience methods" lists them.',
+)
+@output
+@confidence_option
+@param_option("--param", "method")
+@running
+@reading
+@common
+@click.pass_obj
+def command(
+    session: Session,
+    features: str,
+    task_column: str,
+    n_clusters: int,
+    method: str,
+    output: str,
+    confidence: bool,
+    param: tuple[str, ...],
+    seed: int,
+    n_jobs: int | None,
+    header: bool | None,
+    index: bool | None,
+    transpose: bool,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Cluster the rows of FEATURES within each task, the tasks learning from each other.
+
+    Tasks are related sets of objects with the same features, for instance documents from two sources. Cluster 0 of one
+    task corresponds to cluster 0 of the others. The result has the columns "name" and "label", in the order of the rows.
+
+    \b
+    Examples:
+      consilience multitask documents.csv --task-column source -k 2 -o labels.csv
+      consilience multitask documents.csv --task-column source -k 2 --param weighting=hard --confidence
+      consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
+    """
+    from .. import multitask
+    from .._warmup.first_use import compiling_beside
+    from ..io import read_features
+
+    check_output(output, features, as_json=as_json)
+    cls = multitask.method(method)
+    values = method_params(cls, param)
+    model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
+    with compiling_beside([cls.__name__], session.say):
+        table = read_features(
+            source(features),
+            column=task_column,
+            key=key,
+            header=header,
+            index=index,
+            transpose=transpose,
+            on_note=session.note,
+        )
+        task = table.column
+        model.fit(table, task=task)
+    facts = {
+        "command": "multitask",
+        "method": type(model).__name__,
+        "parameters": model.get_params(),
+        "tasks": {str(name): int((task == name).sum()) for name in model.tasks_},
+    }
+    write_result(
+        session, output, model, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
+    )

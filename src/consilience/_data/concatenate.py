@@ -1,0 +1,42 @@
+"""Whether ensembles are of the same objects, and what their clusterings are called together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base.parameters import listed
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+
+
+def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarray | None]:
+    """(sample names, weights), which must agree where given; None where nobody gives them."""
+    lengths = [part.n_samples for part in parts]
+    if len(set(lengths)) > 1:
+        raise InputError(
+            f"Ensembles have different numbers of objects: {listed(lengths)}. They must label the same ones."
+        )
+    named = [part for part in parts if part._sample_names is not None]
+    if any(part._sample_names != named[0]._sample_names for part in named):
+        raise InputError("Ensembles have different sample names: put their rows in the same order first.")
+    weighted = [part for part in parts if part._weights is not None]
+    if any(not np.array_equal(part.weights, weighted[0].weights) for part in parts if weighted):
+        raise InputError(
+            "Ensembles have different sample weights: give the weights once, to the concatenated ensemble."
+        )
+    return named[0]._sample_names if named else None, weighted[0]._weights if weighted else None
+
+
+def joined_names(parts: Sequence[Ensemble]) -> list[str] | None:
+    """Names of all clusterings, with the number of their ensemble where some would be the same; None without any."""
+    if all(part._names is None for part in parts):
+        return None
+    names = [name for part in parts for name in part.clustering_names]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{i}:{name}" for i, part in enumerate(parts) for name in part.clustering_names]

@@ -1,0 +1,128 @@
+"""The distinct rows of an ensemble, and their order that depends on nothing but what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._kernels.labels.distinct import canonical_colors
+from .._kernels.runtime.sums import grouped_sums
+from ..errors import InputError
+from .ensemble import Ensemble
+
+
+class Compressed(Ensemble):
+    """The distinct rows of an ensemble, with weights: what the methods work on.
+
+    Attributes
+    ----------
+    weights : array (u,)
+        Total weight of the objects with this row.
+    inverse : array (n,)
+        Row of every original object: ``compressed.labels[compressed.inverse]`` are the original labels.
+    rows : array (u,)
+        The first original object with each row.
+    """
+
+    remedy_for_pairs = "use coassociation_blocks()"
+    inverse: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def _of(cls, parent: Ensemble, rows: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> Compressed:
+        self = cls._from_codes(
+            parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
+        )
+        inverse.setflags(write=False)
+        self.rows, self.inverse, self.stands_for = rows, inverse, parent.stands_for
+        return self
+
+    def compress(self, *, n_jobs: int | None = None) -> Compressed:
+        """Itself: rows are distinct already."""
+        return self
+
+    def with_weights(self, weights: np.ndarray) -> Compressed:
+        """The same rows with other weights."""
+        other = Compressed._from_codes(
+            self._labels, self._categories, self._names, None, weights, self._recipes
+        )
+        other.rows, other.inverse = self.rows, self.inverse
+        return other
+
+    @classmethod
+    def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
+        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        self = other.with_weights(other.weights)
+        self.rows, self.inverse = rows, inverse
+        return self
+
+    def to_parts(self) -> dict[str, Any]:
+        """As of an ensemble, with what leads back to the objects."""
+        return {**super().to_parts(), "inverse": self.inverse, "rows": self.rows}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Compressed:
+        made = super().from_parts(parts)
+        assert isinstance(made, Compressed)
+        inverse, rows = parts["inverse"], parts["rows"]
+        if (
+            rows.shape != (made.n_samples,)
+            or rows.dtype.kind + inverse.dtype.kind != "ii"
+            or inverse.ndim != 1
+        ):
+            raise InputError(
+                f"{rows.shape} rows and {inverse.shape} objects for {made.n_samples} distinct ones."
+            )
+        _check_within(inverse, made.n_samples, "inverse")
+        _check_within(rows, inverse.size, "rows")
+        inverse.setflags(write=False)
+        made.inverse, made.rows = inverse, rows
+        return made
+
+    def expand(self, values: Any) -> Any:
+        """Values per distinct row (array or sparse rows) copied to the original objects."""
+        return values[self.inverse]
+
+    def canonical(self) -> tuple[Compressed, np.ndarray, np.ndarray, np.ndarray]:
+        """The same ensemble in an order of rows, columns and cluster numbers that depends on its content only.
+
+        Returns (ensemble, row_order, column_order, cluster_order): row ``i`` of the result is row
+        ``row_order[i]`` of this one, and so on; cluster_order is about global cluster numbers. Whoever works
+        on the result gets the same answer however objects, clusterings or labels were ordered or named,
+        except among objects that are mirror images of each other.
+        """
+        colors, clustering_colors = canonical_colors(self.global_labels(), self.offsets, self.weights)
+        row_order = np.argsort(colors, kind="stable")
+        column_order = np.argsort(clustering_colors, kind="stable")
+        labels = self._labels[row_order][:, column_order]
+        cluster_order = []
+        for position, i in enumerate(column_order):
+            column = labels[:, position]
+            present, first = np.unique(column, return_index=True)
+            old = present[np.argsort(first)]  # by first appearance in the new order of rows
+            old = old[old >= 0]
+            numbers = np.empty(len(self._categories[i]) + 1, labels.dtype)
+            numbers[old] = np.arange(old.size)
+            numbers[-1] = -1
+            labels[:, position] = numbers[column]
+            cluster_order.append(self.offsets[i] + old)
+        categories = [np.arange(len(self._categories[i])) for i in column_order]
+        ordered = Compressed._from_codes(labels, categories, weights=self.weights[row_order])
+        inverse_order = np.empty(row_order.size, np.int64)
+        inverse_order[row_order] = np.arange(row_order.size)
+        ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
+        return ordered, row_order, column_order, np.concatenate(cluster_order)
+
+
+def _check_within(positions: np.ndarray, end: int, name: str) -> None:
+    if positions.size == 0 or positions.min() < 0 or positions.max() >= end:
+        raise InputError(f"{name} holds positions beyond the {end} there are.")
+
+
+def total_weights(weights: np.ndarray | None, groups: np.ndarray, count: int) -> np.ndarray:
+    """(count,) total weight of each group; it depends on the order of objects by no digit."""
+    if weights is not None and ((weights != np.rint(weights)).any() or weights.sum() >= 2**53):
+        return grouped_sums(weights, groups, count)
+    return np.bincount(groups, weights=weights, minlength=count).astype(float)

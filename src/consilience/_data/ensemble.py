@@ -1,0 +1,464 @@
+"""The data model: a label matrix with missing values.
+
+Every rule about label matrices lives here and is checked here once (those of a single label are in
+:mod:`consilience._data.labels`); methods receive an :class:`Ensemble` and do not check again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._base.names import check_count
+from .._base.parameters import check_weights, listed, positions_of
+from .._kernels.labels.distinct import unique_rows
+from .._kernels.labels.incidence import Labels
+from .._kernels.runtime.threads import map_blocks
+from ..errors import InputError
+from . import pairs
+from .concatenate import joined_names, same_objects
+from .intake import Intake, check_parts, check_recipes, take_in
+from .labels import drop_unused
+from .named import Named
+from .plausibility import question
+from .summary import as_table, in_a_line
+from .summary import say_unseen as say_unseen
+
+if TYPE_CHECKING:
+    from .distinct import Compressed
+
+
+class Ensemble(Named):
+    """Several clusterings of the same objects.
+
+    Parameters
+    ----------
+    labels : array, data frame, list, dict or Ensemble
+        - array or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
+        - list, dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering. pandas Series are
+          matched by their index. Mind that ``array.tolist()`` holds one list per object instead: a list of many more
+          vectors than labels in each is refused as ambiguous, and ``numpy.array(rows)`` makes rows objects;
+        - in place of a vector a fitted scikit-learn clusterer or pipeline (its ``labels_``), or a 0/1 indicator block
+          ``(n_samples, k_i)``, dense or sparse.
+
+        What looks like features, a co-association matrix or identifiers is refused, or named in a warning where
+        it is but some of the columns; names of rows or columns given here say that the orientation is meant.
+
+        Labels are categories, and renaming them changes nothing. A value means the same in every container,
+        in every metric and in every file that keeps its type:
+
+        ==============================================  ====================================================
+        value                                           meaning
+        ==============================================  ====================================================
+        ``-1``, ``-1.0``, NaN, NaT, None, pandas' NA,   missing: this clustering did not see this object
+        masked
+        ``""``, ``"-1"``, ``"NA"``, ``"N/A"``,          missing, whatever spaces, tabs or line ends are around
+        ``"<NA>"``, ``"nan"``, ``"NaN"``, ``"NAN"``,    the word
+        ``"NaT"``, ``"None"``, ``"none"``, ``"null"``,
+        ``"NULL"``
+        ``1``, ``1.0``, True                            the category 1 (False: 0); a vector in which all numbers
+                                                        are whole has integer categories
+        ``1.5``                                         the category 1.5; a 1 beside it is 1.0
+        inf                                             refused
+        any other text                                  the category of that text, blanks around it included; "1"
+                                                        is no number
+        date, or anything else that can be hashed       the category of that value
+        ==============================================  ====================================================
+
+        A CSV file keeps no types: there a column is numbers if every cell that is not missing spells one, blanks
+        around it aside (``inf`` is one, and refused), and else text as in the table; ``True`` is text.
+    clustering_names, sample_names : sequence, optional
+        Names of columns and rows; taken from a data frame when it has them.
+    sample_weight : array (n_samples,), optional
+        Positive weights; an object of weight 3 counts as three equal objects.
+    recipes : list of dict, optional
+        How each member was made; generators fill this in.
+    members : list, optional
+        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes of
+        ``labels``; generators that are asked to keep them fill this in. Not written to files.
+
+    Attributes
+    ----------
+    labels : array (n_samples, n_clusterings)
+        Integer codes, 0..k_i - 1 in sorted order of the original values, -1 where missing. Read-only.
+    categories : list of arrays
+        The original label values: ``categories[i][code]``.
+    n_clusters : array (n_clusterings,)
+        Number of clusters of each clustering; ``offsets`` are their running sums, so that cluster ``j`` of
+        clustering ``i`` has the global number ``offsets[i] + j``.
+
+    Notes
+    -----
+    An ensemble is immutable; every derived view is a new object. Missing labels: co-association divides by
+    how often a pair was seen together; a pair never seen together is stored as 0 and told apart from
+    "always apart" by :meth:`cooccurrence_counts`.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> ens = cs.Ensemble([["a", "a", "b", "b"], [0, 0, 1, None]])
+    >>> ens
+    Ensemble: 4 objects, 2 clusterings (2 to 2 clusters, 4 in all), 12.5% of labels missing
+    >>> ens.coassociation()[0].tolist()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        *,
+        clustering_names: Sequence[Any] | None = None,
+        sample_names: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        recipes: Sequence[dict] | None = None,
+        members: Sequence[Any] | None = None,
+    ):
+        intake = None
+        if isinstance(labels, Ensemble):
+            self._share(labels)
+        else:
+            intake = take_in(labels)
+            if intake.labels.shape[0] == 0:
+                raise InputError(
+                    f"labels has shape {intake.labels.shape}: no objects. Give at least one row."
+                )
+            self._set(
+                intake.labels, intake.categories, intake.clustering_names, intake.sample_names, None, None
+            )
+        self._name_clusterings(clustering_names)
+        if intake is not None:
+            intake.clustering_names = self._names
+            told = clustering_names is not None or sample_names is not None
+            question(intake, told=told and intake.container != "table", stacklevel=3)
+        self._name_objects(sample_names, sample_weight)
+        if recipes is not None:
+            self._recipes = check_recipes(recipes, self.n_clusterings)
+        if members is not None:
+            self._members = check_count(members, self.n_clusterings, "members", "clusterings")
+
+    _labels: np.ndarray
+    _categories: list[np.ndarray]
+    _recipes: list[dict] | None
+    _members: list[Any] | None = None
+    stands_for: int | None = (
+        None  #: objects that the weights count, where they are not those of this ensemble
+    )
+    members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
+    _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
+    _compressed: Compressed | None = None
+    _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
+
+    # Construction ------------------------------------------------------------------------------------------
+
+    def _set(self, labels, categories, names, sample_names, weights, recipes) -> None:
+        labels.setflags(write=False)
+        self._labels, self._categories = labels, categories
+        self._names, self._sample_names = names, sample_names
+        self._weights, self._recipes = weights, recipes
+
+    def _share(self, other: Ensemble) -> None:
+        """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
+        names = (
+            "_labels",
+            "_categories",
+            "_names",
+            "_sample_names",
+            "_weights",
+            "_recipes",
+            "_members",
+            "members_bytes",
+        )
+        known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
+        vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
+
+    @classmethod
+    def _from_codes(cls, labels, categories, names=None, sample_names=None, weights=None, recipes=None):
+        """From codes that already follow the rules."""
+        self = cls.__new__(cls)
+        self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
+        return self
+
+    @classmethod
+    def unquestioned(cls, labels: Any) -> Ensemble:
+        """Of labels that are known to be ones, as those of further objects are: a single row or an empty column is no mistake."""
+        intake = take_in(labels)
+        if len(intake.labels) == 0:
+            raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
+        return cls._from_codes(intake.labels, intake.categories, intake.clustering_names, intake.sample_names)
+
+    @classmethod
+    def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:
+        """One ensemble of all clusterings of several ensembles of the same objects.
+
+        Sample names and weights must agree where given.
+        """
+        parts = [e if isinstance(e, Ensemble) else cls(e) for e in ensembles]
+        if not parts:
+            raise InputError("concatenate got an empty list: give at least one ensemble.")
+        sample_names, weights = same_objects(parts)
+        names = joined_names(parts)
+        recipes = None
+        if any(part._recipes is not None for part in parts):
+            recipes = [recipe for part in parts for recipe in part._recipes or [{}] * part.n_clusterings]
+        joined = cls._from_codes(
+            np.concatenate([part.labels for part in parts], axis=1),
+            [c for part in parts for c in part._categories],
+            names,
+            sample_names,
+            weights,
+            recipes,
+        )
+        if all(part._members is not None for part in parts):
+            joined._members = [member for part in parts for member in part._members or []]
+        return joined
+
+    # What it is --------------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(n_samples, n_clusterings) integer codes, -1 missing; read-only."""
+        return self._labels
+
+    @property
+    def n_samples(self) -> int:
+        """Number of objects."""
+        return self._labels.shape[0]
+
+    @property
+    def n_clusterings(self) -> int:
+        """Number of base clusterings, m."""
+        return self._labels.shape[1]
+
+    @cached_property
+    def n_clusters(self) -> np.ndarray:
+        """(m,) number of clusters in each clustering."""
+        return np.array([len(c) for c in self._categories], np.int64)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """(m + 1,) global number of the first cluster of each clustering."""
+        return np.concatenate([[0], np.cumsum(self.n_clusters)])
+
+    @property
+    def categories(self) -> list[np.ndarray]:
+        """Original label values of each clustering, by code."""
+        return list(self._categories)
+
+    @property
+    def recipes(self) -> list[dict] | None:
+        """How each member was made, or None."""
+        return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
+
+    @property
+    def members(self) -> list[Any] | None:
+        """What labels further objects, one for each clustering, or None where it was not kept."""
+        return None if self._members is None else list(self._members)
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether any label is missing."""
+        found = map_blocks(lambda a, b: bool((self._labels[a:b] < 0).any()), self.n_samples, size=1 << 18)
+        return any(found)
+
+    @cached_property
+    def unseen(self) -> np.ndarray:
+        """Indices of objects that no clustering saw."""
+        if not self.has_missing:
+            return np.empty(0, np.int64)
+        return np.flatnonzero((self._labels < 0).all(axis=1))
+
+    def original_labels(self, clustering: int) -> np.ndarray:
+        """The labels of one clustering as they were given; missing entries are None (object array)."""
+        out = np.full(self.n_samples, None, object)
+        seen = self._labels[:, clustering] >= 0
+        out[seen] = self._categories[clustering][self._labels[seen, clustering]]
+        return out
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
+
+    def _repr_html_(self) -> str:
+        return as_table(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ensemble):
+            return NotImplemented
+        return (
+            np.array_equal(self._labels, other._labels)
+            and np.array_equal(self.weights, other.weights)
+            and all(np.array_equal(a, b) for a, b in zip(self._categories, other._categories))
+            and self.clustering_names == other.clustering_names
+            and self._sample_names == other._sample_names
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    def take(self, rows: Any) -> Ensemble:
+        """The ensemble of some objects (indices or a boolean mask); clusters left empty disappear."""
+        rows = positions_of(rows, self.n_samples)
+        return self._subset(self._labels[rows], rows)
+
+    def _subset(self, labels: np.ndarray, rows: np.ndarray) -> Ensemble:
+        labels = labels.copy() if not labels.flags.owndata else labels
+        categories = []
+        for i, own in enumerate(self._categories):
+            labels[:, i], kept = drop_unused(labels[:, i], own)
+            categories.append(kept)
+        names, weights = self._of_rows(rows)
+        return Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
+
+    def select(self, clusterings: Any) -> Ensemble:
+        """The ensemble of some clusterings, by position, boolean mask or name."""
+        picked = np.atleast_1d(np.asarray(clusterings, dtype=object if _has_text(clusterings) else None))
+        if picked.dtype == object:
+            lookup = {name: i for i, name in enumerate(self.clustering_names)}
+            unknown = [name for name in picked if name not in lookup]
+            if unknown:
+                raise InputError(
+                    f"No clustering is called {listed(map(repr, unknown))}; names are {listed(lookup)}."
+                )
+            picked = np.array([lookup[name] for name in picked])
+        columns = positions_of(picked, self.n_clusterings, "clusterings")
+        if columns.size == 0:
+            raise InputError("No clusterings were selected: an ensemble needs at least one.")
+        picked = Ensemble._from_codes(
+            self._labels[:, columns],
+            [self._categories[i] for i in columns],
+            None if self._names is None else [self._names[i] for i in columns],
+            self._sample_names,
+            self._weights,
+            None if self._recipes is None else [self._recipes[i] for i in columns],
+        )
+        picked._members = None if self._members is None else [self._members[i] for i in columns]
+        return picked
+
+    def drop_unseen(self) -> Ensemble:
+        """Without the objects that no clustering saw (:attr:`unseen` lists them)."""
+        if self.unseen.size == 0:
+            return self
+        if self.unseen.size == self.n_samples:
+            raise InputError("No clustering saw any object: nothing is left.")
+        return self.take(np.setdiff1d(np.arange(self.n_samples), self.unseen))
+
+    # Derived matrices --------------------------------------------------------------------------------------
+
+    @property
+    def incidence(self) -> Labels:
+        """Products with the indicator of base clusters, without forming it."""
+        return Labels(self._labels, self.offsets)
+
+    def global_labels(self) -> np.ndarray:
+        """(n, m) int32 cluster numbers that run through all clusterings; -1 missing."""
+        shifted = self._labels + self.offsets[:-1].astype(np.int32)
+        if self.has_missing:
+            shifted[self._labels < 0] = -1
+        return shifted
+
+    def indicator(self, dtype: Any = np.float64) -> sp.csr_array:
+        """Y (n, k) CSR 0/1: one block of columns per clustering; a missing label is an empty block. n m entries."""
+        codes = self.global_labels()
+        seen = codes >= 0
+        indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+        indices = codes[seen] if self.has_missing else codes.ravel()
+        shape = (self.n_samples, self.n_total_clusters)
+        return sp.csr_array((np.ones(indices.size, dtype), indices, indptr), shape=shape)
+
+    def cluster_sizes(self) -> np.ndarray:
+        """(k,) total weight of each cluster."""
+        sizes = []
+        for i, k in enumerate(self.n_clusters):
+            column = self._labels[:, i]
+            seen = column >= 0
+            weights = None if self._weights is None else self._weights[seen]
+            sizes.append(np.bincount(column[seen], weights=weights, minlength=k).astype(float))
+        return np.concatenate(sizes)
+
+    # Pairs of clusters, objects and clusterings ----------------------------------------------------------------
+
+    #: What to do where pairs of objects do not fit into memory.
+    remedy_for_pairs: ClassVar[str] = "use compress() first, or coassociation_blocks()"
+    contingency = pairs.contingency
+    contingency_sparse = pairs.contingency_sparse
+    coassociation = pairs.coassociation
+    coassociation_blocks = pairs.coassociation_blocks
+    coassociation_sparse = pairs.coassociation_sparse
+    pattern_size = pairs.pattern_size
+    cooccurrence_counts = pairs.cooccurrence_counts
+    bipartite = pairs.bipartite
+    agreement = pairs.agreement
+    similarity = pairs.similarity
+
+    # Compression -------------------------------------------------------------------------------------------
+
+    def compress(self, *, n_jobs: int | None = None) -> Compressed:
+        """The distinct rows ("signatures") with their total weights: exact, and usually far fewer than objects.
+
+        Objects with equal rows are indistinguishable to every consensus function, so methods work on these.
+        ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
+        """
+        from .distinct import Compressed, total_weights
+
+        if self._compressed is None:
+            if self._distinct is None:
+                self._distinct = unique_rows(self._labels, n_jobs=n_jobs)
+            rows, inverse = self._distinct
+            weights = total_weights(self._weights, inverse, rows.size)
+            self._compressed = Compressed._of(self, rows, inverse, weights)
+        return self._compressed
+
+    # As parts, for files of models ---------------------------------------------------------------------------
+
+    def to_parts(self) -> dict[str, Any]:
+        """All that it is made of, by name; :meth:`from_parts` makes it again."""
+        return {
+            "labels": self._labels,
+            "categories": self._categories,
+            "clustering_names": self._names,
+            "sample_names": self._sample_names,
+            "weights": self._weights,
+            "recipes": self._recipes,
+            "members": self._members,
+            "members_bytes": self.members_bytes,
+        }
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        check_parts(parts)
+        labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
+        weights = None if weights is None else check_weights(weights, len(labels))
+        names, sample_names = parts["clustering_names"], parts["sample_names"]
+        made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
+        made._members, made.members_bytes = parts["members"], parts["members_bytes"]
+        return made
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__.copy()
+        for name in ("_compressed", "_distinct", "_partners"):
+            state.pop(name, None)
+        return state
+
+
+def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
+    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new one."""
+    # The objects of a Compressed are its rows, so that it becomes an ensemble of its own.
+    if type(labels) is Ensemble and sample_weight is None:
+        return labels
+    return Ensemble(labels, sample_weight=sample_weight)
+
+
+def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
+    """Raise or warn where labels that came in unquestioned look like something else."""
+    names = ensemble.clustering_names if ensemble.has_names else None
+    question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
+
+
+def _has_text(values: Any) -> bool:
+    values = values if isinstance(values, (list, tuple)) else [values]
+    return any(isinstance(value, str) for value in values)

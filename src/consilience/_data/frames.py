@@ -1,0 +1,41 @@
+"""Data frames of any library, seen through narwhals."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._base.names import check_unique
+
+
+def as_frame(data: Any) -> Any:
+    """A narwhals data frame of ``data``, or None if it is none."""
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        return None
+    except nw.exceptions.DuplicateError:
+        # pyarrow calls the columns themselves so
+        names = data.column_names if hasattr(data, "column_names") else data.columns
+        check_unique(map(str, names), "column name", "rename the columns")
+        raise
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def row_names(data: Any) -> list[Any] | None:
+    """The index of a pandas data frame, unless it only counts the rows."""
+    index = getattr(data, "index", None)
+    return None if index is None or type(index).__name__ == "RangeIndex" else list(index)
+
+
+def as_array(values: Any) -> np.ndarray:
+    """An array of any list; a masked number in it becomes NaN without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Warning: converting a masked element", UserWarning)
+        return np.asarray(values)

@@ -1,0 +1,294 @@
+"""Matrices of pairs: of clusters (contingency), of objects (co-association) and of clusterings (similarity).
+
+Functions of an ensemble, which :class:`~consilience.Ensemble` offers as its methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._base.parameters import check_range, unit_of
+from .._kernels.labels.contingency import count_pairs
+from .._kernels.labels.information import pairwise_measure
+from .._kernels.pairs import coassociation as by_rows
+from .._kernels.runtime.memory import ensure_fits, how_many_fit
+from .._kernels.runtime.threads import blocks, map_blocks, map_tasks
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+
+_BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
+_BOUND_BY = 8  # clusterings; bounding the pattern by them takes a table of every two
+
+
+def contingency(ensemble: Ensemble) -> np.ndarray:
+    """Y' diag(w) Y (k, k) dense: the weight of objects in every two clusters. O(n m^2) time, 8 k^2 bytes.
+
+    Missing labels count nowhere.
+    """
+    k = ensemble.n_total_clusters
+    ensure_fits(8.0 * k * k, what=f"A dense {k} x {k} contingency", remedy="use contingency_sparse()")
+    return contingency_sparse(ensemble).toarray()
+
+
+def contingency_sparse(ensemble: Ensemble) -> sp.csr_array:
+    """:meth:`contingency` as CSR: only clusters that share an object are stored."""
+    Y = ensemble.indicator()
+    scaled = Y if ensemble._weights is None else sp.diags_array(ensemble.weights) @ Y
+    Y = sp.csc_array(Y)
+    parts: list[sp.csr_array] = []
+    stored = 0
+    # By clustering, because how much is stored is known only afterwards.
+    for i, own in enumerate(ensemble.n_clusters):
+        most = min(int(own) * ensemble.n_total_clusters, ensemble.n_samples * ensemble.n_clusterings)
+        ensure_fits(
+            12.0 * (stored + 2 * most),
+            what=f"A sparse contingency of {ensemble.n_total_clusters} clusters",
+            remedy="select() fewer or coarser clusterings",
+        )
+        parts.append(sp.csr_array(Y[:, ensemble.offsets[i] : ensemble.offsets[i + 1]].T @ scaled))
+        stored += parts[-1].nnz
+    return sp.csr_array(sp.vstack(parts, format="csr"))
+
+
+def coassociation(
+    ensemble: Ensemble,
+    *,
+    clustering_weights: Any = None,
+    cluster_weights: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """A (n, n) dense: the share of clusterings that put two objects together, of those that saw both.
+
+    ``clustering_weights`` (m,) weigh the clusterings in numerator and denominator, ``cluster_weights``
+    (k,) the clusters in the numerator only. Never-seen pairs are 0. O(n^2 m) time, 8 n^2 bytes; refused
+    before allocating if that does not fit.
+    """
+    n = ensemble.n_samples
+    ensure_fits(
+        8.0 * n * n,
+        what=f"A dense {n} x {n} co-association",
+        remedy="use compress() first, coassociation_sparse(), or coassociation_blocks()",
+    )
+    out = np.empty((n, n))
+    arguments = _pair_arguments(ensemble, clustering_weights, cluster_weights)
+    map_blocks(
+        lambda a, b: by_rows.dense_rows(*arguments, a, b, out[a:b]),
+        n,
+        size=_block_rows(ensemble),
+        n_jobs=n_jobs,
+    )
+    return out
+
+
+def coassociation_blocks(
+    ensemble: Ensemble,
+    *,
+    clustering_weights: Any = None,
+    cluster_weights: Any = None,
+    rows: int | None = None,
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(start, stop, rows start..stop of A): the matrix without holding it. O(rows n) memory."""
+    n = ensemble.n_samples
+    arguments = _pair_arguments(ensemble, clustering_weights, cluster_weights)
+    rows = rows or _block_rows(ensemble)
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        block = np.empty((stop - start, n))
+        by_rows.dense_rows(*arguments, start, stop, block)
+        yield start, stop, block
+
+
+def coassociation_sparse(
+    ensemble: Ensemble,
+    *,
+    clustering_weights: Any = None,
+    cluster_weights: Any = None,
+    n_jobs: int | None = None,
+) -> sp.csr_array:
+    """A as CSR on its pattern: only pairs that were together at least once (the diagonal included).
+
+    O(sum of squared cluster sizes) time; 12 bytes a stored pair. Refused before allocating if that does not fit.
+    """
+    n = ensemble.n_samples
+    codes, a, b, any_missing = _pair_arguments(ensemble, clustering_weights, cluster_weights)
+    first, members = _members(ensemble)
+    pairs, lengths = _count_pattern(ensemble, codes, first, members, enough=how_many_fit(12.0), n_jobs=n_jobs)
+    ensure_fits(
+        (12.0 if pairs < 2**31 else 20.0) * pairs,  # from there on positions are kept in 8 bytes
+        what=f"A sparse co-association of {n} objects with {pairs} pairs{'' if lengths is not None else ' or more'}",
+        remedy=ensemble.remedy_for_pairs,
+    )
+    assert lengths is not None, "counting ends early only with more pairs than fit"
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.empty(pairs, np.int32)
+    data = np.empty(pairs)
+    map_blocks(
+        lambda s, t: by_rows.fill_rows(codes, a, b, any_missing, members, first, s, t, indptr, indices, data),
+        n,
+        size=_block_rows(ensemble),
+        n_jobs=n_jobs,
+    )
+    return sp.csr_array((data, indices, indptr), shape=(n, n))
+
+
+def pattern_size(ensemble: Ensemble, *, enough: float = np.inf, n_jobs: int | None = None) -> int:
+    """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once.
+
+    With more than ``enough`` of them counting ends early: the result is then above it, and a lower bound.
+    """
+    codes = _pair_arguments(ensemble, None, None)[0]
+    return _count_pattern(ensemble, codes, *_members(ensemble), enough=enough, n_jobs=n_jobs)[0]
+
+
+def _count_pattern(
+    ensemble: Ensemble, codes, first, members, *, enough: float, n_jobs: int | None
+) -> tuple[int, np.ndarray | None]:
+    """(pairs, partners of each object), counted once; or (some number above ``enough``, None)."""
+    if ensemble._partners is not None:
+        pairs = int(ensemble._partners.sum())
+        return pairs, ensemble._partners if pairs <= enough else None
+    if np.isfinite(enough) and (at_least := _least_pattern(ensemble, codes, first, enough)) > enough:
+        return int(at_least), None
+    n, size = ensemble.n_samples, _block_rows(ensemble)
+    lengths = np.zeros(n, np.int64)
+    pairs = 0
+    for start, stop in blocks(n, 64 * size):
+        spans = [(start + a, start + b) for a, b in blocks(stop - start, size)]
+        map_tasks(
+            lambda span: by_rows.count_row_pattern(codes, members, first, *span, lengths),
+            spans,
+            n_jobs=n_jobs,
+        )
+        pairs += int(lengths[start:stop].sum())
+        if pairs > enough:
+            return pairs, None
+    ensemble._partners = lengths
+    return pairs, lengths
+
+
+def _least_pattern(ensemble: Ensemble, codes, first, enough: float) -> float:
+    """A lower bound on the pairs ever together, from tables of two clusterings; no better than needs be.
+
+        |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs inside clusters of clustering i
+
+    for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their squared sizes,
+    |P_i n P_j| that of the cells of their table.
+    """
+    alone = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1])
+    order = np.argsort(-alone, kind="stable")
+    least = float(alone[order[0]])
+    for t in range(1, min(order.size, _BOUND_BY + 1)):
+        if least > enough or least + alone[order[t:]].sum() <= enough:
+            break
+        new = codes[order[t]]
+        shared = sum(_pairs_in_both(new, codes[i]) for i in order[:t])
+        if shared >= alone[order[t]]:  # says nothing new about others that are as coarse
+            break
+        least += float(alone[order[t]] - shared)
+    return least
+
+
+def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
+    """Pairs (both orders and an object with itself) that two clusterings both put together; -1 is missing."""
+    cells = count_pairs(a, b)
+    seen = (cells.row_values[cells.rows] >= 0) & (cells.column_values[cells.columns] >= 0)
+    return float((cells.counts[seen].astype(float) ** 2).sum())
+
+
+def cooccurrence_counts(ensemble: Ensemble, *, clustering_weights: Any = None) -> np.ndarray:
+    """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no evidence"."""
+    n = ensemble.n_samples
+    ensure_fits(
+        8.0 * n * n,
+        what=f"A dense {n} x {n} count of co-observations",
+        remedy="use compress() first, or take() the objects of interest",
+    )
+    codes, a, _, _ = _pair_arguments(ensemble, clustering_weights, None)
+    out = np.empty((n, n))
+    map_blocks(lambda s, t: by_rows.seen_rows(codes, a, s, t, out[s:t]), n, size=_block_rows(ensemble))
+    return out
+
+
+def bipartite(ensemble: Ensemble, *, cluster_weights: Any = None) -> sp.csr_array:
+    """Adjacency (n + k, n + k) of the graph between objects and clusters, weighted by cluster if asked."""
+    Y = ensemble.indicator()
+    if cluster_weights is not None:
+        Y = Y @ sp.diags_array(
+            _vector(cluster_weights, ensemble.n_total_clusters, "cluster_weights", "clusters")
+        )
+    return sp.csr_array(sp.block_array([[None, Y], [Y.T, None]]))
+
+
+def _pair_arguments(ensemble: Ensemble, clustering_weights: Any, cluster_weights: Any) -> tuple:
+    a = _vector(clustering_weights, ensemble.n_clusterings, "clustering_weights", "clusterings")
+    b = _vector(cluster_weights, ensemble.n_total_clusters, "cluster_weights", "clusters")
+    return np.ascontiguousarray(ensemble.global_labels().T), a, b, ensemble.has_missing
+
+
+def _members(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """(first, members): objects of global cluster g are members[first[g]:first[g + 1]], in rising order."""
+    Y = ensemble.indicator(np.int8).tocsc()
+    return Y.indptr.astype(np.int64), Y.indices
+
+
+def _block_rows(ensemble: Ensemble) -> int:
+    return max(1, min(ensemble.n_samples, _BLOCK_BYTES // (8 * ensemble.n_samples) or 1))
+
+
+def agreement(ensemble: Ensemble) -> np.ndarray:
+    """(n,) in [0, 1]: do the clusterings describe the same company for an object?
+
+    The mean, over pairs of clusterings that saw it, of the Jaccard overlap of its two clusters; 1 if it
+    was always with the same objects. An object seen at most once has 1. O(n m^2) time, O(n) memory.
+    """
+    compressed = ensemble.compress()
+    labels = np.ascontiguousarray(compressed.labels.T)
+    total, pairs = np.zeros(labels.shape[1]), np.zeros(labels.shape[1])
+    k = ensemble.n_clusters
+    widest = np.sort(k)[-2:].astype(float).prod()
+    ensure_fits(
+        8.0 * widest,
+        what=f"A table of the {' x '.join(map(str, np.sort(k)[-2:]))} clusters of two clusterings",
+        remedy="select() coarser clusterings",
+    )
+    for i in range(ensemble.n_clusterings):
+        for j in range(i):
+            by_rows.mean_overlap(labels[i], labels[j], compressed.weights, k[i], k[j], total, pairs)
+    return compressed.expand(np.where(pairs > 0, total / np.maximum(pairs, 1), 1.0))
+
+
+def similarity(ensemble: Ensemble, measure: str = "nmi") -> np.ndarray:
+    """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
+    compressed = ensemble.compress()
+    weights = compressed.weights / unit_of(compressed.weights)
+    return pairwise_measure(compressed.labels, ensemble.n_clusters, measure, weights=weights)
+
+
+def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:
+    if values is None:
+        return np.ones(expected)
+    try:
+        vector = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{argument} must be numbers, one for each of the {expected} {things}.") from None
+    if vector.shape != (expected,):
+        raise InputError(f"{argument} has shape {vector.shape} for {expected} {things}; give one value each.")
+    bad = ~(np.isfinite(vector) & (vector >= 0))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"{argument}[{first}]={vector[first]:g} is not a weight: give finite numbers of at least 0."
+        )
+    if argument == "clustering_weights":
+        if not vector.any():
+            raise InputError(
+                "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at least one that is not."
+            )
+        check_range(vector, argument)
+    return vector

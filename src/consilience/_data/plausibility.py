@@ -1,0 +1,236 @@
+"""What came in as labels and looks like something else: refused where it cannot be meant, questioned where it may be.
+
+======================================  ==============================  =============================================
+what it looks like                      how it is told                  what happens
+======================================  ==============================  =============================================
+a matrix of pairs (co-association,      square, symmetric, one value    refused
+distances)                              all along the diagonal
+features                                most columns hold fractions,    refused
+                                        and many different ones
+identifiers                             every object has a label of     refused if all columns are so, else a warning
+                                        its own                         that names them
+measurements among clusterings          as features, in a few columns   a warning that names them
+clusterings of hardly any two objects   nine of ten objects alone       a warning that names them
+the other way round                     far more clusterings than       refused or a warning, see _check_orientation
+                                        objects
+======================================  ==============================  =============================================
+
+Few objects are never questioned: there a clustering into single objects is as likely as anything else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._base.parameters import listed
+from ..errors import InputError, OrientationWarning, warn
+
+if TYPE_CHECKING:
+    from .intake import Intake
+
+#: Fewer objects than this can each be a cluster of its own.
+_FEW = 10
+#: Share of the seen objects that are alone in a clustering that is worth a word.
+_ALONE = 0.9
+#: Lists of no more vectors than this are written by hand, and the writer knows what they are.
+_BY_HAND = 10
+
+_FEATURES = (
+    "To cluster features use ConsensusClustering(n_clusters=...).fit(X) or 'consilience cluster', or make base clusterings "
+    "of them with consilience.generate"
+)
+
+
+def question(intake: Intake, *, told: bool, stacklevel: int) -> None:
+    """Raise or warn where the labels look like something else; ``told`` if the user named rows or columns."""
+    _check_filled(intake)
+    if intake.container == "known":
+        return
+    _check_pairs(intake)
+    _check_columns(intake, stacklevel + 1)
+    if not told:
+        _check_orientation(intake, stacklevel + 1)
+
+
+def _check_filled(intake: Intake) -> None:
+    empty = [i for i, values in enumerate(intake.categories) if len(values) == 0]
+    if empty:
+        names = intake.clustering_names or [f"clustering {i}" for i in range(len(intake.categories))]
+        shown = listed(repr(names[i]) for i in empty)
+        raise InputError(
+            f"Clustering {shown} (column {listed(empty)}) has no labels at all: every entry is missing. Drop it."
+        )
+
+
+# A matrix of pairs -----------------------------------------------------------------------------------------
+
+
+def _check_pairs(intake: Intake) -> None:
+    n, m = intake.labels.shape
+    if n != m or n < 3 or any(values.dtype.kind not in "iuf" for values in intake.categories):
+        return
+    part = min(n, 200)  # enough to tell: a chance symmetry of so many cells has no probability
+    corner = _values(intake, np.arange(part), range(part))
+    row, column = _values(intake, np.arange(1), range(n))[0], _values(intake, np.arange(n), [0])[:, 0]
+    diagonal = np.array([_values(intake, np.array([i]), [i])[0, 0] for i in range(n)])
+    symmetric = _same(corner, corner.T) and _same(row, column)
+    if not symmetric or not (np.abs(diagonal - diagonal[0]) < 1e-9).all():
+        return
+    seen = corner[~np.isnan(corner)]
+    fractions = (seen != np.rint(seen)).any()
+    if np.unique(seen).size < 2 or not (fractions or n >= _FEW):
+        return
+    what = "a co-association or similarity matrix" if diagonal[0] == 1 else "a matrix of pairs of objects"
+    cut = "1 - matrix" if diagonal[0] == 1 else "matrix"
+    raise InputError(
+        f"labels has shape ({n}, {m}), is symmetric and has {diagonal[0]:g} all along its diagonal: it looks like {what}, not "
+        "like clusterings. Pass the labels it was made of, one column per clustering; to cut such a matrix itself use "
+        "scikit-learn, for instance AgglomerativeClustering(n_clusters, metric='precomputed', "
+        f"linkage='average').fit({cut})."
+    )
+
+
+def _values(intake: Intake, rows: np.ndarray, columns) -> np.ndarray:
+    """Labels as numbers, NaN where missing."""
+    return np.column_stack(
+        [np.append(intake.categories[j].astype(float), np.nan)[intake.labels[rows, j]] for j in columns]
+    )
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.allclose(a, b, rtol=0, atol=1e-9, equal_nan=True)
+
+
+# Features and identifiers ----------------------------------------------------------------------------------
+
+
+def _check_columns(intake: Intake, stacklevel: int) -> None:
+    n, m = intake.labels.shape
+    own, lonely, measured = [], [], []  # every object has a label of its own; nearly every; fractions
+    for i, values in enumerate(intake.categories):
+        k = len(values)
+        if k < _FEW or k * k <= n:  # as in most ensembles: nothing of length n is looked at
+            continue
+        seen = int((intake.labels[:, i] >= 0).sum())
+        fractions = values.dtype.kind == "f" and bool((values != np.rint(values)).any())
+        if fractions and (k == seen or k > max(_FEW, seen**0.5)):
+            measured.append(i)
+        elif k == seen:
+            own.append(i)
+        elif k > _ALONE * seen:
+            lonely.append(i)
+    if 2 * len(measured) > m or (measured and len(measured) + len(own) == m):
+        raise InputError(_features(intake, measured))
+    if len(own) == m:
+        raise InputError(
+            f"Every one of the {n} objects has a label of its own in {_all_of(m)} {_called(intake, own)}: that says "
+            f"nothing about which belong together. Leave out identifiers. {_FEATURES}."
+        )
+    if own:
+        warn(
+            f"{_called(intake, own, start=True)} {_has(own)} a label of its own for each object, as an identifier has: "
+            f"it counts as a clustering that keeps all objects apart. Leave it out, or give it as {_names_of(intake)}.",
+            stacklevel=stacklevel + 1,
+        )
+    if measured:
+        i = measured[0]
+        warn(
+            f"{_called(intake, measured, start=True)} {_has(measured)} many different fractions "
+            f"({len(intake.categories[i])} among {n} objects, such as {_fraction(intake, i):g}), as measurements have: "
+            "each value counts as a cluster. Leave it out if it is not a clustering.",
+            stacklevel=stacklevel + 1,
+        )
+    if lonely:
+        warn(
+            f"{_called(intake, lonely, start=True)} {_has(lonely)} nearly as many clusters "
+            f"({len(intake.categories[lonely[0]])}) as objects ({n}). Leave it out if it is not a clustering.",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _features(intake: Intake, measured: list[int]) -> str:
+    n, m = intake.labels.shape
+    i = measured[0]
+    values = intake.categories[i]
+    remedy = f"{_FEATURES}."
+    if len(values) < n:
+        remedy += " If they are labels, number them first: numpy.unique(column, return_inverse=True)[1]."
+    return (
+        f"labels looks like features: {len(measured)} of {m} columns hold many different fractions ({_called(intake, [i])} has "
+        f"{len(values)} among {n} objects, such as {_fraction(intake, i):g}). Expected cluster labels, one column per clustering. {remedy}"
+    )
+
+
+def _fraction(intake: Intake, column: int) -> float:
+    values = intake.categories[column]
+    return values[values != np.rint(values)][0]
+
+
+def _all_of(m: int) -> str:
+    return "" if m == 1 else f"all {m} clusterings:"
+
+
+def _called(intake: Intake, columns: list[int], *, start: bool = False) -> str:
+    """What a message calls these clusterings; ``start`` at the start of a sentence."""
+    names = intake.clustering_names
+    what = "column" if intake.container in ("array", "frame", "table") else "clustering"
+    what = what.capitalize() if start else what
+    shown = listed(columns if names is None else [repr(names[i]) for i in columns])
+    return f"{what}{'s' if len(columns) > 1 else ''} {shown}"
+
+
+def _has(columns: list[int]) -> str:
+    return "has" if len(columns) == 1 else "have"
+
+
+def _names_of(intake: Intake) -> str:
+    return {
+        "table": "row names (index=True, or --index, for column 1)",
+        "frame": "row names, such as labels.set_index(...)",
+    }.get(intake.container, "sample_names")
+
+
+# Orientation -----------------------------------------------------------------------------------------------
+
+
+def _check_orientation(intake: Intake, stacklevel: int) -> None:
+    """Many more clusterings than objects: say so, or refuse.
+
+    Rows of an array, data frame or file are objects; a list holds one vector per clustering, although ``tolist()`` of an
+    array holds one per object. So a longer list of more vectors than labels in each is questioned, and from three times
+    as many on refused as ambiguous; an array from three times as many on is questioned, and from ten times as many on
+    refused if its columns do not look like clusterings either. A dict says what it holds by its
+    keys: it is questioned, never refused.
+    """
+    n, m = intake.labels.shape
+    if intake.container == "list":
+        if m <= max(n, _BY_HAND):
+            return
+        refused = m >= 3 * n
+    else:
+        if m < 3 * n:
+            return
+        per_clustering = sum(map(len, intake.categories)) / m
+        refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
+    says = f"so this says {m} clusterings of {n} objects"
+    turned = f"if you have {n} clusterings of {m} objects"
+    told = {
+        "array": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T {turned}",
+        "frame": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T "
+        f"(labels.transpose() in polars) {turned}",
+        "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Read it with "
+        f"transpose=True (--transpose) {turned}",
+        "list": f"labels is a list of {m} vectors of {n} labels: a list holds one vector per clustering, {says}. Pass "
+        f"numpy.array(labels), whose rows are objects, {turned}",
+        "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. Pass "
+        f"numpy.array(list(labels.values())), whose rows are objects, {turned}",
+    }[intake.container]
+    if not refused:
+        warn(f"{told}.", OrientationWarning, stacklevel=stacklevel + 1)
+        return
+    read = "load the table yourself and name them" if intake.container == "table" else "say so by naming them"
+    raise InputError(
+        f"{told}; if there really are {n} objects, {read}: Ensemble(labels, sample_names=range({n}))."
+    )

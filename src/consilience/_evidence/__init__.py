@@ -1,0 +1,1 @@
+"""What base clusterings say about a partition, and where they place further objects."""

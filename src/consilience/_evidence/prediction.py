@@ -1,0 +1,249 @@
+"""Placing further objects in a consensus by their base labels, through the one table of :mod:`consilience._evidence.table`.
+
+A row of base labels that the fit has seen (a known signature) keeps the cluster it was given, so that predicting the objects
+of ``fit`` gives their labels. Any other row goes to the cluster with which it is most often together: the largest membership,
+Eq. (3) of :mod:`consilience._evidence.table`, which with nothing missing is the mean co-association with the objects of the cluster.
+A label that the clustering did not have is as good as missing. O(m) for a known row, O(m c) for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._base.parameters import Integer, Nothing, check, check_weights, listed
+from .._data.distinct import Compressed
+from .._data.ensemble import Ensemble
+from .._data.soft import SoftCompressed, SoftEnsemble
+from .._kernels.labels.distinct import RowTable
+from .._kernels.labels.incidence import Labels, Memberships, MembershipTable
+from .._kernels.runtime.threads import map_blocks
+from ..errors import InputError, warn
+from .table import Evidence
+
+_BLOCK = 1 << 14  # rows
+#: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough to survive rounding.
+_ABOVE = 1.0 + 1e-9
+
+
+class Predictor:
+    """What places rows of base labels in the clusters of a fitted consensus.
+
+    signatures : the distinct objects of the fit.
+    labels : array (n,), the cluster of each object.
+    weights : array (n,) of the objects; needed only where equal objects are in different clusters.
+    """
+
+    def __init__(
+        self, signatures: Compressed | SoftCompressed, labels: np.ndarray, weights: np.ndarray | None = None
+    ):
+        self.signatures, self.labels, self.weights = signatures, labels, weights
+        self.n_clusters = int(labels.max()) + 1
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """(u,) the cluster of each distinct object; where equal ones are in several, that of the first."""
+        return self.labels[self.signatures.rows]
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The base clusterings against the clusters."""
+        if self.weights is None:
+            return Evidence(self.signatures, self.groups, self.n_clusters)
+        rows = self.signatures.inverse
+        return Evidence(self.signatures, self.labels, self.n_clusters, rows=rows, weights=self.weights)
+
+    @cached_property
+    def known(self) -> Any:
+        """The distinct objects, to be found again."""
+        rows = self.signatures.incidence
+        return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
+
+    def __getstate__(self) -> dict:
+        return {**self.to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"signatures": self.signatures, "labels": self.labels, "weights": self.weights}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
+        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        signatures, labels, weights = parts["signatures"], parts["labels"], parts["weights"]
+        fits = (
+            isinstance(signatures, (Compressed, SoftCompressed)) and labels.shape == signatures.inverse.shape
+        )
+        if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
+            raise InputError(
+                f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
+            )
+        return cls(signatures, labels, None if weights is None else check_weights(weights, labels.size))
+
+    # Rows of codes -----------------------------------------------------------------------------------------
+
+    def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are missing."""
+        out = np.empty(len(codes), np.int64)
+        known, ties = self.known, self.evidence.ties
+
+        def block(a: int, b: int) -> None:
+            found = known.find(codes[a:b])
+            out[a:b] = self.groups[found]
+            rest = np.flatnonzero(found < 0)
+            if rest.size:
+                rows = codes[a:b][rest]
+                out[a + rest] = np.where(_any_known(rows), ties(rows).argmax(axis=1), -1)
+
+        map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
+        return out
+
+    def shares(
+        self, codes: np.ndarray | Memberships, top: int | None = None, *, n_jobs: int | None = None
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """(clusters, shares), each (n, top), the largest first; of all clusters, in order, (None, (n, c)).
+
+        The largest share is that of the predicted cluster: it is lifted just above the others where it is not. A row that
+        nothing is known of has zeros, and clusters -1.
+        """
+        c = self.n_clusters
+        width = c if top is None else min(top, c)
+        shares = np.empty((len(codes), width))
+        clusters = None if top is None else np.empty((len(codes), width), np.int64)
+        known, ties = self.known, self.evidence.ties
+
+        def block(a: int, b: int) -> None:
+            found = known.find(codes[a:b])
+            own = ties(codes[a:b])
+            lift_inplace(own, np.where(found >= 0, self.groups[found], own.argmax(axis=1)))
+            total = own.sum(axis=1, keepdims=True)
+            own /= np.where(total > 0, total, 1.0)
+            if clusters is None:
+                shares[a:b] = own
+                return
+            order = np.argsort(-own, axis=1, kind="stable")[:, :width]
+            shares[a:b] = np.take_along_axis(own, order, axis=1)
+            clusters[a:b] = np.where(total > 0, order, -1)
+
+        map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
+        return clusters, shares
+
+    def confidence(
+        self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of :mod:`consilience._evidence.table`."""
+        return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
+
+
+def _any_known(rows: np.ndarray | Memberships) -> np.ndarray:
+    """(n,) of bool: whether anything is known of each row."""
+    if isinstance(rows, Memberships):
+        return np.asarray(np.diff(rows.Y.indptr) > 0)
+    return np.asarray((rows >= 0).any(axis=1))
+
+
+def lift_inplace(shares: np.ndarray, labels: np.ndarray) -> None:
+    """Make column ``labels[i]`` the largest of row i, just above the others, where it is not."""
+    rows = np.flatnonzero(shares.argmax(axis=1) != labels)
+    shares[rows, labels[rows]] = shares[rows].max(axis=1) * _ABOVE
+
+
+def check_top(top: Any) -> None:
+    """Raise unless ``top`` is a number of clusters, or None."""
+    check("top", top, Nothing() | Integer(1))
+
+
+def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stacklevel: int = 4) -> None:
+    """One warning about the objects that got no cluster."""
+    lost = np.flatnonzero(labels < 0)
+    if lost.size:
+        shown = listed(lost if names is None else (repr(names[i]) for i in lost))
+        warn(
+            f"{lost.size} of {len(labels)} objects ({shown}) {why}, so they get the label -1.",
+            stacklevel=stacklevel,
+        )
+
+
+# From new labels to the codes of the fit -------------------------------------------------------------------
+
+
+def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray, list[Any] | None]:
+    """(codes (n, m), sample names) of new labels in the numbers of those of the fit; what it did not have is -1.
+
+    Clusterings are matched by name where both sides have names, else by position; categories by value.
+    """
+    new = labels if isinstance(labels, Ensemble) else Ensemble.unquestioned(labels)
+    codes, categories = new.labels, new.categories
+    order = _matched(_own_names(new), signatures, codes.shape, owner)
+    out = np.empty(codes.shape, signatures.labels.dtype)
+    for i, (j, own) in enumerate(zip(order, signatures.categories)):
+        column, found = codes[:, j], categories[j]
+        if found.dtype == own.dtype and np.array_equal(found, own):
+            out[:, i] = column
+            continue
+        numbers = {value: code for code, value in enumerate(_values(own))}
+        translated = [numbers.get(value, -1) for value in _values(found)]
+        out[:, i] = np.array([*translated, -1], out.dtype)[column]
+    return out, new.sample_names
+
+
+def memberships_of(
+    blocks: Any, signatures: SoftCompressed, owner: str
+) -> tuple[Memberships, list[Any] | None]:
+    """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing there is unknown."""
+    soft = blocks if isinstance(blocks, SoftEnsemble) else SoftEnsemble(blocks)
+    order = _matched(_own_names(soft), signatures, soft.shape, owner)
+    numbers = np.full(soft.n_total_clusters, -1)
+    for i, j in enumerate(order):
+        if soft.widths[j] != signatures.widths[i]:
+            raise InputError(
+                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to {signatures.widths[i]} there. Pass "
+                "memberships in the same clusters, in the same order."
+            )
+        column = {value: signatures.offsets[i] + at for at, value in enumerate(signatures.columns[i])}
+        numbers[soft.offsets[j] : soft.offsets[j + 1]] = [column.get(value, -1) for value in soft.columns[j]]
+    entries = soft.indicator().tocoo()
+    known = numbers[entries.col] >= 0
+    places = entries.row[known], numbers[entries.col[known]]
+    Y = sp.csr_array((entries.data[known], places), shape=(soft.n_samples, signatures.n_total_clusters))
+    Y.sort_indices()
+    return Memberships(Y, signatures.offsets), soft.sample_names
+
+
+def _own_names(ensemble: Ensemble | SoftEnsemble) -> list[str] | None:
+    return ensemble.clustering_names if ensemble.has_names else None
+
+
+def _values(categories: np.ndarray) -> list[Any]:
+    """Values that equal ones equal: dates in one unit."""
+    kind = categories.dtype.kind
+    return (categories.astype(f"{kind}8[ns]") if kind in "mM" else categories).tolist()
+
+
+def _matched(
+    names: list[str] | None, signatures: Ensemble | SoftEnsemble, shape: tuple[int, ...], owner: str
+) -> list[int]:
+    """The column of the new labels that is each clustering of the fit."""
+    known = _own_names(signatures)
+    if names is not None and known is not None and names != known:
+        strange = [name for name in names if name not in known]
+        absent = [name for name in known if name not in names]
+        if not strange and not absent and len(names) == len(known) == len(set(names)):
+            return [names.index(name) for name in known]
+        parts = [f"{listed(map(repr, absent))} is not among the columns"] if absent else []
+        parts += [f"{listed(map(repr, strange))} is none of its clusterings"] if strange else []
+        raise InputError(
+            f"{owner} was fitted to clusterings of other names: {'; '.join(parts) or 'a name occurs twice'}. Pass the clusterings of "
+            "fit, with a column of NaN for one that did not see these objects, or an array to match them by position."
+        )
+    m = signatures.n_clusterings
+    if shape[1] != m:
+        hint = f" Pass labels.T if there are {shape[1]} objects." if shape[0] == m else ""
+        raise InputError(
+            f"labels has shape {shape}: {shape[1]} clusterings, but {owner} was fitted to {m}. Pass labels of the same clusterings "
+            f"in the same order, with NaN where one did not see an object.{hint}"
+        )
+    return list(range(m))

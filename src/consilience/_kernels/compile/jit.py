@@ -1,0 +1,225 @@
+"""How kernels are compiled: cached on disk, free of the interpreter lock, and not silently slow.
+
+Kernels are serial and work on a block of rows; :mod:`.parallel` runs blocks on threads. That keeps one
+compiled version of each, makes ``n_jobs`` mean what it says, and needs no OpenMP runtime, which neither
+forks nor nests well.
+
+Compiled code does not look where it writes. A kernel's indices hold by construction (they are made in the kernel, or
+by the Python function in front of it) or are checked at that door; where the reason is not plain, it is
+written at the kernel. ``make test-kernels`` runs with every index checked.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import re
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config, event, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+
+from ...errors import warn
+from .interrupts import to_its_end
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+#: The words that signatures are written in.
+TYPES = vars(types)
+
+#: Every kernel that has been defined, by module and name.
+KERNELS: dict[str, Callable] = {}
+
+
+def kernel(function: Callable | None = None, /, **options: Any) -> Any:
+    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
+    if function is None:
+        return partial(kernel, **options)
+    # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    if not config.DISABLE_JIT:
+        try:
+            compiled._cache = _KernelCache(function)
+        except RuntimeError:  # numba finds no folder that it can write to
+            compiled._cache = _NoCache()
+        compiled.compile = to_its_end(compiled.compile)
+    KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
+    return compiled
+
+
+def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
+    """For kernels whose inputs are known to be finite: the compiler may reorder and vectorise sums.
+
+    One that other kernels call, or a kernel that calls such a one and is called itself, takes ``forceinline=True``: it is compiled into each of them
+    anew, the copies may be vectorised differently, and which copy a call finds depends on what the process loaded first. A process that
+    compiles would then round differently from one that finds the code on disk.
+    """
+    return kernel(function, fastmath=True, **options)
+
+
+_IMPORT = re.compile(rb"^[ \t]*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The files with kernels, or beside them, that this one imports from."""
+    found = set()
+    for dots, module, names in _IMPORT.findall(path.read_bytes()):
+        home = path.parents[len(dots) - 1].joinpath(*module.decode().split("."))
+        inside = [home / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
+        found |= {file for file in (home.with_suffix(".py"), *inside) if _holds_kernels(file)}
+    return frozenset(found)
+
+
+@cache
+def _holds_kernels(path: Path) -> bool:
+    return path.is_file() and (path.parent.name == "kernels" or b"_jit import" in path.read_bytes())
+
+
+@cache
+def _stamp(path: Path) -> str:
+    """Hash of a source and of all that it takes kernels and constants from, however far away."""
+    sources, found = {path}, {path}
+    while found:
+        found = set().union(*map(_imported, found)) - sources
+        sources |= found
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        name = source.name if source == path else source.relative_to(_PACKAGE).as_posix()
+        digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+#: Held while files are written: who ends the process meanwhile leaves halves of them behind.
+WRITING = threading.Lock()
+
+
+class _KernelCache(FunctionCache):
+    """numba's cache, never stale and never in the way.
+
+    numba looks at the file of a kernel alone, but the kernels of other files that it calls are part of its code: here
+    a change of any file it imports kernels from counts. Code with checked indices is kept apart, which numba's own key does not do.
+    """
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        base = self._impl.filename_base + ("-checked" if config.BOUNDSCHECK else "")
+        source = Path(function.__code__.co_filename).resolve()
+        stamp = self._impl.locator.get_source_stamp(), _stamp(source)
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # a file cut short or damaged raises anything; what it held is compiled again
+            self._put(self.flush)
+            return None
+        # Two processes that keep code for other types at the same moment may have chosen the same file for it.
+        if found is not None and tuple(found.signature.args) != tuple(getattr(sig, "args", sig)):
+            self._put(self.flush)
+            return None
+        return found
+
+    def keeps(self, sig: tuple) -> bool:
+        """Whether there is code for these types, without loading it."""
+        return any(key[0] == sig for key in self._cache_file._load_index())
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._put(super().save_overload, sig, data)
+
+    def _put(self, write: Callable, *arguments: Any) -> None:
+        try:
+            with WRITING:
+                write(*arguments)
+        except OSError as error:  # a full disk, or a folder that has been closed since
+            _say_not_kept(f"{self._cache_path} cannot be written to ({error.strerror or error})")
+
+
+class _NoCache(NullCache):
+    """Where nothing can be kept: says so before the first compilation."""
+
+    def keeps(self, sig: tuple) -> bool:
+        return False
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        given = f"NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
+        _say_not_kept(
+            f"{given}the folder of the package ({_PACKAGE}) and your cache folder cannot be written to"
+        )
+
+
+_not_kept: list[str] = []  # the reason, once it has been said
+
+
+def _say_not_kept(reason: str) -> None:
+    if not _not_kept:
+        _not_kept.append(reason)
+        warn(
+            f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process compiles anew, which "
+            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
+        )
+
+
+_NOTICE_AFTER = 1.0  # seconds
+
+
+class _SayWhenCompiling(event.Listener):
+    """Tell the user, once a process, why a first call takes its time."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+        self._depth = 0
+        self.said = False
+
+    def on_start(self, event) -> None:
+        self._depth += 1
+        if self._depth == 1 and not self.said:
+            self._timer = threading.Timer(_NOTICE_AFTER, self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _say(self) -> None:
+        self.said = True
+        kept = "for this process only" if _not_kept else "first use only; kept on disk for next time"
+        print(
+            f"consilience: compiling for this machine, some 2 to 20 seconds for a method ({kept}) ...",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class _WithoutCollection(event.Listener):
+    """No collection of garbage while the compiler works: it makes millions of objects, and looking through them again and
+    again is a sixth of what it takes. numba's lock lets one thread compile at a time."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._resume = False
+
+    def on_start(self, event) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._resume = gc.isenabled()
+            gc.disable()
+
+    def on_end(self, event) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0 and self._resume:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollection())
+NOTICE = _SayWhenCompiling()
+event.register("numba:compile", NOTICE)

@@ -1,0 +1,31 @@
+"""Scatter of rows between clusters: sum over clusters of their weight times the squared distance of their mean from the origin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import kernel
+
+
+@kernel
+def between_scatter(X, labels, weights, n_clusters):
+    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centred; label -1 counts nowhere. O(n d) time.
+
+    Labels lie below n_clusters, as their maximum plus one does by the caller's own count.
+    """
+    d = X.shape[1]
+    sums, mass = np.zeros((n_clusters, d)), np.zeros(n_clusters)
+    for i in range(labels.size):
+        j = labels[i]
+        if j >= 0:
+            mass[j] += weights[i]
+            for c in range(d):
+                sums[j, c] += weights[i] * X[i, c]
+    total = 0.0
+    for j in range(n_clusters):
+        if mass[j] > 0:
+            square = 0.0
+            for c in range(d):
+                square += sums[j, c] * sums[j, c]
+            total += square / mass[j]
+    return total

@@ -1,0 +1,1 @@
+"""From an embedding, a graph or a table to exactly k clusters."""

@@ -1,0 +1,54 @@
+"""Every row to its nearest centre, in several runs at a time and with nothing known about it before."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.threads import map_blocks
+from .rows import BLOCK, Rows
+from .screen import Stack, screen_block
+
+#: Centres bounded by one product: its output stays in the second-level cache.
+PART = 512
+
+
+def assign(rows: Rows, stack: Stack) -> np.ndarray:
+    """Nearest centre of every row in each run of the stack: (runs, n) int32."""
+    runs = len(stack.sizes)
+    labels = np.empty((runs, rows.n_samples), dtype=np.int32)
+    parts = _parts(stack.sizes)
+
+    def assign_block(start: int, stop: int) -> None:
+        b = stop - start
+        for first, last in parts:
+            part = slice(int(stack.offsets[first]), int(stack.offsets[last]))
+            offsets = stack.offsets[first : last + 1] - part.start
+            L = rows.bounds(stack, part, start, stop)
+            size = (last - first) * b
+            doubt = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
+            count = screen_block(
+                L,
+                stack.least[part],
+                offsets,
+                *rows.doubt(start, stop),
+                stack.remainder[part],
+                stack.margin[part],
+                labels[first:last],
+                start,
+                *doubt,
+            )
+            rows.settle(stack, part, offsets, L, *doubt, count, start, labels[first:last])
+
+    map_blocks(assign_block, rows.n_samples, size=BLOCK, n_jobs=rows.n_jobs)
+    return labels
+
+
+def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
+    """Consecutive runs with about PART centres together."""
+    parts, first, total = [], 0, 0
+    for r, k in enumerate(sizes):
+        if total and total + k > PART:
+            parts.append((first, r))
+            first, total = r, 0
+        total += k
+    return [*parts, (first, len(sizes))]

@@ -1,0 +1,259 @@
+"""Rows that cannot have changed their cluster are passed over.
+
+For a row x of a run, with u the distance to its own centre and l that to the next nearest one, the gap l - u is known
+once both were measured. When centres have moved, centre j by v_j, the triangle inequality leaves of it at least
+
+    (l - u) - (v_own + max over the others of v),                                                  (1)
+
+and as long as that is above 0 the row stays where it is. The moves of (1) are added up for each centre, so that a row that
+stays is read and not written: its gap, and the label that says with which sum to compare it. A few steps after the start
+most rows of most runs stay, and a step costs one pass over labels and gaps instead of a product with all centres.
+
+Rows whose gap is used up are gathered, screened in float32 (:mod:`.kmeans_screen`) and settled in float64 where that
+leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that it has. Where
+two centres are equally near the gap is 0, and the first of them is chosen anew every time.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg  # noqa: F401  the BLAS that compiled products call: loaded before threads are counted
+
+from ..compile.jit import fast_kernel, kernel
+from ..compile.vectors import dot
+from ..runtime.threads import map_blocks
+from .screen import WIDTH, Stack, two_smallest
+
+#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache. No power of two: columns
+#: would lie in the same lines of it.
+CHUNK, NUMBERS = 240, 2**13
+#: Columns up to which rows are gathered by columns: a product with so few takes half the time then.
+NARROW = 48
+#: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256 rows.
+CLOSE, CACHED = 4096, 2**19
+#: Rows of one task, at least so many over all runs: less work than that is done before it is handed out. And at most. No result
+#: depends on it.
+FEWEST, MOST, TASKS = 2**14, 2**15, 32
+#: Rows that are one of so many or fewer are fetched from memory beforehand.
+SPARSE = 2
+
+
+class Changes(NamedTuple):
+    """Rows that changed their cluster, in their order within each run."""
+
+    run: np.ndarray  # position among the runs that were looked at
+    row: np.ndarray
+    old: np.ndarray
+
+
+class Gaps:
+    """Labels of m runs, and how much of the gap of every row is left."""
+
+    def __init__(self, rows, ks: np.ndarray, labels: np.ndarray):
+        self.rows, self.labels = rows, labels  # (m, n) int32, changed in place
+        self.gaps = np.zeros(labels.shape, dtype=np.float32)
+        self.used = [np.zeros(k) for k in ks]  # sums of the moves of (1), in the units of the screen
+        self._buffers = threading.local()
+
+    def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
+        """Bring labels of the active runs up to the centres of ``stack``; says what changed, if that is to be listed."""
+        rows, n = self.rows, self.rows.n_samples
+        size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
+        used = np.concatenate([self.used[r] for r in active])
+        used = (used * (1 + 2.0**-22)).astype(np.float32)
+
+        def look(start: int, stop: int) -> Changes:
+            lists = self._lists(len(active) * (stop - start) if listed else 0)
+            count = _look(
+                *(rows.X, rows.middle, rows.scale, rows.screen, rows.lengths, rows.remainders, rows.blur),
+                *(rows.directions is not None, rows.rounding),
+                *(stack.screen, stack.least, stack.centers, stack.half_squares),
+                *(stack.remainder, stack.margin, stack.offsets),
+                *(active, used, self.gaps, self.labels, start, stop),
+                *lists,
+            )
+            return Changes(*(numbers[:count].copy() for numbers in lists))
+
+        parts = map_blocks(look, n, size=size, n_jobs=rows.n_jobs)
+        return Changes(*map(np.concatenate, zip(*parts)))
+
+    def moved(self, r: int, before: np.ndarray, after: np.ndarray) -> None:
+        """The centres of run r have moved."""
+        step = (after - before) / self.rows.scale
+        moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1 + 1e-9)
+        others = np.full(len(moves), moves.max())
+        if len(moves) > 1:
+            farthest = moves.argmax()
+            others[farthest] = np.delete(moves, farthest).max()
+        self.used[r] += moves + others
+
+    def _lists(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Space of this thread for as many changes as there can be."""
+        if size == 0:
+            return (np.empty(0, dtype=np.int32),) * 3
+        kept = getattr(self._buffers, "lists", None)
+        if kept is None or len(kept[0]) < size:
+            kept = self._buffers.lists = tuple(np.empty(size, dtype=np.int32) for _ in range(3))
+        return kept
+
+
+@kernel
+def _look(
+    X, middle, scale, screen, lengths, far, blur, turned, rounding,
+    across, least, centers, half_squares, remainder, margin, offsets,
+    active, used, gaps, labels, start, stop,
+    run, row, old,
+):  # fmt: skip
+    """Labels and gaps of the rows start..stop whose gap is used up; returns how many labels changed.
+
+    Labels are positions among the centres of their run, before (0 at first) and after; the three lists have a place for every
+    row of every active run, or none at all.
+    """
+    p = screen.shape[1]
+    most = 0
+    for a in range(active.size):
+        most = max(most, offsets[a + 1] - offsets[a])
+    unsure = np.empty(CLOSE, np.int64)
+    chunk = max(16, min(CHUNK, NUMBERS // p))
+    gathered, product = np.empty(p * chunk, np.float32), np.empty(most * chunk, np.float32)
+    smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(chunk, np.int32)
+    norms, slack = np.empty(chunk, np.float32), np.empty(chunk)
+    limits, gap, x = np.empty(chunk), np.empty(chunk), np.empty(X.shape[1])
+    close = max(256, min(CLOSE, CACHED // (X.shape[1] * X.itemsize)))
+    touched = np.empty(1, np.float32)
+    count = 0
+    for near in range(start, stop, close):
+        end = min(near + close, stop)
+        for a in range(active.size):
+            r, first, last = active[a], offsets[a], offsets[a + 1]
+            found = _unsure(gaps[r], labels[r], used[first:last], near, end, unsure)
+            if p <= NARROW and found * SPARSE < end - near:
+                _touch(screen, unsure[:found], touched)
+            for begin in range(0, found, chunk):
+                chosen = unsure[begin : min(begin + chunk, found)]
+                b = chosen.size
+                L = product[: (last - first) * b].reshape((last - first, b))
+                if p <= NARROW:
+                    tile = gathered[: p * b].reshape((p, b))
+                    _gather_columns(screen, chosen, tile)
+                    np.dot(across[first:last], tile, L)
+                else:
+                    if chosen[b - 1] - chosen[0] == b - 1:
+                        block = screen[chosen[0] : chosen[0] + b]
+                    else:
+                        block = gathered[: p * b].reshape((b, p))
+                        _gather(screen, chosen, block)
+                    np.dot(across[first:last], block.T, L)
+                two_smallest(L, least[first:last], 0, last - first, smallest, where)
+                _slack_of(
+                    chosen, lengths, far, turned, where, remainder[first:last], margin[first:last],
+                    norms, slack,
+                )  # fmt: skip
+                _gaps_of(b, norms, slack, rounding, smallest, limits, gap)
+                for t in range(b):
+                    i, j, left = chosen[t], where[t], gap[t]
+                    if smallest[WIDTH + t] <= limits[t]:
+                        best, other, j = _settle(
+                            X[i], middle, scale, centers[first:last], half_squares[first:last],
+                            L[:, t], least[first:last], limits[t], j, x,
+                        )  # fmt: skip
+                        error = 1e-6 * (margin[first + j] + blur[i])
+                        left = _gap(lengths[i], best + error, min(other, limits[t] - blur[i]) - error)
+                    if not left > 0:  # no number, too
+                        left = 0.0
+                    gaps[r, i] = (left * (1 - 4e-6) + used[first + j]) * (1 - 2.0**-21)
+                    if j != labels[r, i]:
+                        if run.size:
+                            run[count], row[count], old[count] = a, i, labels[r, i]
+                            count += 1
+                        labels[r, i] = j
+    return count
+
+
+@kernel
+def _unsure(gaps, labels, used, start, stop, out):
+    """Rows whose gap is used up."""
+    count = 0
+    for i in range(start, stop):
+        out[count] = i
+        count += not gaps[i] > used[labels[i]]
+    return count
+
+
+@fast_kernel(forceinline=True)
+def _touch(screen, chosen, out):
+    """Read one number of each row, and nothing else, so that the processor waits for many of them at the same time."""
+    total = np.float32(0)
+    for i in chosen:
+        total += screen[i, 0]
+    out[0] = total
+
+
+@kernel
+def _gather_columns(screen, chosen, out):
+    for t in range(chosen.size):
+        row = screen[chosen[t]]
+        for c in range(row.size):
+            out[c, t] = row[c]
+
+
+@kernel
+def _gather(screen, chosen, out):
+    for t in range(chosen.size):
+        i = chosen[t]
+        for c in range(screen.shape[1]):
+            out[t, c] = screen[i, c]
+
+
+@fast_kernel(forceinline=True)
+def _gap(norm, own, other):
+    """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x| from above will do."""
+    square = np.float64(norm) * np.float64(norm)
+    near, far = max(square + 2.0 * own, 0.0), max(square + 2.0 * other, 0.0)
+    # What float32 rounds here is less than what is taken off a gap before it is kept.
+    both = np.sqrt(np.float32(far)) + np.sqrt(np.float32(near)) + np.float32(1e-30)
+    return np.float64(np.float32(far - near) / both)
+
+
+@kernel
+def _slack_of(chosen, lengths, far, turned, where, remainder, margin, norms, slack):
+    """|x|, and what the bound of the nearest centre may be off without the row's blur; rows not turned have no remainder."""
+    for t in range(chosen.size):
+        norms[t] = lengths[chosen[t]]
+        slack[t] = margin[where[t]]
+    if turned:
+        for t in range(chosen.size):
+            slack[t] += far[chosen[t]] * remainder[where[t]]
+
+
+@fast_kernel(forceinline=True)
+def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
+    for t in range(size):
+        norm = np.float64(norms[t])
+        w = rounding * 1.01 / 2 * norm * norm + 2.0**-96
+        limits[t] = smallest[t] + 2.0 * (slack[t] + w)
+        gap[t] = _gap(norm, limits[t] - w, smallest[WIDTH + t] - w)
+
+
+@fast_kernel(forceinline=True)
+def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, screened, x):
+    """(smallest and second smallest exact score of the centres not above the limit, over scale^2, and which is the first)."""
+    _centre(row, middle, x)
+    best, other, where = 1.7e308, 1.7e308, screened
+    for j in range(bounds.size):
+        if bounds[j] + least[j] <= limit:
+            score = half_squares[j] - dot(x, centers[j])
+            if score < best:
+                best, other, where = score, best, j
+            elif score < other:
+                other = score
+    return best / scale / scale, other / scale / scale, where
+
+
+@kernel
+def _centre(row, middle, out):
+    for c in range(row.size):
+        out[c] = np.float64(row[c]) - middle[c]

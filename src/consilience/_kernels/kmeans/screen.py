@@ -1,0 +1,146 @@
+"""Scores of all centres bounded in float32, by which most rows find their nearest centre.
+
+Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a centre, all
+questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest centre.
+
+Scores are first bounded from below in float32, for every row and centre at once by one matrix product, and
+settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
+directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
+
+    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                 (1)
+
+and centres, being averages, have small remainders. So the product runs over q instead of d columns, and
+
+    L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
+
+with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of summation is at
+most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their squares. So what rounding blurs
+is a share of the row and one of the centre; the remainders take one more column, and rows that are not turned none.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ..compile.jit import fast_kernel
+
+UNIT = 2.0**-24  # rounding unit of float32
+#: Lengths, in units of the longest row, from which on the squares of centres may not fit into float32.
+BEYOND = 1e18
+#: An error of a bound that leaves every centre in doubt, and is a number in float32 still, also doubled.
+LOOSE = 1e37
+#: The second smallest bound where there is one centre: a number in float32 still, doubled.
+NO_MORE = np.float32(1e38)
+#: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors take addresses a
+#: multiple of 4 kB apart for the same one at first.
+WIDTH = 1040
+
+
+class Stack:
+    """Centres of several runs on top of each other, in the form the float32 product needs."""
+
+    def __init__(self, centers: np.ndarray, sizes: np.ndarray):
+        self.centers = centers  # (K, d) float64
+        self.sizes = sizes
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.half_squares = np.einsum("ij,ij->i", centers, centers) / 2  # (K,)
+        self.screen: np.ndarray  # (K, q) or (K, q + 1), or by columns (d, K); float32
+        self.least: np.ndarray  # (K,) float32 |c|^2 / 2 - m(c): what the product lacks of L
+        self.remainder: np.ndarray  # (K,) |r(c)| in the units of the screen
+        self.margin: np.ndarray  # (K,) m(c)
+
+    def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
+        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
+        beyond = self.limit(remainder, norm, g)
+        if beyond.any():
+            turned = np.where(beyond[:, None], 0.0, turned)
+        return np.hstack([-turned, -self.remainder[:, None]])
+
+    def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
+        """Sets what does not hang on the features of the centres' side of L in Eq. (2); returns which centres have none (K,).
+
+        The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
+        centre, and so loose that, wherever it is the smallest, float64 decides.
+        """
+        beyond = norm > BEYOND
+        if beyond.any():
+            remainder, norm = np.where(beyond, 0.0, remainder), np.where(beyond, 0.0, norm)
+        self.remainder, self.margin = remainder, g * norm**2
+        least = norm**2 / 2 - self.margin
+        # |c|^2 / 2 - x'c with |x| <= 1 is above that.
+        self.margin[beyond], least[beyond] = LOOSE, BEYOND**2 / 4
+        self.least = least.astype(np.float32)
+        return beyond
+
+
+def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
+    """Scratch space of this thread, kept between blocks: fresh pages cost as much as the product."""
+    flat = getattr(store, "flat", None)
+    if flat is None or flat.size < rows * columns:
+        flat = store.flat = np.empty(rows * columns, dtype=np.float32)
+    return flat[: rows * columns].reshape(rows, columns)
+
+
+@fast_kernel(forceinline=True)
+def two_smallest(L, least, first, last, smallest, where):
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first.
+
+    The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they do not overlap.
+    """
+    b = L.shape[1]
+    for i in range(b):
+        smallest[i] = L[first, i] + least[first]
+        smallest[WIDTH + i] = NO_MORE
+        where[i] = np.int32(first)
+    begin = first + 1 + (last - first - 1) % 2
+    if begin > first + 1:
+        _two_smaller(L[first + 1], least[first + 1], L[first], NO_MORE, first + 1, smallest, where)
+    for j in range(begin, last, 2):
+        _two_smaller(L[j], least[j], L[j + 1], least[j + 1], j, smallest, where)
+
+
+@fast_kernel(forceinline=True)
+def _two_smaller(row, more, other_row, other_more, j, smallest, where):
+    """Two rows at a time: what was found is read and written less often."""
+    here, beside = np.int32(j), np.int32(j + 1)
+    for i in range(row.size):
+        found = insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])
+        smallest[i], smallest[WIDTH + i], where[i] = insert(other_row[i] + other_more, beside, *found)
+
+
+@fast_kernel(forceinline=True)
+def insert(value, j, low, second, where):
+    """The two smallest with one more value, and the place of the first; choices, not branches, become vector code."""
+    closer = value < low
+    other = low if closer else value
+    return value if closer else low, other if other < second else second, j if closer else where
+
+
+@fast_kernel
+def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start, runs, rows, limits):
+    """Nearest centre of every row by the bounds L (centres, rows) + least; returns how many are in doubt.
+
+    Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
+    not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
+    centre is out in ``limits``; these have a place for every row of every run. No run is without centres, and a
+    bound that is no number leaves the first of them: labels are always centres of the run.
+    """
+    b = L.shape[1]
+    smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(b, np.int32)
+    count = 0
+    for r in range(offsets.shape[0] - 1):
+        first = offsets[r]
+        two_smallest(L, least, first, offsets[r + 1], smallest, where)
+        for i in range(b):
+            j = where[i]
+            labels[r, start + i] = j - first
+            limit = smallest[i] + 2.0 * (far[i] * remainder[j] + margin[j] + blur[i])
+            if smallest[WIDTH + i] <= limit:
+                runs[count] = r
+                rows[count] = i
+                limits[count] = limit
+                count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Label vectors: distinct rows, codes, contingency tables, information."""

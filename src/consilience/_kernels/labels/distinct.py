@@ -1,0 +1,445 @@
+"""Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
+
+Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt
+into partitions by their top hash bits, and each partition is grouped with a small open-addressing table that
+stays in cache. Equal hashes are confirmed by comparing the rows, so the answer never depends on the hash.
+Groups are numbered by first appearance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._base.parameters import unit_of
+from ..compile.jit import kernel
+from ..runtime.threads import map_blocks, map_tasks
+
+_ROWS_PER_BLOCK = 1 << 16
+_PARTITION_BITS = 8
+_PARTITIONS = 1 << _PARTITION_BITS
+
+
+@kernel
+def mix(h):
+    """Spread the bits of a 64-bit word (the finaliser of splitmix64)."""
+    h ^= h >> np.uint64(30)
+    h *= np.uint64(0xBF58476D1CE4E5B9)
+    h ^= h >> np.uint64(27)
+    h *= np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@kernel
+def _hash_rows(words, start, stop, out):
+    step = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(start, stop):
+        h = np.uint64(0)
+        for j in range(words.shape[1]):
+            h = mix(h ^ np.uint64(words[i, j])) + step
+        out[i] = h
+
+
+@kernel
+def _count_partitions(hashes, start, stop, counts):
+    shift = np.uint64(64 - _PARTITION_BITS)
+    for i in range(start, stop):
+        counts[hashes[i] >> shift] += 1
+
+
+@kernel
+def _deal(hashes, start, stop, positions, order):
+    """positions are running sums of the counts of the same hashes: each row has one place in ``order``."""
+    shift = np.uint64(64 - _PARTITION_BITS)
+    for i in range(start, stop):
+        part = hashes[i] >> shift
+        order[positions[part]] = i
+        positions[part] += 1
+
+
+@kernel
+def _group(words, hashes, rows, first):
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order).
+
+    The table is never more than half full: every search ends.
+    """
+    slots = 16
+    while slots < 2 * rows.size:
+        slots *= 2
+    table = np.full(slots, -1, np.int64)
+    mask = np.uint64(slots - 1)
+    for i in rows:
+        slot = hashes[i] & mask
+        while True:
+            j = table[slot]
+            if j < 0:
+                table[slot] = i
+                first[i] = i
+                break
+            if hashes[j] == hashes[i]:
+                same = True
+                for t in range(words.shape[1]):
+                    if words[i, t] != words[j, t]:
+                        same = False
+                        break
+                if same:
+                    first[i] = j
+                    break
+            slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def _number(first, representatives):
+    """Turn first-row indices into group numbers in place; rows that open a group are listed."""
+    u = 0
+    for i in range(first.size):
+        if first[i] == i:
+            representatives[u] = i
+            first[i] = u
+            u += 1
+        else:
+            first[i] = first[first[i]]
+    return u
+
+
+def _as_words(matrix: np.ndarray) -> np.ndarray:
+    """The same bytes seen as the widest words that divide a row: fewer steps for hash and comparison."""
+    row_bytes = matrix.shape[1] * matrix.itemsize
+    for word in (np.uint64, np.uint32, np.uint16, np.uint8):
+        if row_bytes % np.dtype(word).itemsize == 0:
+            return matrix.view(word)
+    raise AssertionError("bytes divide everything")
+
+
+def hash_rows(matrix: np.ndarray) -> np.ndarray:
+    """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly ever."""
+    matrix = np.ascontiguousarray(matrix)
+    hashes = np.zeros(len(matrix), np.uint64)
+    if matrix.size:
+        _hash_rows(_as_words(matrix), 0, len(matrix), hashes)
+    return hashes
+
+
+def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(representatives, inverse): one row index per distinct row, and the group of every row.
+
+    ``matrix[representatives][inverse]`` equals ``matrix``; groups are numbered by first appearance.
+    Cost: O(n m) time on ``n_jobs`` threads; about 24 bytes a row beside the matrix.
+    """
+    matrix = np.ascontiguousarray(matrix)
+    n = matrix.shape[0]
+    if matrix.size == 0:
+        return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64)
+    words = _as_words(matrix)
+    hashes = np.empty(n, np.uint64)
+    map_blocks(lambda a, b: _hash_rows(words, a, b, hashes), n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs)
+
+    def count(a: int, b: int) -> np.ndarray:
+        counts = np.zeros(_PARTITIONS, np.int64)
+        _count_partitions(hashes, a, b, counts)
+        return counts
+
+    counts = np.array(map_blocks(count, n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs))  # (blocks, partitions)
+    # Where each block writes its rows of each partition: partition by partition, block by block.
+    ends = np.cumsum(counts.T.ravel()).reshape(_PARTITIONS, -1).T
+    starts = np.ascontiguousarray(ends - counts)
+    order = np.empty(n, np.int64)
+    map_blocks(
+        lambda a, b: _deal(hashes, a, b, starts[a // _ROWS_PER_BLOCK], order),
+        n,
+        size=_ROWS_PER_BLOCK,
+        n_jobs=n_jobs,
+    )
+    first = np.empty(n, np.int64)
+    bounds = np.concatenate([[0], ends[-1]])
+    tasks = [order[bounds[p] : bounds[p + 1]] for p in range(_PARTITIONS) if bounds[p] < bounds[p + 1]]
+    map_tasks(lambda rows: _group(words, hashes, rows, first), tasks, n_jobs=n_jobs)
+    u = _number(first, order)  # order is spent: reuse it for the representatives
+    return order[:u].copy(), first
+
+
+@kernel
+def _fill(hashes, table):
+    """The place of each hash in a table that is at most half full; rows are distinct, hashes need not be."""
+    mask = np.uint64(table.size - 1)
+    for i in range(hashes.size):
+        slot = hashes[i] & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = i
+
+
+@kernel
+def _look_up(known, known_hashes, table, words, hashes, out):
+    """out[i] = the known row equal to row i of words, or -1. The table is never full: every search ends."""
+    mask = np.uint64(table.size - 1)
+    for i in range(words.shape[0]):
+        slot = hashes[i] & mask
+        out[i] = -1
+        while True:
+            j = table[slot]
+            if j < 0:
+                break
+            if known_hashes[j] == hashes[i]:
+                same = True
+                for t in range(words.shape[1]):
+                    if words[i, t] != known[j, t]:
+                        same = False
+                        break
+                if same:
+                    out[i] = j
+                    break
+            slot = (slot + np.uint64(1)) & mask
+
+
+class RowTable:
+    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row beside them."""
+
+    def __init__(self, rows: np.ndarray):
+        self._dtype, self._width = rows.dtype, rows.shape[1]
+        self._words = _as_words(np.ascontiguousarray(rows))
+        self._hashes = np.empty(len(rows), np.uint64)
+        _hash_rows(self._words, 0, len(rows), self._hashes)
+        slots = 16
+        while slots < 2 * len(rows):
+            slots *= 2
+        self._table = np.full(slots, -1, np.int64)
+        _fill(self._hashes, self._table)
+
+    def find(self, rows: np.ndarray) -> np.ndarray:
+        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every number is."""
+        if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
+            raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
+        words = _as_words(np.ascontiguousarray(rows))
+        hashes, out = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
+        _hash_rows(words, 0, len(rows), hashes)
+        _look_up(self._words, self._hashes, self._table, words, hashes, out)
+        return out
+
+
+@kernel
+def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
+    for i in range(start, stop):
+        colour = mix(object_colors[i])
+        for j in range(codes.shape[1]):
+            g = codes[i, j]
+            if g >= 0:
+                cluster_sums[g] += colour
+
+
+@kernel
+def _refine_objects(codes, start, stop, cluster_colors, clustering_colors, object_colors):
+    unseen = np.uint64(0x632BE59BD9B4E019)
+    for i in range(start, stop):
+        total = np.uint64(0)
+        for j in range(codes.shape[1]):
+            g = codes[i, j]
+            part = unseen if g < 0 else cluster_colors[g]
+            total += mix(part ^ mix(clustering_colors[j]))
+        object_colors[i] = mix(object_colors[i] + mix(total))
+
+
+_REFINEMENTS = 1 << 26  # labels looked at beyond the first rounds
+
+
+def canonical_colors(
+    codes: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, rounds: int = 4
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fingerprints of objects and of clusterings that ignore every order and every name.
+
+    Colour refinement on the graph objects - clusters - clusterings: a cluster is coloured by the multiset of
+    its objects, a clustering by that of its clusters, an object by that of its clusters. Multisets are
+    hashed by wrapping sums, so the colours do not depend on the order of summation. Where objects share a colour after
+    ``rounds`` rounds, more follow until none is told apart any more: what shares one then looks alike from every side
+    (in large ensembles: within 16 steps).
+
+    codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
+    Returns colours (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
+    """
+    # Weights in single precision: sums of the same weights in another order must not change a colour.
+    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
+    for _ in range(rounds):
+        colors, clustering_colors = _refine(codes, offsets, colors)
+    distinct = np.unique(colors).size
+    if distinct == colors.size:
+        return colors, clustering_colors
+    first, first_clusterings = colors, clustering_colors
+    for _ in range(max(16, _REFINEMENTS // codes.size)):  # long chains: news travels by one object a round
+        colors, clustering_colors = _refine(codes, offsets, colors)
+        before, distinct = distinct, np.unique(colors).size
+        if distinct in (before, colors.size):
+            break
+    return _ranks(first, colors), _ranks(first_clusterings, clustering_colors)
+
+
+def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One round: new colours of objects, and those of clusterings that they were made from."""
+    m = offsets.size - 1
+    sums, refined = np.zeros(int(offsets[-1]), np.uint64), colors.copy()
+    _refine_clusters(codes, 0, colors.size, colors, sums)
+    cluster_colors = mix_array(sums)
+    clustering_colors = np.zeros(m, np.uint64)
+    owner = np.repeat(np.arange(m), np.diff(offsets))
+    np.add.at(clustering_colors, owner, mix_array(cluster_colors))
+    _refine_objects(codes, 0, colors.size, cluster_colors, clustering_colors, refined)
+    return refined, clustering_colors
+
+
+def membership_colors(
+    Y: Any, offsets: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fingerprints of objects, clusters and clusterings of memberships Y (u, k), CSR, that ignore every order and every name.
+
+    :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colours (u,), (k,) and
+    (m,), uint64. O(entries) a round, 4 to 16 rounds.
+    """
+    m = offsets.size - 1
+    shares = mix_array(Y.data.view(np.uint64))
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    owner = np.repeat(np.arange(m), np.diff(offsets))
+    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
+    distinct = 0
+    for turn in range(16):
+        sums = np.zeros(Y.shape[1], np.uint64)
+        np.add.at(sums, Y.indices, mix_array(mix_array(colors)[rows] ^ shares))
+        cluster_colors = mix_array(sums)
+        clustering_colors = np.zeros(m, np.uint64)
+        np.add.at(clustering_colors, owner, mix_array(cluster_colors))
+        seen_from = mix_array(cluster_colors ^ mix_array(clustering_colors)[owner])
+        around = np.zeros(Y.shape[0], np.uint64)
+        np.add.at(around, rows, mix_array(seen_from[Y.indices] ^ shares))
+        with np.errstate(over="ignore"):  # wrapping sums are the hash
+            colors = mix_array(colors + mix_array(around))
+        before, distinct = distinct, np.unique(colors).size
+        if turn >= 3 and distinct in (before, colors.size):
+            break
+    return colors, seen_from, clustering_colors
+
+
+def _ranks(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The place of each pair of values among the distinct ones, by the first and then by the second."""
+    order = np.lexsort((second, first))
+    new = np.ones(order.size, np.uint64)
+    new[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    out = np.empty(order.size, np.uint64)
+    out[order] = np.cumsum(new)
+    return out
+
+
+def mix_array(values: np.ndarray) -> np.ndarray:
+    """:func:`mix` on every element."""
+    out = np.empty(values.size, np.uint64)
+    _mix_into(values, out)
+    return out
+
+
+@kernel
+def _mix_into(values, out):
+    for i in range(values.size):
+        out[i] = mix(values[i])
+
+
+def row_hashes(X: Any) -> np.ndarray:
+    """(n,) one 64-bit number for each row of floats, dense or CSR; equal rows have equal numbers, and minus zero is zero.
+
+    A dense row and a sparse one have different numbers. Works on a copy of X: give blocks of rows.
+    """
+    if not sp.issparse(X):
+        return _hash_dense((X.astype(np.float64) + 0.0).view(np.uint64))
+    X = sp.csr_array(X, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    values = X.data.astype(np.float64).view(np.uint64)
+    return _hash_sparse(values, X.indices.astype(np.int64), X.indptr.astype(np.int64))
+
+
+@kernel
+def _stir(h, value):
+    h = (h ^ value) * np.uint64(0x9E3779B97F4A7C15)
+    return h ^ (h >> np.uint64(29))
+
+
+@kernel
+def _hash_dense(bits):
+    out = np.empty(bits.shape[0], np.uint64)
+    for i in range(bits.shape[0]):
+        h = np.uint64(0x243F6A8885A308D3)
+        for c in range(bits.shape[1]):
+            h = _stir(h, bits[i, c])
+        out[i] = h
+    return out
+
+
+@kernel
+def _hash_sparse(values, indices, indptr):
+    out = np.empty(indptr.shape[0] - 1, np.uint64)
+    for i in range(out.shape[0]):
+        h = np.uint64(0x243F6A8885A308D3)
+        for p in range(indptr[i], indptr[i + 1]):
+            h = _stir(_stir(h, np.uint64(indices[p])), values[p])
+        out[i] = h
+    return out
+
+
+def row_keys(X: Any) -> np.ndarray:
+    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is sparse."""
+    size = 4096
+    return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
+
+
+def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, count) numbers in (0, 1) drawn by key: equal keys draw equal numbers, whatever their places.
+
+    Each is a hash (splitmix64) of the seed, the key and the column.
+    """
+    seed = rng.integers(2**63, dtype=np.uint64)
+    steps = np.arange(1, count + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = (keys[:, None] ^ seed) + steps * np.uint64(0x9E3779B97F4A7C15)
+    z = mix_array(z.ravel()).reshape(z.shape)
+    return ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+class RowKeys:
+    """Rows of features that others are recognised among, by 64-bit numbers: 16 bytes a row, whatever its width.
+
+    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers are one.
+    """
+
+    def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
+        self.keys, self.positions, self.sparse = keys, positions, sparse
+
+    def to_parts(self) -> dict[str, Any]:
+        """What it is made of, for files of models."""
+        return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Any]) -> RowKeys:
+        """The way back."""
+        return cls(**parts)
+
+    @classmethod
+    def of(cls, X: Any, *, n_jobs: int | None = None) -> RowKeys:
+        """Of the rows of X; of equal ones the first is remembered."""
+        sparse = sp.issparse(X)
+        keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
+        return cls(keys, positions, sparse)
+
+    def find(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """(n,) the position of the row equal to each row of X, -1 where there is none."""
+        keys = self._hashed(X, self.sparse, n_jobs)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[place] == keys, self.positions[place], -1)
+
+    @staticmethod
+    def _hashed(X: Any, sparse: bool, n_jobs: int | None) -> np.ndarray:
+        def block(a: int, b: int) -> np.ndarray:
+            part = X[a:b]
+            if sparse:
+                return row_hashes(sp.csr_array(part))
+            return row_hashes(part.toarray() if sp.issparse(part) else part)
+
+        size = max(1, (1 << 20) // max(1, X.shape[1]))
+        return np.concatenate(map_blocks(block, X.shape[0], size=size, n_jobs=n_jobs))

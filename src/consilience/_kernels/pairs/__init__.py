@@ -1,0 +1,1 @@
+"""Pairs of objects or of base clusters: co-association, linkage, walks, learned graphs."""

@@ -1,0 +1,141 @@
+"""Who was put together with whom: co-association by rows, dense or on its sparse pattern.
+
+    A_pq = sum_i a_i b(cluster of p in i) [p, q together in i] / sum_i a_i [p, q both seen in i]     (1)
+
+a_i weighs a clustering, b a cluster. A pair never seen together, or only by clusterings of weight 0, has denominator 0
+and is stored as 0.
+codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbours in
+memory), -1 missing. An Ensemble numbers them below k, the length of cluster_weights and of first less one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compile.jit import kernel
+from ..compile.plain import sort_inplace, total
+
+
+@kernel
+def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
+    """Rows start..stop of (1) into ``out`` (stop - start, u). Cost: O((stop - start) u m), no scratch matrices."""
+    m, u = codes.shape
+    weights_in_all = total(clustering_weights)
+    seen = np.empty(u)
+    for p in range(start, stop):
+        row = out[p - start]
+        row[:] = 0.0
+        seen[:] = 0.0
+        for i in range(m):
+            code = codes[i, p]
+            if code == -1:
+                continue
+            weight = clustering_weights[i] * cluster_weights[code]
+            column = codes[i]
+            for q in range(u):
+                row[q] += weight if column[q] == code else 0.0
+            if any_missing:
+                weight = clustering_weights[i]
+                for q in range(u):
+                    seen[q] += weight if column[q] != -1 else 0.0
+        if any_missing:
+            for q in range(u):
+                row[q] = row[q] / seen[q] if seen[q] > 0 else 0.0
+        else:
+            for q in range(u):
+                row[q] /= weights_in_all
+
+
+@kernel
+def seen_rows(codes, clustering_weights, start, stop, out):
+    """Rows of the denominator of (1): how often (by weight) both were seen."""
+    m, u = codes.shape
+    for p in range(start, stop):
+        row = out[p - start]
+        row[:] = 0.0
+        for i in range(m):
+            if codes[i, p] != -1:
+                for q in range(u):
+                    if codes[i, q] != -1:
+                        row[q] += clustering_weights[i]
+
+
+@kernel
+def count_row_pattern(codes, members, first, start, stop, out):
+    """Number of partners (itself included) of each object: the row lengths of the sparse pattern."""
+    m, u = codes.shape
+    met = np.full(u, -1, np.int64)
+    for p in range(start, stop):
+        count = 0
+        for i in range(m):
+            code = codes[i, p]
+            if code == -1:
+                continue
+            for t in range(first[code], first[code + 1]):
+                q = members[t]
+                if met[q] != p:
+                    met[q] = p
+                    count += 1
+        out[p] = count
+
+
+@kernel
+def fill_rows(
+    codes,
+    clustering_weights,
+    cluster_weights,
+    any_missing,
+    members,
+    first,
+    start,
+    stop,
+    indptr,
+    indices,
+    data,
+):
+    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`, with the same arguments."""
+    m, u = codes.shape
+    weights_in_all = total(clustering_weights)
+    met = np.full(u, -1, np.int64)
+    row = np.zeros(u)
+    for p in range(start, stop):
+        at = indptr[p]
+        for i in range(m):
+            code = codes[i, p]
+            if code == -1:
+                continue
+            weight = clustering_weights[i] * cluster_weights[code]
+            for t in range(first[code], first[code + 1]):
+                q = members[t]
+                if met[q] != p:
+                    met[q] = p
+                    indices[at] = q
+                    at += 1
+                row[q] += weight
+        sort_inplace(indices[indptr[p] : at])
+        for t in range(indptr[p], at):
+            q = indices[t]
+            denominator = weights_in_all
+            if any_missing:
+                denominator = 0.0
+                for i in range(m):
+                    if codes[i, p] != -1 and codes[i, q] != -1:
+                        denominator += clustering_weights[i]
+            data[t] = row[q] / denominator if denominator > 0 else 0.0
+            row[q] = 0.0
+
+
+@kernel
+def mean_overlap(left, right, weights, k_left, k_right, agreement, pairs):
+    """Add to ``agreement`` the Jaccard overlap of each object's clusters in two clusterings that both saw it."""
+    table = np.zeros((k_left, k_right))
+    for p in range(left.size):
+        if left[p] != -1 and right[p] != -1:
+            table[left[p], right[p]] += weights[p]
+    rows = table.sum(axis=1)
+    columns = table.sum(axis=0)
+    for p in range(left.size):
+        if left[p] != -1 and right[p] != -1:
+            both = table[left[p], right[p]]
+            agreement[p] += both / (rows[left[p]] + columns[right[p]] - both)
+            pairs[p] += 1

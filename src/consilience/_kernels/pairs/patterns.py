@@ -1,0 +1,221 @@
+"""Which pairs of objects were ever together, and in which clusterings: pairs that meet in the same ones share a pattern.
+
+codes (m, u): global cluster ids, -1 missing. Pairs are unordered, p < q, and lie in the upper triangle of a CSR pattern. A pattern is a
+string of bits, clustering i at bit i; patterns are numbered as they come, row by row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..compile.jit import kernel
+from ..compile.plain import sort_inplace
+from ..runtime.threads import map_blocks
+
+_AT_A_TIME = 1 << 20  # pairs whose bits are held until they have a number
+_ROWS = 64  # of a block
+_KEYS = 1 << 10  # patterns that there is room for at first, a power of two
+
+
+class Pairs(NamedTuple):
+    """The pairs ever together, and their patterns."""
+
+    indptr: np.ndarray  # (u + 1,)
+    indices: np.ndarray  # (pairs,) int32, sorted in each row
+    pattern: np.ndarray  # (pairs,) int32
+    met: np.ndarray  # (patterns, bytes) the clusterings that have them together
+    seen: np.ndarray  # (patterns, bytes) the clusterings that saw both; no bytes if that was not asked for
+
+
+def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = None) -> Pairs:
+    """All pairs ever together. Cost: one step for each pair and clustering that has it together, twice; with ``seen`` m for each pair.
+
+    seen: whether clusterings that saw only one of the two matter to a pattern.
+    """
+    m, u = codes.shape
+    lists = _members(codes, k)
+    lengths = np.zeros(u + 1, np.int64)
+    map_blocks(lambda a, b: _count_partners(codes, *lists, a, b, lengths), u, size=_ROWS, n_jobs=n_jobs)
+    indptr = np.cumsum(lengths)
+    indices, pattern = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int32)
+    words = -(-m // 64)
+    numbers = _Numbers(words * (1 + seen))
+    for start, stop in _spans(indptr, _AT_A_TIME):
+        first = indptr[start]
+        bits = np.zeros((int(indptr[stop] - first), words * (1 + seen)), np.uint64)
+
+        def rows(a, b, start=start, first=first, bits=bits):
+            _fill_partners(codes, *lists, start + a, start + b, indptr, indices, first, bits, words)
+
+        map_blocks(rows, stop - start, size=_ROWS, n_jobs=n_jobs)
+        numbers.number(bits, pattern[first : indptr[stop]])
+    found = numbers.keys[: numbers.count]
+    return Pairs(indptr, indices, pattern, _as_bytes(found[:, :words], m), _as_bytes(found[:, words:], m))
+
+
+def tie_members(codes: np.ndarray, k: int) -> sp.coo_array:
+    """(u, u) graph with the components of all pairs ever together, but few edges: from a cluster's first member to the others."""
+    u = codes.shape[1]
+    members, ends, _ = _members(codes, k)
+    i, p = np.nonzero(codes >= 0)
+    first = members[np.concatenate([[0], ends[:-1]])[codes[i, p]]]
+    return sp.coo_array((np.ones(p.size), (first, p)), shape=(u, u))
+
+
+class _Numbers:
+    """Numbers for bit strings, by first appearance."""
+
+    def __init__(self, width: int):
+        self.keys = np.empty((_KEYS, width), np.uint64)
+        self.table = np.full(4 * _KEYS, -1, np.int32)
+        self.count = 0
+
+    def number(self, bits: np.ndarray, out: np.ndarray) -> None:
+        at = 0
+        while at < len(bits):
+            at, self.count = _look_up(bits, at, self.keys, self.count, self.table, out)
+            if self.count == len(self.keys):
+                self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
+                self.table = np.full(2 * self.table.size, -1, np.int32)
+                _enter(self.keys, self.count, self.table)
+
+
+def _spans(indptr: np.ndarray, size: int):
+    """Ranges of rows with about ``size`` entries each."""
+    start, u = 0, indptr.size - 1
+    while start < u:
+        stop = int(np.searchsorted(indptr, indptr[start] + size, "right")) - 1
+        stop = min(max(stop, start + 1), u)
+        yield start, stop
+        start = stop
+
+
+def _as_bytes(words: np.ndarray, m: int) -> np.ndarray:
+    """(patterns, bytes) of bit strings whose bit i is clustering i."""
+    little = np.ascontiguousarray(words.astype("<u8", copy=False))
+    whole = little.view(np.uint8).reshape(len(words), 8 * words.shape[1])
+    return np.ascontiguousarray(whole[:, : -(-m // 8)])
+
+
+@kernel
+def _members(codes, k):
+    """Objects of each cluster in rising order, where each list ends, and the place of every object in its lists."""
+    m, u = codes.shape
+    ends = np.zeros(k + 1, np.int64)
+    for i in range(m):
+        for p in range(u):
+            if codes[i, p] >= 0:
+                ends[codes[i, p] + 1] += 1
+    for j in range(k):
+        ends[j + 1] += ends[j]
+    members, place = np.empty(ends[k], np.int32), np.zeros((u, m), np.int64)
+    at = ends[:k].copy()
+    for i in range(m):
+        for p in range(u):
+            code = codes[i, p]
+            if code >= 0:
+                members[at[code]] = p
+                place[p, i] = at[code]
+                at[code] += 1
+    return members, ends[1:], place
+
+
+@kernel
+def _count_partners(codes, members, ends, place, start, stop, lengths):
+    """How many later objects each was ever together with, behind its own place in ``lengths``."""
+    m, u = codes.shape
+    last = np.full(u, -1, np.int32)
+    for p in range(start, stop):
+        count = 0
+        for i in range(m):
+            if codes[i, p] >= 0:
+                for t in range(place[p, i] + 1, ends[codes[i, p]]):
+                    if last[members[t]] != p:
+                        last[members[t]] = p
+                        count += 1
+        lengths[p + 1] = count
+
+
+@kernel
+def _fill_partners(codes, members, ends, place, start, stop, indptr, indices, first, bits, words):
+    """The partners that :func:`_count_partners` counted, sorted, and the bits of their clusterings, from pair ``first`` on."""
+    m, u = codes.shape
+    row = np.zeros((u, words), np.uint64)
+    one, behind = np.uint64(1), bits.shape[1] > words
+    for p in range(start, stop):
+        at = indptr[p]
+        for i in range(m):
+            if codes[i, p] < 0:
+                continue
+            bit = one << np.uint64(i & 63)
+            for t in range(place[p, i] + 1, ends[codes[i, p]]):
+                q = members[t]
+                new = True
+                for w in range(words):
+                    new = new and row[q, w] == 0
+                if new:
+                    indices[at] = q
+                    at += 1
+                row[q, i >> 6] |= bit
+        sort_inplace(indices[indptr[p] : at])
+        for t in range(indptr[p], at):
+            q, b = indices[t], t - first
+            out = bits[b]
+            for w in range(words):
+                out[w] = row[q, w]
+                row[q, w] = 0
+            if behind:
+                for i in range(m):
+                    if codes[i, p] >= 0 and codes[i, q] >= 0:
+                        out[words + (i >> 6)] |= one << np.uint64(i & 63)
+
+
+@kernel
+def _slot(key, table):
+    mixed = np.uint64(0)
+    for w in range(key.size):
+        mixed = (mixed ^ key[w]) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return np.int64(mixed & np.uint64(table.size - 1))
+
+
+@kernel
+def _enter(keys, count, table):
+    """Put the first keys into an empty table, whose size is a power of two and more than theirs."""
+    for g in range(count):
+        at = _slot(keys[g], table)
+        while table[at] >= 0:
+            at = (at + 1) & (table.size - 1)
+        table[at] = g
+
+
+@kernel
+def _look_up(bits, at, keys, count, table, out):
+    """Numbers of the keys from ``at`` on, new ones as they come; returns where it stopped and how many there are.
+
+    Stops when ``keys`` is full, of which the table has four times as many places.
+    """
+    for t in range(at, len(bits)):
+        if count == len(keys):
+            return t, count
+        key = bits[t]
+        place = _slot(key, table)
+        while True:
+            g = table[place]
+            if g < 0:
+                for w in range(key.size):
+                    keys[count, w] = key[w]
+                table[place] = out[t] = count
+                count += 1
+                break
+            same = True
+            for w in range(key.size):
+                same = same and keys[g, w] == key[w]
+            if same:
+                out[t] = g
+                break
+            place = (place + 1) & (table.size - 1)
+    return len(bits), count

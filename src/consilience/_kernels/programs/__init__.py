@@ -1,0 +1,1 @@
+"""Small optimization problems: box-constrained quadratic programs, low-rank steps, self-paced weights."""

@@ -1,0 +1,1 @@
+"""Threads, memory and floating-point numbers."""

@@ -1,0 +1,1 @@
+"""How generators prepare features, run their base clusterings and label new rows."""

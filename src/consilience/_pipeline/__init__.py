@@ -1,0 +1,1 @@
+"""From features to a consensus in one estimator."""

@@ -1,0 +1,476 @@
+"""From features to a consensus in one estimator: make base clusterings, then combine them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import generate
+from .._base.dask_types import is_lazy, refuse_lazy
+from .._base.estimator import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    fit_with,
+    fit_with_a_guess,
+)
+from .._base.names import Named, check_names, find
+from .._base.parameters import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
+from .._base.progress import progress_shown
+from .._base.rng import draw_seeds
+from .._data.ensemble import Ensemble
+from .._data.features import Features, as_features
+from .._kernels.labels.distinct import RowKeys
+from .._kernels.runtime.memory import refusing
+from .._kernels.runtime.threads import one_blas_thread
+from .._members.labelling import KEEP
+from .._results.view import score
+from ..consensus import BaseConsensus, method, methods
+from ..errors import InputError, warn
+from ..generate import PREPARATIONS, suitable
+from .defaults import AUTO, Plan, check_params, fill_in, is_auto
+from .members import is_clusterer, make_members
+from .new_rows import PlacesRows
+
+if TYPE_CHECKING:
+    from .._choosing import Study
+
+__all__ = ["ConsensusClustering"]
+
+#: The class whose ``fit`` it is; jedi would take Self for the base class.
+Fitted = TypeVar("Fitted", bound="ConsensusClustering")
+
+_PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+
+
+#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share in each subsample.
+MOST_CLUSTERS, STUDIED, STUDIED_RATIO = 10, 2_000, 0.8
+
+
+class Whole(NamedTuple):
+    """A published method that is a generator and a consensus method together."""
+
+    generator: str
+    method: str
+    params: dict[str, Any]
+
+
+#: Those, by the name that ``consensus`` takes.
+WHOLE = {
+    "mdec": Whole("metric-subspace", "lwea", {"theta": 1.0}),
+    "mdec-hc": Whole("metric-subspace", "lwea", {"theta": 1.0}),
+    "mdec-sc": Whole("metric-subspace", "lwsc", {"theta": 1.0}),
+    "mdec-bg": Whole("metric-subspace", "lwgp", {"theta": 1.0}),
+}
+
+
+class ConsensusClustering(
+    PlacesRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Cluster features by consensus: many base clusterings, one answer that says how sure it is.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters returned. "auto", the default, is that of a ``consensus`` estimator that was given one, or else chosen by
+        :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
+    generator : str, callable, clusterer, list or dict of clusterers
+        How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
+        :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
+        ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
+        name. In names, hyphens and underscores are alike.
+    generator_params : dict, optional
+        More parameters of the generator, by name. Unless ``k``, or ``k_min`` and ``k_max``, are among them, members
+        have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
+        ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
+        up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
+        less, but not below ``n_clusters`` (landmarks).
+    consensus : str or consensus estimator
+        How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
+        which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
+        come from metric-subspace, whatever the default of ``generator``.
+    consensus_params : dict, optional
+        More parameters of the consensus method, by name.
+    n_clusterings : int or None
+        Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for metric-subspace, one for each
+        bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
+        single one that does not). A callable decides by itself.
+    random_state : int, Generator or None
+        Seed of generator and consensus.
+    n_jobs : int or None
+        Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
+        many use all cores by themselves.
+    keep_members : bool or None
+        Whether to keep what labels new rows: the centres of k-means, landmarks, or, for members that go by neighbours
+        (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
+    verbose : bool, int or None
+        Whether long work shows its progress; None, the default, where there is a terminal.
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience._evidence.table.Evidence.confidence`.
+    membership_ : array (n_samples, n_clusters)
+        Share of each cluster in every object, adding up to 1; computed when asked for.
+    ensemble_ : Ensemble
+        The base clusterings, with their recipes, and what labels new rows.
+    consensus_ : the fitted consensus method, with all it learned.
+    study_ : :class:`Study`
+        How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
+    plan_ : :class:`consilience._pipeline.defaults.Plan`
+        The generator and the method with their parameters, as given or as the rule has them.
+
+    Notes
+    -----
+    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
+    left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
+
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
+    to 12,000 while n_samples^2 n_features is at most 4e10): 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
+    metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
+    of so many and places the others. Each sees half of the features, but at least 8. Sparse: as many members of k-means with n_clusters / 2 to
+    max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a way drawn for it, so that columns need
+    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import consilience as cs
+    >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
+    >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
+    ((150,), 50, 'metric-subspace')
+    >>> bool((model.predict(load_iris().data) == model.labels_).all())
+    True
+    >>> params = {"bandwidths": [0.5, 1, 5]}
+    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, consensus="lwea")
+    >>> model.fit(load_iris().data).ensemble_.n_clusterings
+    3
+    """
+
+    constraints: ClassVar[dict[str, Rule]] = {
+        "generator": Named([AUTO, *generate.generators()])
+        | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
+        | Kind("a clusterer (an instance)", is_clusterer)
+        | Kind(
+            "a list or dict of clusterers",
+            lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
+        ),
+        "generator_params": _PARAMS,
+        "consensus": Named([AUTO, *methods(), *WHOLE])
+        | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
+        "consensus_params": _PARAMS,
+        "n_clusterings": Nothing() | Integer(1),
+        "keep_members": KEEP,
+        "verbose": Nothing() | Flag() | Integer(0),
+    }
+
+    labels_: np.ndarray
+    confidence_: np.ndarray
+    ensemble_: Ensemble
+    consensus_: Any  # which method it is, and so what it learned, depends on the parameters
+    study_: Study
+    plan_: Plan
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | str | None = AUTO,
+        *,
+        generator: Any = AUTO,
+        generator_params: Mapping[str, Any] | None = None,
+        consensus: Any = AUTO,
+        consensus_params: Mapping[str, Any] | None = None,
+        n_clusterings: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        keep_members: bool | None = None,
+        verbose: bool | int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.generator = generator
+        self.generator_params = generator_params
+        self.consensus = consensus
+        self.consensus_params = consensus_params
+        self.n_clusterings = n_clusterings
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.keep_members = keep_members
+        self.verbose = verbose
+
+    def fit(
+        self: Fitted,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_size: Any = None,
+    ) -> Fitted:
+        """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
+
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
+        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
+        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
+        """
+        vars(self).pop("_local", None)  # of a fit to Dask features
+        n_clusters = self._n_clusters()
+        more = {"must_link": must_link, "min_size": min_size}
+        if n_clusters is None:
+            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
+        if is_auto(n_clusters):
+            study = self._study(X, sample_weight)
+            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, **more))
+            self.study_ = study
+            return self
+        check_parameters(self, n_clusters=n_clusters)
+        vars(self).pop("study_", None)  # of an earlier fit
+        rules = {"must_link": must_link, "min_size": min_size}
+        plan = Plan(*self._generator(), self.n_clusterings, *self._method())
+        check_params(plan)
+        if not is_auto(plan.method):
+            self._ready(plan)  # so that a wrong parameter is told before any long work
+        shown = None if self.verbose is None else bool(self.verbose)
+        with (
+            progress_shown(shown) if shown is not None else nullcontext(),
+            refusing(
+                f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
+                "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
+                "whose memory grows with n alone (landmarks and LWGP)",
+            ),
+        ):
+            if is_lazy(X):
+                from ..dask.generation import learn_lazily
+
+                return learn_lazily(self, X, sample_weight, plan, n_clusters, rules)
+            return self._learn(X, sample_weight, plan, n_clusters, rules)
+
+    def _learn(
+        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    ) -> Fitted:
+        """:meth:`fit`, parameters checked."""
+        everything = as_features(X)
+        validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
+        everything.check_k(n_clusters, "n_clusters")
+        features, counted = _split_weights(everything, sample_weight)
+        if not counted.all():
+            features.check_k(n_clusters, "n_clusters")
+            if rules["must_link"] is not None:
+                raise InputError(
+                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
+                    "small positive weight, or leave them out."
+                )
+        plan = fill_in(plan, features, n_clusters)
+        consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
+        self.ensemble_ = self._generate(features, plan, seeds[0])
+        own = consensus.get_params(deep=False)
+        if "random_state" in own and own["random_state"] is None:
+            consensus.set_params(random_state=seeds[1])
+        self._check_seen(plan)
+        self.consensus_ = consensus.fit(self.ensemble_, **rules)
+        self.plan_ = plan
+        self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
+        self._rows_of_ensemble = np.arange(everything.n_samples)
+        if not counted.all():
+            self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
+            self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
+        self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
+        self._feature_names = everything.feature_names
+        return self
+
+    def _study(self, X: Any, sample_weight: Any) -> Study:
+        """How many clusters, with what is said where the answer is one."""
+        from .._choosing import choose_k
+
+        check_parameters(self, n_clusters=1)
+        if is_lazy(X):
+            from ..dask.generation import sampled
+
+            features = sampled(X, sample_weight, self.random_state)
+        else:
+            features, _ = _split_weights(as_features(X), sample_weight)
+        n = features.n_samples
+        most = min(MOST_CLUSTERS, round(STUDIED_RATIO * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
+        if most < 2:
+            raise InputError(
+                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them distinct: there are too few. Give the "
+                "number of clusters."
+            )
+        study = choose_k(
+            features,
+            range(2, most + 1),
+            ratio=STUDIED_RATIO,
+            prepare=self._prepared_as(features),
+            max_objects=STUDIED,
+            random_state=draw_seeds(self.random_state, 3)[2],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        if study.k == 1:
+            warn(
+                f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
+                "cluster. study_ says what was tested; give n_clusters to divide the objects all the same.",
+                stacklevel=4,
+            )
+        return study
+
+    def _prepared_as(self, features: Features) -> str:
+        """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
+        own = (self._generator()[1] or {}).get("prepare")
+        if own in PREPARATIONS:
+            return str(own)
+        if own is None and not is_auto(self._generator()[0]):
+            return "none"
+        names = suitable(features)
+        return "standardise" if "standardise" in names else "tf-idf"
+
+    def to_local(self: Fitted) -> Fitted:
+        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
+        check_is_fitted(self, "consensus_")
+        return getattr(self, "_local", self)
+
+    @property
+    def membership_(self) -> np.ndarray:
+        if self._rows_of_ensemble is None:  # lazy
+            return self.consensus_.membership_
+        return self.consensus_.membership_[self._rows_of_ensemble]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.consensus_._n_features_out
+
+    def _check_seen(self, plan: Plan) -> None:
+        """A generator can leave objects unseen, as bagging does with few members."""
+        unseen, m = self.ensemble_.unseen, self.ensemble_.n_clusterings
+        if unseen.size == 0:
+            return
+        names = self.ensemble_.sample_names
+        shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
+        bagging = find(plan.generator, {"bagging": True})
+        more = (
+            ", let each see more (generator_params={'ratio': ...}), or give those it left out the label of the nearest one it saw "
+            "(generator_params={'unseen': 'nearest'})"
+        )
+        raise InputError(
+            f"{'Object' if unseen.size == 1 else 'Objects'} {shown} {'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
+            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of them "
+            f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
+        )
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+    ) -> np.ndarray:
+        """Cluster X and return the cluster of every object."""
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the
+        mean agreement (NMI) with the base clusterings; see :func:`consilience._results.view.score`.
+        """
+        check_is_fitted(self, "consensus_")
+        if is_lazy(X):
+            return self.consensus_.score(self.ensemble_, y)
+        n_samples = as_features(X).n_samples
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return score(self, n_samples, y)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        from ..io import save
+
+        refuse_lazy(getattr(self, "labels_", None), "save")
+        save(self, path)
+
+    def to_frame(self):
+        """A pandas data frame of label and confidence, indexed by row name (or position)."""
+        check_is_fitted(self, "consensus_")
+        return self.consensus_.to_frame()
+
+    def _n_clusters(self) -> Any:
+        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
+        asked = self.n_clusters
+        if asked is None or is_auto(asked):
+            return getattr(self.consensus, "n_clusters", None) or asked
+        return asked
+
+    def _generator(self) -> tuple[Any, dict[str, Any]]:
+        """What makes the base clusterings, and its parameters."""
+        chosen, params = self.generator, dict(self.generator_params or {})
+        whole = find(self.consensus, WHOLE)
+        if whole is None:
+            return chosen, params
+        default = inspect.signature(type(self).__init__).parameters["generator"].default
+        if chosen != default and find(chosen, {whole.generator: True}) is None:
+            raise InputError(
+                f"consensus={self.consensus!r} is a whole method, whose members come from {whole.generator}: leave out "
+                f"generator={chosen!r}, or choose consensus={whole.method!r} to combine its members."
+            )
+        return whole.generator, params
+
+    def _method(self) -> tuple[Any, dict[str, Any]]:
+        """What combines them, and its parameters."""
+        params = dict(self.consensus_params or {})
+        whole = find(self.consensus, WHOLE)
+        return (self.consensus, params) if whole is None else (whole.method, {**whole.params, **params})
+
+    def _ready(self, plan: Plan) -> BaseConsensus:
+        """The method, ready to fit."""
+        chosen, params = plan.method, dict(plan.method_params)
+        consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+        names = consensus.get_params(deep=False)
+        owner, here = type(consensus).__name__, type(self).__name__
+        reserved = {name: f"{name} of {here}" for name in ("n_clusters", "random_state", "n_jobs")}
+        check_names(params, names, owner=owner, reserved=reserved)
+        if "n_jobs" in names and self.n_jobs is not None:
+            params["n_jobs"] = self.n_jobs
+        return consensus.set_params(n_clusters=self._n_clusters(), **params)
+
+    def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
+        return make_members(
+            features,
+            plan,
+            n_clusters=self._n_clusters(),
+            keep_members=self.keep_members,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            owner=type(self).__name__,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:
+    """The objects that count, with their weights, and a mask of them."""
+    n = features.n_samples
+    if sample_weight is None:
+        return features, np.ones(n, bool)
+    weights = check_weights(sample_weight, n, zero=True)
+    if (counted := weights > 0).sum() < 2:
+        raise InputError(
+            f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."
+        )
+    kept = Features(features) if counted.all() else features.take(np.flatnonzero(counted))
+    kept.sample_weight = weights[counted]
+    return kept, counted
+
+
+@one_blas_thread()
+def _nearest(X: Any, among: Any) -> np.ndarray:
+    """For every row of X, the index of the nearest row of ``among``."""
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(n_neighbors=1).fit(among).kneighbors(X, return_distance=False).ravel()

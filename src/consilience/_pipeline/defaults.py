@@ -1,0 +1,138 @@
+"""What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the problem.
+
+| X                                                       | members                        | how many      | consensus, theta |
+|---------------------------------------------------------|--------------------------------|---------------|------------------|
+| sparse                                                  | k-means of random k            | 50, 30 or 20  | LWGP, .4         |
+| up to 1,000 objects                                     | metric-subspace                | 50            | LWEA, .4         |
+| up to 2,500                                             | metric-subspace                | 30            | LWEA, .4         |
+| up to EXACT_UP_TO, and beyond up to DENSE_UP_TO while   | metric-subspace                | 20            | LWEA, .4         |
+| n^2 d is at most EXACT_WORK                             |                                |               |                  |
+| beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1          |
+
+LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
+Every member sees the features prepared in a way drawn for it (``prepare="diverse"``); of dense ones half, but at least
+FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most
+half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows falls
+apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
+max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbours are near by chance: k-means, which compares texts with the mean of many, finds
+more there than graphs of neighbours do.
+
+The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with what else was
+tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of X.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import scipy.sparse as sp
+
+from .._base.names import AUTO, check_names, find
+from .._data.features import Features
+from ..generate import generators
+
+#: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and find somewhat less.
+EXACT_UP_TO = 5_000
+#: The same, while n^2 d is at most EXACT_WORK.
+DENSE_UP_TO, EXACT_WORK = 12_000, 4e10
+#: Distinct objects that are linked: their pairs take 800 MB.
+LINKED = 10_000
+N_LANDMARKS = 1_000
+FEWEST_FEATURES = 8
+FEW_CLUSTERS = 8
+#: Of dense X, and of sparse.
+GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
+METHOD, SPARSE_METHOD = "lwea", "lwgp"
+#: Parameters of a method that may be given without naming it: those of METHOD, and of SPARSE_METHOD the first.
+METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("theta", "sample"), ("theta",)
+
+
+class Plan(NamedTuple):
+    """How members are made and combined.
+
+    generator, method : names, or what the user gave instead.
+    n_clusterings : None leaves it to the generator.
+    """
+
+    generator: Any
+    generator_params: dict[str, Any]
+    n_clusterings: int | None
+    method: Any
+    method_params: dict[str, Any]
+
+
+def is_auto(chosen: Any) -> bool:
+    """Whether a choice is left to the rule."""
+    return find(chosen, {AUTO: True}) is not None
+
+
+def compares_all(n: int, d: int) -> bool:
+    """Whether members compare every object with every other."""
+    return n <= EXACT_UP_TO or (n <= DENSE_UP_TO and float(n) * n * d <= EXACT_WORK)
+
+
+def default_plan(features: Features, n_clusters: int) -> Plan:
+    """The rule."""
+    n, d = features.shape
+    sparse = sp.issparse(features.X)
+    exact = not sparse and compares_all(n, d)
+    generator = SPARSE_GENERATOR if sparse else GENERATORS[0 if exact else 1]
+    widest = generators()[generator].widest
+    assert widest is not None
+    most = FEW_CLUSTERS if sparse else widest(n, n_clusters)
+    top = min(max(most, 2 * n_clusters), max(2, n // 2, n_clusters))
+    top = min(top, features.distinct_rows(top))
+    params: dict[str, Any] = {"prepare": "diverse", "k_max": top}
+    count = 50 if n <= 1_000 else 30 if n <= 2_500 else 20
+    if sparse:
+        params["k_min"] = min(max(2, n_clusters // 2), top)
+        return Plan(generator, params, count, SPARSE_METHOD, {"theta": 0.4})
+    params["ratio"] = min(1.0, max(0.5, FEWEST_FEATURES / d))
+    params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
+    return Plan(generator, params, count, METHOD, {"theta": 0.4 if exact else 1.0, "sample": LINKED})
+
+
+def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
+    """A plan with what the user left to the rule; parameters that were given stay."""
+    own = default_plan(features, n_clusters)
+    if sp.issparse(features.X):
+        _check_sparse(plan)
+    if is_auto(plan.generator):
+        params = {**own.generator_params, **plan.generator_params}
+        for given, other in (("k_min", "k_max"), ("k_max", "k_min")):
+            if plan.generator_params.get(given) is not None and other not in plan.generator_params:
+                params.pop(
+                    other, None
+                )  # it may lie on the wrong side: the generator has a range of its own from there
+        count = own.n_clusterings if plan.n_clusterings is None else plan.n_clusterings
+        plan = plan._replace(generator=own.generator, generator_params=params, n_clusterings=count)
+    if is_auto(plan.method):
+        plan = plan._replace(method=own.method, method_params={**own.method_params, **plan.method_params})
+    return plan
+
+
+def generator_settings() -> list[str]:
+    """Parameters of generators that may be given without naming one: those that all generators of dense X have."""
+    first, *others = (generators()[name].parameters for name in GENERATORS)
+    return [name for name in first if all(name in one for one in others)]
+
+
+def check_params(plan: Plan) -> None:
+    """Raise where a choice is left to the rule and a parameter given that not all of its candidates have."""
+    if is_auto(plan.generator):
+        owner = f"generator={AUTO!r}, which is {' or '.join(GENERATORS)},"
+        check_names(plan.generator_params, generator_settings(), owner=owner, reserved={})
+    if is_auto(plan.method):
+        owner = f"consensus={AUTO!r}, which is {METHOD},"
+        check_names(plan.method_params, METHOD_PARAMS, owner=owner, reserved={})
+
+
+def _check_sparse(plan: Plan) -> None:
+    """Raise where a parameter was given that what the rule takes for sparse X does not have."""
+    if is_auto(plan.generator):
+        owner = f"generator={AUTO!r}, which is {SPARSE_GENERATOR} for a sparse X,"
+        valid = [name for name in generator_settings() if name in generators()[SPARSE_GENERATOR].parameters]
+        check_names(plan.generator_params, valid, owner=owner, reserved={})
+    if is_auto(plan.method):
+        owner = f"consensus={AUTO!r}, which is {SPARSE_METHOD} for a sparse X,"
+        check_names(plan.method_params, SPARSE_METHOD_PARAMS, owner=owner, reserved={})

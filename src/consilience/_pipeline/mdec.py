@@ -1,0 +1,158 @@
+"""Multi-diversified ensemble clustering: from features to clusters, in one estimator."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._base.names import Named, find
+from .._base.parameters import Integer, Real, Rule
+from ..consensus import LWEA, LWGP, LWSC, method
+from ..errors import InputError
+from ..generate import generator
+from .consensus_clustering import WHOLE, ConsensusClustering
+
+__all__ = ["MDEC"]
+
+#: The paper's three ways to combine the members, and the methods they are.
+_WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
+#: Parameters that the generator takes.
+_SUBSPACE = ("ratio", "kernel", "metric", "search", "prepare")
+
+
+class MDEC(ConsensusClustering):
+    """Multi-diversified ensemble clustering of high-dimensional data.
+
+    Many spectral clusterings, each with a random kernel on a random half of the features
+    (:func:`consilience.generate.metric_subspace`), then a consensus that trusts a cluster by how well the others agree
+    on it. Made for thousands of features and any number of objects from some ten to some ten thousand.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    consensus : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
+        MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square matrix of
+        the distinct objects, the last is linear in them. Any other method can combine the same members.
+    n_clusterings : int, default 100
+        Number of members.
+    theta : float, default 1.0
+        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the three ways
+        of the paper only.
+    ratio : float in (0, 1], default 0.5
+        Share of the features each member sees.
+    kernel : "normal" or "exponential"
+        The kernel of the authors' program or the printed one; see :func:`consilience.generate.metric_subspace`.
+    metric : "diversified", "cosine", "correlation" or "spearman"
+        Random kernels, or one fixed similarity for all members.
+    search : "exact" or "approximate"
+        How members find neighbours; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
+    prepare : str, default "none"
+        How members see the features: as given, as in the paper, or for instance "standardise", or "diverse": each
+        member its own way. See :mod:`consilience.generate`.
+    random_state : int, Generator or None
+        Seed of generation and consensus.
+    n_jobs : int or None
+        Threads; None is all cores. The answer does not depend on it.
+    keep_members : bool or None
+        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
+    verbose : bool, int or None
+        Whether long work shows its progress; None, the default, where there is a terminal.
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience._evidence.table.Evidence.confidence`.
+    ensemble_ : Ensemble
+        The members, with their recipes.
+    cluster_reliability_ : array (k,)
+        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``; if the
+        consensus method learns it.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalised; if the
+        consensus method learns it.
+    consensus_ : the fitted consensus method, with all it learned.
+    n_features_in_ : int
+
+    References
+    ----------
+    D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of high-dimensional
+    data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import consilience as cs
+    >>> model = cs.MDEC(n_clusters=3, n_clusterings=10, random_state=0).fit(load_wine().data)
+    >>> model.labels_.shape, model.ensemble_.n_clusterings
+    ((178,), 10)
+    >>> model.cluster_reliability_.size == model.ensemble_.n_total_clusters
+    True
+    """
+
+    constraints: ClassVar[dict[str, Rule]] = {
+        "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
+        "n_clusterings": Integer(1),
+        "keep_members": ConsensusClustering.constraints["keep_members"],
+        "verbose": ConsensusClustering.constraints["verbose"],
+        "theta": Real(0, open_low=True),
+        **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        consensus: Any = "hierarchical",
+        n_clusterings: int = 100,
+        theta: float = 1.0,
+        ratio: float = 0.5,
+        kernel: str = "normal",
+        metric: str = "diversified",
+        search: str = "exact",
+        prepare: str = "none",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        keep_members: bool | None = None,
+        verbose: bool | int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.consensus = consensus
+        self.n_clusterings = n_clusterings
+        self.theta = theta
+        self.ratio = ratio
+        self.kernel = kernel
+        self.metric = metric
+        self.search = search
+        self.prepare = prepare
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.keep_members = keep_members
+        self.verbose = verbose
+
+    @property
+    def cluster_reliability_(self) -> np.ndarray:
+        return self.consensus_.cluster_reliability_
+
+    @property
+    def clustering_weights_(self) -> np.ndarray:
+        return self.consensus_.clustering_weights_
+
+    def _generator(self) -> tuple[Any, dict[str, Any]]:
+        return "metric-subspace", {name: getattr(self, name) for name in _SUBSPACE}
+
+    def _method(self) -> tuple[Any, dict[str, Any]]:
+        whole = find(self.consensus, WHOLE)
+        chosen = whole.method if whole else find(self.consensus, _WAYS) or self.consensus
+        if isinstance(chosen, str) and method(chosen) in (LWEA, LWSC, LWGP):
+            return chosen, {"theta": self.theta}
+        if self.theta != 1:
+            raise InputError(
+                f"theta={self.theta!r} means nothing to consensus={self.consensus!r}: leave it out, or choose one of "
+                f"{', '.join(_WAYS)}."
+            )
+        return chosen, {}

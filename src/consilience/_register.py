@@ -1,0 +1,113 @@
+"""What the library offers, as plain data: exports, ``methods()`` and ``consilience methods`` are made from these lists.
+
+A class enters the library by one line here. Nothing is imported before it is asked for, so that ``import
+consilience`` is quick. Generators are functions and have a register of their own, in ``generate``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A public name, and the module of the package that defines it."""
+
+    name: str
+    module: str
+
+    def load(self) -> Any:
+        """What the name stands for."""
+        return getattr(importlib.import_module(f".{self.module}", __package__), self.name)
+
+
+#: An ensemble in, one clustering out. Here and below in the order in which users see them.
+CONSENSUS = (
+    Entry("EvidenceAccumulation", "consensus._coassociation.evidence"),
+    Entry("CoassociationKMeans", "consensus._coassociation.kmeans"),
+    Entry("LWEA", "consensus._coassociation.locally_weighted"),
+    Entry("LWSC", "consensus._coassociation.locally_weighted"),
+    Entry("LWGP", "consensus._bipartite.lwgp"),
+    Entry("SCCABG", "consensus._bipartite.sccabg"),
+    Entry("SPCE", "consensus._coassociation.spce"),
+    Entry("RSEC", "consensus._lowrank.rsec"),
+    Entry("NRSEC", "consensus._lowrank.nrsec"),
+    Entry("CSPA", "consensus._coassociation.cspa"),
+    Entry("HBGF", "consensus._bipartite.hbgf"),
+    Entry("MCLA", "consensus._metaclusters.mcla"),
+    Entry("SEC", "consensus._coassociation.sec"),
+    Entry("KCC", "consensus._labels.kcc"),
+    Entry("ECC", "consensus._labels.kcc"),
+    Entry("Voting", "consensus._labels.voting"),
+    Entry("SoftVote", "consensus._labels.soft_vote"),
+    Entry("MixtureConsensus", "consensus._labels.mixture"),
+    Entry("BCE", "consensus._labels.bce"),
+    Entry("ECPCS", "consensus._metaclusters.ecpcs"),
+    Entry("LCE", "consensus._bipartite.lce"),
+    Entry("PTA", "consensus._coassociation.pta"),
+    Entry("PTGP", "consensus._coassociation.ptgp"),
+    Entry("NMFC", "consensus._coassociation.nmfc"),
+    Entry("DREC", "consensus._lowrank.drec"),
+    Entry("RCE", "consensus._lowrank.rce"),
+    Entry("TRCE", "consensus._coassociation.trce"),
+    Entry("CESHL", "consensus._bipartite.ceshl"),
+    Entry("HGPA", "consensus._bipartite.hgpa"),
+    Entry("WEAC", "consensus._coassociation.weac"),
+    Entry("BestOf", "consensus._best_of"),
+)
+
+#: Features in, one clustering out: a generator and a consensus method in one estimator.
+FEATURES = (
+    Entry("ConsensusClustering", "_pipeline.consensus_clustering"),
+    Entry("MDEC", "_pipeline.mdec"),
+)
+
+#: Features of several related tasks in, one clustering of each out.
+MULTITASK = (
+    Entry("SPMTC", "multitask._spmtc"),
+    Entry("LSSMTC", "multitask._lssmtc"),
+    Entry("ASI", "multitask._asi"),
+)
+
+#: Everything that clusters.
+ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
+
+#: What else stands at the top of the package.
+CONTAINERS = (
+    Entry("Ensemble", "_data.ensemble"),
+    Entry("SoftEnsemble", "_data.soft"),
+    Entry("Features", "_data.features"),
+    Entry("Study", "_choosing"),
+)
+FUNCTIONS = (
+    Entry("align", "metrics"),
+    Entry("choose_k", "_choosing"),
+    Entry("load", "io"),
+    Entry("report", "_reporting"),
+)
+ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
+
+
+def lazily(
+    namespace: dict[str, Any], entries: Iterable[Entry], rooms: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names are imported when first used."""
+    package = namespace["__name__"]
+    homes = {entry.name: entry for entry in entries}
+    folders = frozenset(rooms)
+
+    def __getattr__(name: str) -> Any:
+        if name in homes:
+            value = homes[name].load()
+        elif name in folders:
+            value = importlib.import_module(f".{name}", package)
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        namespace[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted(namespace["__all__"])
+
+    return __getattr__, __dir__

@@ -1,0 +1,1 @@
+"""The view of a fitted model that displays and the report share."""

@@ -1,0 +1,346 @@
+"""A consensus and the evidence behind it: the one view of a fitted model that displays and the report share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.dask_types import refuse_lazy
+from .._data.distinct import Compressed
+from .._data.ensemble import as_ensemble
+from .._data.soft import SoftEnsemble
+from .._evidence.table import Evidence
+from .._kernels.labels.information import pairwise_measure
+from ..errors import InputError
+
+#: An object is doubtful below this confidence.
+DOUBTFUL = 0.6
+#: Above, relations of all pairs of clusters are left out.
+MOST_BETWEEN = 1000
+#: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct objects.
+MOST_CLUSTERINGS, MOST_COMPARED = 100, 20_000
+
+
+@dataclass
+class Fitted:
+    """A consensus and the evidence behind it. Every number is computed when first asked for, and once.
+
+    labels, confidence (n,); signatures: the distinct objects; names: sample names or None; method: the fitted consensus
+    estimator or None; pipeline: what wraps it, or None; own_weights (n,): those of the objects, or None where only the
+    total of equal ones is known.
+    """
+
+    labels: np.ndarray
+    confidence: np.ndarray
+    signatures: Compressed
+    names: list[Any] | None
+    method: Any = None
+    pipeline: Any = None
+    own_weights: np.ndarray | None = None
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, soft: bool = False) -> Fitted:
+        """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as most is about labels."""
+        pipeline, method = None, model
+        if hasattr(model, "consensus_"):
+            pipeline, method = model, model.consensus_
+        if not hasattr(method, "labels_") and hasattr(method, "fit"):
+            check_is_fitted(method, "labels_")
+        if hasattr(method, "task_labels_"):
+            raise InputError(
+                f"{type(model).__name__} is a multi-task method, which combines no base clusterings, so there is no consensus to "
+                "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it beside base "
+                "clusterings of the same objects use Fitted.from_ensemble(ensemble, labels_)."
+            )
+        if not hasattr(method, "signatures_"):
+            raise InputError(
+                f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
+                "For labels from elsewhere use from_ensemble(ensemble, labels)."
+            )
+        if isinstance(method.signatures_, SoftEnsemble) and not soft:
+            raise InputError(
+                f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about hard base clusterings. Set the "
+                "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model to soft.draw(10)."
+            )
+        refuse_lazy(method.labels_, "A display or report")
+        labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
+        own = None if pipeline is None else pipeline.ensemble_.weights
+        return cls(labels, confidence, method.signatures_, method.sample_names_, method, pipeline, own)
+
+    @classmethod
+    def from_ensemble(cls, ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
+        """From base clusterings and any partition of the same objects."""
+        ensemble = as_ensemble(ensemble)
+        values = np.asarray(labels)
+        if values.shape != (ensemble.n_samples,):
+            raise InputError(
+                f"labels has shape {values.shape} for the {ensemble.n_samples} objects of the ensemble; give one label each."
+            )
+        _, codes = np.unique(values, return_inverse=True)
+        own = ensemble.weights
+        fitted = cls(
+            codes.reshape(-1), np.empty(0), ensemble.compress(), ensemble.sample_names, own_weights=own
+        )
+        fitted.confidence = (
+            fitted.evidence.confidence if confidence is None else np.asarray(confidence, float)
+        )
+        if fitted.confidence.shape != values.shape:
+            raise InputError(
+                f"confidence has shape {fitted.confidence.shape} for {len(values)} objects; give one each."
+            )
+        return fitted
+
+    # Objects and clusters ----------------------------------------------------------------------------------
+
+    @property
+    def inverse(self) -> np.ndarray:
+        """(n,) the signature of every object."""
+        return self.signatures.inverse
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def n_clusters(self) -> int:
+        return int(self.labels.max()) + 1
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(c,) number of objects in each cluster."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @cached_property
+    def copies(self) -> np.ndarray:
+        """(u,) number of objects with each signature."""
+        return np.bincount(self.inverse, minlength=self.signatures.n_samples)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(n,) weight of each object: its own, or where that is not known the mean over those with its signature."""
+        if self.own_weights is not None:
+            return self.own_weights
+        return (self.signatures.weights / self.copies)[self.inverse]
+
+    @cached_property
+    def cluster_weights(self) -> np.ndarray:
+        """(c,) weight of the objects in each cluster."""
+        return np.bincount(self.labels, self.weights, minlength=self.n_clusters)
+
+    def name(self, i: int) -> str:
+        """How to call object i."""
+        return str(i) if self.names is None else str(self.names[i])
+
+    # Evidence ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The base clusterings against the consensus."""
+        return self.against(self.labels, self.n_clusters)
+
+    def against(self, groups: np.ndarray, n_groups: int) -> Evidence:
+        """The base clusterings against any groups (n,) of the objects."""
+        return Evidence(self.signatures, groups, n_groups, rows=self.inverse, weights=self.weights)
+
+    @property
+    def support(self) -> np.ndarray:
+        """(n,) share of an object's ties that go to its own cluster."""
+        return self.evidence.support
+
+    @property
+    def doubtful(self) -> np.ndarray:
+        """(n,) which objects the base clusterings are not sure of: by confidence, because ties say as much about how many
+        clusters base clusterings have as about the object."""
+        return self.confidence < DOUBTFUL
+
+    @cached_property
+    def nmi(self) -> np.ndarray:
+        """(m,) of every base clustering with the consensus, over the objects it saw; NaN if there are none."""
+        return self.evidence.agreement("nmi")
+
+    @cached_property
+    def ari(self) -> np.ndarray:
+        """(m,) as :attr:`nmi`."""
+        return self.evidence.agreement("ari")
+
+    @cached_property
+    def seen(self) -> np.ndarray:
+        """(m,) share of the objects that each base clustering saw."""
+        return (self.signatures.labels >= 0).T @ self.copies.astype(float) / self.n_samples
+
+    @cached_property
+    def togetherness(self) -> tuple[float, float]:
+        """Mean co-association over pairs of objects of one cluster, and of different ones; NaN if there are none."""
+        n, stability = self.sizes.astype(float), self.evidence.stability
+        within, across = _mean(stability, n * (n - 1) / 2), np.nan
+        if 1 < self.n_clusters <= MOST_BETWEEN:
+            i, j = np.triu_indices(self.n_clusters, 1)
+            across = _mean(self.evidence.between[i, j], n[i] * n[j])
+        return within, across
+
+    @cached_property
+    def firmness(self) -> np.ndarray:
+        """(c,) how firmly the base clusterings hold each cluster, allowing for how fine or coarse they are.
+
+        0 as by chance, 1 as firmly as clusterings with that many clusters can; see :func:`firmness_of`. NaN where there
+        is no pair to judge by, or only one cluster.
+        """
+        evidence = self.evidence
+        loops = evidence.weights * np.minimum(evidence.weights, 1.0 / evidence.unit)
+        itself = np.empty((self.signatures.n_clusterings, self.n_clusters))
+        if self.signatures.has_missing:
+            for i, column in enumerate(self.signatures.labels.T):
+                seen = column[self.inverse] >= 0
+                itself[i] = np.bincount(self.labels[seen], loops[seen], minlength=self.n_clusters)
+        else:
+            itself[:] = np.bincount(self.labels, loops, minlength=self.n_clusters)
+        return firmness_of(evidence.table, self.signatures.offsets, itself)
+
+    @cached_property
+    def mean_firmness(self) -> float:
+        """That of the cluster a random object is in."""
+        return _mean(self.firmness, self.cluster_weights)
+
+    @cached_property
+    def compared(self) -> np.ndarray:
+        """Base clusterings whose agreement with each other is measured: all, or evenly from the closest to the furthest."""
+        m = self.signatures.n_clusterings
+        if m <= MOST_CLUSTERINGS:
+            return np.arange(m)
+        by_agreement = np.argsort(-np.nan_to_num(self.nmi), kind="stable")
+        return np.sort(by_agreement[np.linspace(0, m - 1, MOST_CLUSTERINGS).round().astype(int)])
+
+    @cached_property
+    def similarity(self) -> np.ndarray:
+        """NMI between every two of the :attr:`compared` base clusterings; NaN where no object was seen by both."""
+        signatures = self.signatures
+        rows = np.arange(signatures.n_samples)
+        if rows.size > MOST_COMPARED:
+            rows = np.sort(np.random.default_rng(0).choice(rows.size, MOST_COMPARED, replace=False))
+        return pairwise_measure(
+            signatures.labels[rows][:, self.compared],
+            signatures.n_clusters[self.compared],
+            "nmi",
+            signatures.weights[rows],
+        )
+
+    @cached_property
+    def mean_similarity(self) -> float:
+        """Mean NMI between two different base clusterings; NaN if there is one alone."""
+        apart = self.similarity[np.triu_indices(len(self.similarity), 1)]
+        return _mean(apart, np.ones(apart.size))
+
+    # What the method learned -------------------------------------------------------------------------------
+
+    @property
+    def trust(self) -> np.ndarray | None:
+        """(m,) how far the method trusts each base clustering, adding up to 1; None where it learns no such thing."""
+        return getattr(self.method, "clustering_weights_", None)
+
+    @property
+    def shortfall(self) -> str:
+        """What the method did not reach, in its own words; empty where it converged."""
+        if self.method is None or getattr(self.method, "converged_", True):
+            return ""
+        return getattr(self.method, "shortfall_", "") or "it was stopped before it had settled"
+
+    @property
+    def contradiction(self) -> str:
+        """That base clusterings contradict the answer, where the method found that they do; else empty."""
+        agreement = getattr(self.method, "agreement_", None)
+        if agreement is None or not agreement.contradicted:
+            return ""
+        return (
+            f"The base clusterings contradict this answer: they agree with it by a mean NMI of {agreement.consensus:.2f}, and with a plain "
+            f"average linkage of the same evidence by {agreement.baseline:.2f}. Use EvidenceAccumulation, or other settings of "
+            f"{type(self.method).__name__}."
+        )
+
+    @cached_property
+    def terms(self) -> dict[str, np.ndarray]:
+        """What the method recorded at each iteration, by name; empty if it keeps no history."""
+        return read_terms(getattr(self.method, "history_", []))
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the method says in its history how much evidence it had admitted."""
+        return bool(self.terms) and getattr(self.method, "pacing", None) is not None
+
+
+def score(model: Any, n_samples: int, y: Any = None) -> float:
+    """How good a fitted consensus is, as one number of which larger is better; at most 1.
+
+    With y, the true classes: the adjusted Rand index. Without: the mean normalised mutual information (geometric) with
+    the base clusterings, what Strehl and Ghosh (2002) set a consensus to maximise; it compares answers of the same number of
+    clusters to the same ensemble, and says nothing about how many clusters there should be.
+    """
+    from ..metrics import ari
+
+    fitted = Fitted.from_estimator(model, soft=True)
+    labels = np.asarray(model.labels_)
+    if n_samples != len(labels):
+        raise InputError(
+            f"score was given {n_samples} objects, but {type(model).__name__} was fitted to {len(labels)}: it judges the "
+            "clustering of those. Pass the data of fit, or fit the model to these objects."
+        )
+    if y is not None:
+        return ari(labels, y)
+    agreement = fitted.evidence.agreement("nmi_geometric")
+    return float(np.mean(agreement[~np.isnan(agreement)]))
+
+
+def read_terms(history: Any) -> dict[str, np.ndarray]:
+    """A list of numbers, or of dicts of numbers, as one array per quantity; what is not a number is left out."""
+    entries = [entry if isinstance(entry, dict) else {"objective": entry} for entry in history]
+    names = list(dict.fromkeys(name for entry in entries for name in entry))
+    terms = {}
+    for name in names:
+        numbers = [_number(entry.get(name)) for entry in entries]
+        if not all(math.isnan(v) for v in numbers):
+            terms[str(name)] = np.array(numbers)
+    return terms
+
+
+def firmness_of(table: np.ndarray, offsets: np.ndarray, itself: np.ndarray) -> np.ndarray:
+    """(c,) how firmly clusterings hold each group, between chance and the most that clusterings so fine or coarse can.
+
+    For clustering i and group j, with T (k, c) the weights of base cluster and group together, ``itself`` (m, c) the
+    pairs of an object with itself, and N the sums of T over the base clusters of i:
+
+        together = sum_l T_lj^2 - itself           pairs inside j that i has together                        (1)
+        pairs    = N_ij^2 - itself                 all pairs inside j                                        (2)
+        company  = sum_l T_lj T_l. - itself        pairs that i has together with one object in j            (3)
+        chance   = company pairs / (N_ij N_i. - itself)                                                      (4)
+        firmness_j = sum_i (together - chance) / sum_i (min(pairs, company) - chance)                        (5)
+
+    A clustering that only splits groups has together = company, one that only joins them together = pairs: both reach
+    the bound, where mean co-association (1) / (2) calls the first one weak.
+    """
+    starts = offsets[:-1]
+    seen = np.add.reduceat(table, starts, axis=0)
+    together = np.add.reduceat(table**2, starts, axis=0) - itself
+    company = np.add.reduceat(table * table.sum(axis=1, keepdims=True), starts, axis=0) - itself
+    pairs = seen**2 - itself
+    everyone = seen * seen.sum(axis=1, keepdims=True) - itself
+    some = everyone > 1e-12 * np.maximum(seen, 1.0) ** 2
+    chance = np.where(some, company * pairs / np.where(some, everyone, 1.0), 0.0)
+    bound = np.minimum(pairs, company)
+    room = (bound - chance).sum(axis=0)
+    known = room > 1e-9 * np.maximum(bound.sum(axis=0), np.finfo(float).tiny)
+    return np.where(known, (together - chance).sum(axis=0) / np.where(known, room, 1.0), np.nan)
+
+
+def _number(value: Any) -> float:
+    """NaN for what is not one number."""
+    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else math.nan
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """The mean of what is known and has weight; NaN if nothing does."""
+    known = ~np.isnan(values) & (weights > 0)
+    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan

@@ -1,5 +1,0 @@
-"""``python -m consilience.cli``."""
-
-from . import main
-
-main()

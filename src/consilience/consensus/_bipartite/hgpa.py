@@ -1,0 +1,163 @@
+"""Hypergraph partitioning: base clusters are hyperedges, of which as little as possible is cut by parts of equal weight.
+
+    min over parts of  sum of e_b over the base clusters b with objects in more than one part,   parts of equal weight  (1)
+
+e_b is the weight of base cluster b ("size") or 1 ("unit"). In two again and again, by moves of single objects from several starts.
+
+References
+----------
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
+Learning Research 3, 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._base.parameters import Choice, Integer, Real
+from ..._kernels.cut.hypergraph import bisect, cut_cost
+from ..._kernels.cut.transfer import transfer_cut_dense
+from ..._kernels.runtime.memory import ensure_fits
+from .._base import BaseConsensus, Solution
+
+_FINE = 2.0**30  # parts of the heaviest base cluster in which costs are counted
+
+
+def prefix(order: np.ndarray, weights: np.ndarray, wanted: float, fewest: tuple[int, int]) -> np.ndarray:
+    """(u,) bool: the last of ``order`` are True, of weight as near ``wanted`` as can be, with ``fewest`` objects False and True."""
+    u = order.size
+    behind = weights.sum() - np.cumsum(weights[order])  # weight of what comes after the first 1, 2, ...
+    places = np.arange(fewest[0], u - fewest[1] + 1)  # how many come first
+    # Places that differ by rounding alone are equally near, whatever the unit of the weights.
+    away = np.round(np.abs(behind[places - 1] - wanted) / weights.sum(), 9)
+    first = int(places[np.argmin(away)])
+    side = np.ones(u, bool)
+    side[order[:first]] = False
+    return side
+
+
+def two_parts(
+    ensemble: Any,
+    rows: np.ndarray,
+    edge_weights: np.ndarray,
+    parts: tuple[int, int],
+    imbalance: float,
+    starts: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """(len(rows),) bool: the cheapest cut found, for ``parts`` final parts on sides False and True."""
+    labels, offsets, weights = (
+        np.ascontiguousarray(ensemble.labels[rows]),
+        ensemble.offsets,
+        ensemble.weights[rows],
+    )
+    total = weights.sum()
+    wanted = total * parts[1] / sum(parts)
+    slack = max(imbalance * total, weights.max() / 2) * (1 + 1e-9)
+    Y = ensemble.indicator()[rows].toarray()
+    vectors = transfer_cut_dense(Y, weights, min(2, Y.shape[1])).objects
+    line = np.round(vectors[:, -1] / (np.abs(vectors[:, -1]).max() or 1.0), 6)  # rounding decides no ties
+    line *= np.sign(line[np.argmax(np.abs(line))]) or 1.0  # the sign of an eigenvector is free
+    orders = [np.argsort(line, kind="stable"), *(rng.permutation(rows.size) for _ in range(starts))]
+    found = [
+        bisect(
+            labels,
+            offsets,
+            weights,
+            edge_weights,
+            prefix(order, weights, wanted, parts),
+            lightest=wanted - slack,
+            heaviest=wanted + slack,
+            fewest=parts,
+        )
+        for order in orders
+    ]
+    return min(found, key=lambda side: cut_cost(labels, offsets, edge_weights, side.astype(int)))
+
+
+class HGPA(BaseConsensus):
+    """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters. Kept for comparison: do not use it.
+
+    Once every base cluster is cut, no move of an object changes anything, and the answer is a random division; published figures are those of chance.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    hyperedges : {"size", "unit"}, default "size"
+        What cutting a base cluster costs: its weight, as in the published program, or 1, as in the text.
+    imbalance : float, default 0.05
+        How far the two sides of a cut may be from their share of the weight.
+    n_init : int, default 10
+        Random starts of every cut, beside one by eigenvectors; the cheapest is kept.
+    random_state : int, Generator or None
+        Seed of these starts.
+    n_jobs : int or None
+        Threads of what is common to all methods; the moves themselves are on one.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+    cut_cost_ : float
+        Eq. (1), in units of the heaviest base cluster.
+
+    Notes
+    -----
+    O(u m) a move, and O(u k) memory. A missing label is a missing pin.
+
+    Differences from the paper: passes over single objects from several starts instead of the multilevel program hMETIS; on distinct objects, where
+    equal ones stay together.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
+    >>> cs.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    constraints = {"hyperedges": Choice("size", "unit"), "imbalance": Real(0, 1), "n_init": Integer(1)}
+    _test_params = [{"n_init": 3}]
+    _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
+
+    cut_cost_: float
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        hyperedges: str = "size",
+        imbalance: float = 0.05,
+        n_init: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.hyperedges = hyperedges
+        self.imbalance = imbalance
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, ensemble, rng):
+        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        ensure_fits(32.0 * u * k + 16.0 * k * k, what=f"HGPA on {u} distinct objects", remedy=self._remedy)
+        edges = ensemble.cluster_sizes() if self.hyperedges == "size" else np.ones(k)
+        # Whole numbers: sums of them are exact, and moves of equal gain are ties in any unit of the weights.
+        edges = np.rint(edges * (_FINE / edges.max()))
+        groups = np.zeros(u, np.int64)
+        waiting = [(0, self.n_clusters)]  # (number of the first part, parts) still to be divided
+        while waiting:
+            first, parts = waiting.pop()
+            if parts == 1:
+                continue
+            halves = parts - parts // 2, parts // 2
+            rows = np.flatnonzero(groups == first)
+            side = two_parts(ensemble, rows, edges, halves, self.imbalance, self.n_init, rng)
+            groups[rows[side]] = first + halves[0]
+            waiting += [(first, halves[0]), (first + halves[0], halves[1])]
+        cost = cut_cost(ensemble.labels, ensemble.offsets, edges / _FINE, groups)
+        return Solution(groups, n_iter=1, extra={"cut_cost": cost})

@@ -1,0 +1,378 @@
+"""Self-paced consensus clustering with an adaptive bipartite graph.
+
+Objects and base clusters are the two sides of a graph. Learn its edges S, how far to trust each of them, W,
+and how alike base clusters are, C, such that the graph falls into c components: these are the clusters.
+
+    minimise over S, W, C, F
+        ||W o (S - Y)||^2 - lam sum(W) + gamma1 sum_i sum_pq C_pq (S_ip - S_iq)^2 W_ip W_iq
+        + gamma2 ||C - K||^2 + rho tr(F' L F)                                                         (9)
+    with 0 <= S, W <= 1, C >= 0, F'F = I
+
+    W_i  min  w' (diag((S_i - Y_i)^2) + gamma1 B) w - lam 1'w,   B_pq = C_pq (S_ip - S_iq)^2         (10)
+    F    [U; V] / sqrt(2): the c leading singular vectors of Q = D1^-1/2 S D2^-1/2                   (12)
+    S_i  min  sum_p W_ip^2 (s_p - Y_ip)^2 + gamma1 sum_pq C_pq W_ip W_iq (s_p - s_q)^2
+              + rho sum_p H_ip s_p,   H_ip = ||F_i / sqrt(d_i) - F_(n+p) / sqrt(d_(n+p))||^2         (14)
+    C    max(K - mu G, 0),  G_pq = sum_i (S_ip - S_iq)^2 W_ip W_iq,  mu = gamma1 / (2 gamma2)        (18)
+    lam doubles every round until every W is 1; rho doubles until there are c components
+
+Y (n, k) 0/1 base clusters of each object, k of them in all; S, W (n, k); K = Y'Y, C, G (k, k); F (n + k, c);
+L the normalised Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either side.
+
+Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows, which
+runs on threads here and would run on any number of workers: the updates (10) to (18) are in :mod:`._graph`, how
+labels are read off the graph in :mod:`._placement`, and the authors' way through it in :mod:`._authors`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..._base.parameters import Choice, Integer, Nothing, Real
+from ..._base.progress import progress
+from ..._data.ensemble import Ensemble
+from ..._evidence.table import trust_by_reliability
+from ...errors import InputError, warn
+from .._base import BaseConsensus, Pacing, Solution
+from ._authors import follow_authors
+from ._graph import SMALL, Graph, State, Sums, bytes_needed, edge_trust, embed, own_trust, record, update_F
+from ._placement import fill_in, place, read_components
+
+#: Of one processor, for each distinct object and base cluster, and for each pair of base clusters there: fitted to the
+#: figures in the method's page, within a factor of about 3 elsewhere.
+_SECONDS = 1.2e-6, 1.15e-9
+PACE = 2**0.5  # growth of rho and lam in a round
+
+#: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
+DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
+
+
+def default_first_trust(ensemble, c: int) -> float:
+    """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
+
+    A large base cluster contradicts many others. That speaks against it where base clusters are finer than the
+    clusters sought, and says nothing where they are as coarse.
+    """
+    return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
+
+
+def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
+    """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
+
+    A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out, the
+    last graph that had edges is kept, unless told not to.
+
+    Returns (state, history, whether c was reached).
+    """
+    growth, history = PACE, []
+    before: tuple | None = None  # the last round with too few components
+    right, sigma, values = update_F(graph.total, graph.copies, c)
+    # rho starts where it cuts a 64th of an average edge.
+    apart = max(c - float(sigma.sum()), 1e-9)
+    rho = float(graph.total.D2 @ graph.copies) / (64 * apart)
+    weigh = graph.blocks[0].W is not None
+    # lam starts at a share of what speaks against the worst edge of an average object, whatever gamma1 is. Then
+    # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
+    lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
+    shared = graph.shared() | {"right": right, "sigma": sigma}
+    state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
+    with progress(total=max_iter, what="SCCABG, at most", unit="round") as bar:
+        while True:
+            bar.update(1)
+            history.append(record(graph, state, values))
+            found = history[-1]["pieces"]
+            too_far = found > c or not found  # without an edge there is nothing left to take apart
+            if found == c or (too_far and (before is None or growth < 1.02)) or len(history) == max_iter:
+                break
+            if too_far and before is not None:
+                graph.blocks, graph.total, graph.C, state = before
+                growth **= 0.5
+            else:
+                right, sigma, values = update_F(graph.total, graph.copies, c)
+                state = replace(state, right=right, sigma=sigma)
+                before = graph.blocks, graph.total, graph.C, state
+            state = replace(state, C=graph.C, rho=state.rho * growth)
+            graph.advance(state)
+            if state.weigh and graph.total.least_W >= 1.0:
+                graph.trust_all()
+                state = replace(state, weigh=False)
+            state = replace(state, lam=PACE * state.lam)
+    if not found and before is not None and keep_last:
+        graph.blocks, graph.total, graph.C, state = before
+        history.append(record(graph, state, values))
+    return state, history, found == c
+
+
+def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
+    """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
+    own = ensemble.indicator().multiply(edges)
+    return (own.T @ ensemble.weights) / ensemble.cluster_sizes()
+
+
+class SCCABG(BaseConsensus):
+    """Self-paced learning of the graph between objects and base clusters; linear in n, takes missing labels.
+
+    Objects and base clusters form a graph; its edges are learned anew so that it falls into ``n_clusters``
+    components, edges that contradict the rest are trusted later, and base clusters that agree lend each other
+    objects. Nothing pairwise between objects is ever formed: the method of choice for many objects and for
+    incomplete ensembles.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned, c.
+    gamma1 : float, optional
+        How far similar base clusters must hold the same objects (gamma_1). Default 0.1, in units of the mean
+        similarity of a base cluster to all others, so that it does not depend on n, m or cluster sizes; below
+        0.01 the base clusters are taken at their word. In ``mode="authors"`` 1e-4 in the paper's units, where
+        similarities are counts of objects.
+    gamma2 : float, optional
+        How firmly the similarity of base clusters stays at their overlap (gamma_2). Only the ratio mu =
+        gamma1 / (2 gamma2) matters; the default is mu = 1, which keeps base clusters similar while the objects
+        they share outnumber those they do not. In ``mode="authors"`` 1e-2.
+    similarity : {"adaptive", "fixed"}
+        "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
+    first_trust : float, optional
+        How much contradiction an edge may meet and still be trusted in the first round, as a share of what the
+        worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2 and more
+        doubts almost nothing. Default: n_clusters over the mean number of clusters of a base clustering, between
+        0.4 and 1. Not used in ``mode="authors"``.
+    weighting : {"self-paced", "none"}
+        "none" trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
+    mode : {"standard", "authors"}
+        "authors" follows the authors' program: the order of its steps, its thresholds, its units, components
+        as clusters whatever their number, and every object cut off from all clusters a cluster of its own.
+    max_iter : int, optional
+        Rounds at most; default 100, in ``mode="authors"`` 20.
+    n_jobs : int or None
+        Threads; None is all cores. The answer does not depend on it.
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
+        :attr:`consilience._evidence.table.Evidence.confidence`.
+    bipartite_graph_ : sparse array (n_samples, k)
+        The learned graph, S; columns are the base clusters of all clusterings in order.
+    edge_reliability_ : array (n_samples, k)
+        W averaged over the rounds in which it was learned: 1 if an edge (or its absence) was trusted from the
+        start. Formed when asked for.
+    reliability_ : array (n_samples,)
+        Mean of ``edge_reliability_`` over the base clusters an object is in.
+    cluster_reliability_ : array (k,)
+        Mean of ``edge_reliability_`` over the objects in a base cluster.
+    clustering_weights_ : array (n_clusterings,)
+        Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
+        normalised. Not there with ``weighting="none"``, which trusts all alike.
+    cluster_similarity_ : array (k, k)
+        Learned similarity of base clusters, C, in numbers of objects.
+    n_pieces_ : int
+        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
+    isolated_ : array (n_samples,) of bool
+        Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
+    history_ : list of dict
+        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading eigenvalues
+        of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``, ``mean_W``, ``rows_weighed``,
+        and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose row still moved when its solver stopped.
+
+    Notes
+    -----
+    u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some 15
+    to 40 rounds, 24 u k bytes (48 with self-pacing), and 100 k^2 or more. The objective changes with lam and rho in every round,
+    so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships, a missing share of an
+    object is as little evidence as a missing label, and learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
+
+    Differences from the paper: (1) exactly n_clusters clusters: too many components are merged by
+    co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
+    eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
+    weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
+    repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above.
+    (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start at what
+    the other labels lead one to expect. (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex;
+    its solver treats all columns alike, see :mod:`consilience._kernels.programs.box`. ``mode="authors"`` keeps (7) alone.
+
+    References
+    ----------
+    P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
+    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]]
+    >>> model = cs.SCCABG(n_clusters=2).fit(base)
+    >>> model.labels_.tolist()
+    [0, 0, 0, 1, 1]
+    >>> model.filled_labels()[2].tolist()
+    [0, 0, 0]
+    """
+
+    constraints = {
+        "gamma1": Nothing() | Real(1e-20, 1e20),
+        "gamma2": Nothing() | Real(1e-20, 1e20),
+        "similarity": Choice("adaptive", "fixed"),
+        "first_trust": Nothing() | Real(0, open_low=True),
+        "weighting": Choice("self-paced", "none"),
+        "mode": Choice("standard", "authors"),
+        "max_iter": Nothing() | Integer(1),
+    }
+    _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
+    _takes_soft = True
+    _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
+    pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
+
+    reliability_: np.ndarray
+    cluster_reliability_: np.ndarray
+    clustering_weights_: np.ndarray
+    cluster_similarity_: np.ndarray
+    n_pieces_: int
+    isolated_: np.ndarray
+    signature_graph_: sp.csr_array
+    signature_reliability_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        gamma1: float | None = None,
+        gamma2: float | None = None,
+        similarity: str = "adaptive",
+        first_trust: float | None = None,
+        weighting: str = "self-paced",
+        mode: str = "standard",
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.similarity = similarity
+        self.first_trust = first_trust
+        self.weighting = weighting
+        self.mode = mode
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _cost(self, ensemble):
+        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        return u * k * (_SECONDS[0] + _SECONDS[1] * k), bytes_needed(u, k, self.weighting == "self-paced")
+
+    def _fit(self, ensemble, rng):
+        authors, c, first_trust = self.mode == "authors", self.n_clusters, None
+        gamma1, gamma2 = (
+            default if given is None else float(given)
+            for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
+        )
+        graph = Graph(
+            ensemble,
+            gamma1=gamma1,
+            mu=gamma1 / (2 * gamma2) if self.similarity == "adaptive" else 0.0,
+            self_paced=self.weighting == "self-paced",
+            missing_counts=authors,
+            scale_free=not authors,
+            n_jobs=self.n_jobs,
+        )
+        if authors:
+            state, history, converged = follow_authors(graph, c, self.max_iter or 20)
+        else:
+            first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
+            # Of a graph that an extreme gamma1 cut to pieces, what was left before says nothing.
+            state, history, converged = reach_components(
+                graph, c, self.max_iter or 100, first_trust, keep_last=gamma1 <= DEFAULTS["standard"][0]
+            )
+        S = graph.edges()
+        labels, isolated = read_components(S)
+        found = np.unique(labels[~isolated]).size
+        if not authors:
+            if not found:
+                raise InputError(_no_edge(gamma1))
+            embedding = graph.rows(lambda block: embed(block.S, state))
+            labels = place(labels, isolated, ensemble, c, embedding)
+        if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, first_trust):
+            warn(unfinished, ConvergenceWarning, stacklevel=4)
+        edges = graph.rows(edge_trust)[:, graph.column]
+        trust, reliability = {}, edge_means(ensemble, edges)
+        if self.weighting == "self-paced":
+            trust = {"clustering_weights": trust_by_reliability(ensemble, reliability)}
+        return Solution(
+            labels,
+            history=history,
+            converged=converged,
+            shortfall=_shortfall(found, c, authors),
+            exact=not authors,
+            # Equal objects share a row, but in the authors' program each one that is cut off is alone.
+            alone=isolated if authors else None,
+            per_cluster={"cluster_reliability": reliability},
+            per_clustering=trust,
+            per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
+            per_signature_edge={"signature_graph": S[:, graph.column], "signature_reliability": edges},
+            per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
+            extra={"n_pieces": found},
+        )
+
+    @property
+    def bipartite_graph_(self) -> sp.csr_array:
+        """(n_samples, k) the learned graph, S."""
+        check_is_fitted(self, "labels_")
+        return self.signatures_.expand(self.signature_graph_)
+
+    @property
+    def edge_reliability_(self) -> np.ndarray:
+        """(n_samples, k) mean W over the rounds in which it was learned."""
+        check_is_fitted(self, "labels_")
+        return self.signatures_.expand(self.signature_reliability_)
+
+    def filled_labels(self) -> np.ndarray:
+        """(n_samples, n_clusterings) the labels as given, each missing one replaced by its most likely cluster.
+
+        That is the base cluster with the strongest learned edge; where the graph holds none, the one that
+        overlaps most with the clusters the object is in.
+        """
+        check_is_fitted(self, "labels_")
+        if not isinstance(self.signatures_, Ensemble):
+            raise InputError(
+                "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: bipartite_graph_ holds the learned "
+                "memberships of every object."
+            )
+        return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
+
+
+def _no_edge(gamma1: float) -> str:
+    """Why there is no graph, and what to do."""
+    return (
+        f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. Lower gamma1 (default "
+        f"{DEFAULTS['standard'][0]:g}), or use LWGP or EvidenceAccumulation, which learn no graph."
+    )
+
+
+def _shortfall(found: int, c: int, authors: bool) -> str:
+    """What was not reached, for the warning."""
+    if authors:
+        return "the authors' test of the number of components was not passed"
+    mended = "merged" if found > c else "split"
+    return f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} clusters"
+
+
+def _unfinished(last: Sums, n: int, gamma1: float, first_trust: float | None) -> str:
+    """The warning about rows whose solver stopped early in the last round; empty if there are none.
+
+    The solver of S creeps where couplings dwarf the loss, that of W where contradictions dwarf lam. In units
+    of these, lam starts at first_trust; in the authors' mode (None) it starts at a constant.
+    """
+    if not last.unfinished_S and not last.unfinished_W:
+        return ""
+    remedies = []
+    if last.unfinished_S or first_trust is None:
+        remedies.append(f"lower gamma1={gamma1:g}")
+    if last.unfinished_W and first_trust is not None:
+        remedies.append(f"raise first_trust={first_trust:g}")
+    return (
+        f"SCCABG left {last.unfinished_S} of the {n} rows of S and {last.unfinished_W} of W still moving at "
+        f"the end of the last round, so the learned graph is less exact there; {' and '.join(remedies)}."
+    )

@@ -1,0 +1,19 @@
+"""Part of the distinct objects in place of all: what methods of pairs share that would have too many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._evidence.table import drawn_by_weight
+
+
+def linked_objects(
+    weights: np.ndarray, sample: int | None, n_clusters: int
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """(rows, weights) of the distinct objects that are linked; rows None are all."""
+    most = weights.size if sample is None else max(sample, n_clusters)
+    while True:
+        rows, drawn = drawn_by_weight(weights, most)
+        if rows is None or rows.size >= n_clusters:
+            return rows, drawn
+        most *= 2  # a few heavy ones hold nearly all tickets

@@ -1,0 +1,154 @@
+"""Cluster-based similarity partitioning: cut the graph of objects whose edges are their co-association.
+
+    A_pq = share of the clusterings that saw both objects and put them together                        (1)
+    leading eigenvectors of N^1/2 D^-1/2 A D^-1/2 N^1/2,   N = diag(w),   D = diag(A w)                (2)
+    rows to unit length, k-means with weights w                                                        (3)
+
+w (u,) weights of the distinct objects. With nothing missing A = Y Y' / m is never formed.
+
+References
+----------
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
+Learning Research 3, 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._base.parameters import Choice, Flag, Integer
+from ..._kernels.cut.embedding import cut_rows
+from ..._kernels.cut.graph import PARTITIONERS, partition_graph
+from ..._kernels.cut.normalized import cut_loop
+from ..._kernels.eigen import Leading, leading_eigenvectors
+from ..._kernels.labels.grouping import alternate
+from ..._kernels.pairs.association import normalised_matrix_inplace, normalised_operator
+from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
+from .._base import BaseConsensus, Solution
+
+
+def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
+    """Eq. (2): two passes over the labels a step, or with missing labels the matrix itself (8 u^2 bytes)."""
+    u, ones = ensemble.n_samples, np.ones(ensemble.n_total_clusters)
+
+    def explicit() -> np.ndarray:
+        return normalised_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.weights)
+
+    if ensemble.has_missing:
+        ensure_fits(
+            8.0 * u * u, what=f"CSPA with missing labels on {u} distinct objects", remedy=WITHOUT_PAIRS
+        )
+        S = explicit()
+        return leading_eigenvectors(lambda X: S @ X, u, count, dense=lambda: S)
+    implicit = normalised_operator(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=n_jobs)
+    return leading_eigenvectors(implicit, u, count, dense=explicit)
+
+
+def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
+    """The graph that METIS is given: w_p w_q times how often p and q were together, of as many clusterings as there are."""
+    A = sp.coo_array(ensemble.coassociation_sparse(n_jobs=n_jobs))
+    times = A.data * ensemble.n_clusterings
+    if not ensemble.has_missing:
+        times = np.rint(times)
+    edges = times * ensemble.weights[A.row] * ensemble.weights[A.col]
+    return sp.csr_array((edges, (A.row, A.col)), shape=A.shape)
+
+
+class CSPA(BaseConsensus):
+    """Cluster-based similarity partitioning: normalised cut of the graph of co-associations.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    refine : bool, default True
+        Lower the normalised cut further by moving objects, from the clusters that the eigenvectors gave. With missing labels nothing
+        is refined: A is no product of labels then.
+    partitioner : {"spectral", "metis"}, default "spectral"
+        "metis" cuts the graph by METIS (extra ``graph``), as published. It asks for clusters of equal weight and cuts through unequal
+        ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with it and 0.71 without.
+    n_init : int, default 10
+        Starts of the final k-means, or runs of METIS; the best is kept.
+    random_state : int, Generator or None
+        Seed of these starts.
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    embedding_ : array (n_samples, n_clusters)
+        The eigenvectors (spectral).
+
+    history_ : list of dict
+        ``objective`` of the refinement at each iteration: the normalised cut up to a constant.
+
+    Notes
+    -----
+    Spectral: with nothing missing O(u m) a vector and step, no u x u; with missing labels 8 u^2 bytes. METIS: one edge for every pair
+    of distinct objects that was ever together. What will not fit is refused beforehand.
+
+    Differences from the paper: eigenvectors instead of METIS unless asked for; METIS is handed exact counts, not a rescaled matrix
+    in which weak edges round to 0. R's diceR calls something else CSPA: hierarchical clustering of the rows of A.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> cs.CSPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    [1, 1, 0, 0, 0]
+    """
+
+    constraints = {"refine": Flag(), "partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
+    _test_params = [{"n_init": 3}, {"n_init": 3, "refine": False}]
+
+    embedding_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        refine: bool = True,
+        partitioner: str = "spectral",
+        n_init: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.refine = refine
+        self.partitioner = partitioner
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, ensemble, rng):
+        weights, c = ensemble.weights, self.n_clusters
+        seeds = rng.integers(2**31, size=self.n_init).tolist()
+        if self.partitioner == "metis":
+            graph = object_graph(ensemble, self.n_jobs)
+            return Solution(
+                partition_graph(graph, c, weights=weights, method="metis", seeds=seeds), n_iter=len(seeds)
+            )
+        found = object_vectors(ensemble, c, self.n_jobs)
+        cut = cut_rows(
+            found.vectors, c, unit=True, weights=weights, seeds=seeds, max_iter=100, n_jobs=self.n_jobs
+        )
+        groups, history = cut.labels, []
+        if self.refine and not ensemble.has_missing:
+            ones = np.ones(ensemble.n_total_clusters)
+            rows, costs = cut_loop(ensemble.labels, ensemble.offsets, weights, ones, n_jobs=self.n_jobs)
+            moved = alternate(rows, groups, c, costs, max_iter=100, tol=0.0, stay=True, n_jobs=self.n_jobs)
+            groups, history = moved.groups, [{"objective": loss} for loss in moved.losses]
+        return Solution(
+            groups,
+            history=history,
+            n_iter=found.products,
+            converged=found.converged,
+            shortfall="its eigenvectors were not found to full accuracy",
+            per_sample={"embedding": found.vectors},
+        )

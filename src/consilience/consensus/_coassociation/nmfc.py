@@ -1,0 +1,196 @@
+"""Consensus by non-negative factors of co-association.
+
+    orthogonal:   A ~ Q S Q',  Q >= 0,  Q' N Q = I,    Ah = N^1/2 A N^1/2,  Qh = N^1/2 Q                (1)
+        X = Ah Qh S,   Qh <- Qh sqrt(X / (Qh Qh' X)),   G = Qh' Qh                                      (2)
+        S <- S sqrt((Qh' Ah Qh) / (G S G))                                                              (3)
+    otherwise:    A ~ H H',  H >= 0:   Hh <- Hh ((Ah Hh) / (Hh Hh' Hh))^(1/4)                           (4)
+    |Ah - Qh S Qh'|^2 = |Ah|^2 - 2 tr(S Qh' Ah Qh) + tr(S G S G),   |Ah|^2 = sum(K o K) / m^2           (5)
+
+A (u, u) co-association of the distinct objects, N = diag(w) their weights, Q and H (u, n_clusters), S (n_clusters, n_clusters),
+K = Y' N Y (k, k). With nothing missing A = Y Y' / m is never formed. Multiplications and roots are by entry.
+
+References
+----------
+T. Li, C. Ding and M. Jordan, "Solving consensus and semi-supervised clustering problems using nonnegative matrix factorization", ICDM 2007.
+T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._base.parameters import Choice, Flag, Integer
+from ..._kernels.cut.embedding import cut_rows
+from ..._kernels.cut.partition import one_hot, split_clusters
+from ..._kernels.labels.overlaps import gather, overlap_matrix, scatter
+from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
+from .._base import BaseConsensus, Solution
+from ._rows import embed
+
+_OVER = 5  # iterations over which the change of the objective is averaged: it need not fall in each
+
+
+def times_association(ensemble: Any, n_jobs: int | None) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
+    """(X -> Ah X, |Ah|^2): two passes over the labels, or with missing labels a matrix (8 u^2 bytes)."""
+    u, root = ensemble.n_samples, np.sqrt(ensemble.weights)[:, None]
+    if ensemble.has_missing:
+        ensure_fits(
+            8.0 * u * u, what=f"NMFC with missing labels on {u} distinct objects", remedy=WITHOUT_PAIRS
+        )
+        A = ensemble.coassociation(n_jobs=n_jobs)
+        A *= root
+        A *= root.T
+        return lambda X: A @ X, float(np.vdot(A, A))
+    labels, offsets, m = ensemble.labels, ensemble.offsets, ensemble.n_clusterings
+    K = overlap_matrix(labels, offsets, ensemble.weights, n_jobs=n_jobs)
+
+    def product(X: np.ndarray) -> np.ndarray:
+        met = scatter(labels, offsets, root * X, n_jobs=n_jobs)
+        return root * gather(labels, offsets, met, n_jobs=n_jobs) / m
+
+    return product, float(np.vdot(K, K)) / m**2
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """above / below; 0 where nothing is below: what is 0 stays 0."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > np.finfo(float).tiny)
+
+
+def factorise(
+    product: Callable[[np.ndarray], np.ndarray],
+    square: float,
+    Q: np.ndarray,
+    *,
+    orthogonal: bool,
+    max_iter: int,
+    tol: float,
+) -> tuple[np.ndarray, list[float], bool]:
+    """(Qh or Hh, objectives of Eq. (5), converged) from a start Q (u, c) without zeros; O(u m c) an iteration."""
+    AQ = product(Q)
+    S = Q.T @ AQ if orthogonal else np.eye(Q.shape[1])
+    history: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        if orthogonal:
+            X = AQ @ S
+            Q = Q * np.sqrt(ratio(X, Q @ (Q.T @ X)))
+        else:
+            Q = Q * ratio(AQ, Q @ (Q.T @ Q)) ** 0.25
+        AQ, G = product(Q), Q.T @ Q
+        inner = Q.T @ AQ
+        if orthogonal:
+            S = S * np.sqrt(ratio(inner, G @ S @ G))
+        SG = S @ G
+        history.append(float(square - 2 * np.vdot(S, inner) + np.vdot(SG, SG.T)))
+        if len(history) > _OVER and abs(history[-1] - history[-1 - _OVER]) <= _OVER * tol * square:
+            converged = True
+            break
+    return Q, history, converged
+
+
+class NMFC(BaseConsensus):
+    """Non-negative factorisation of co-association: soft clusters whose products come nearest to it.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    orthogonal : bool, default True
+        Three factors, as published. False: two, A ~ H H', whose objective falls in every iteration.
+    init : {"k-means", "random"}, default "k-means"
+        Start from k-means of the rows of co-association, or from random factors, of which the best end is kept.
+    n_init : int, default 10
+        Starts of that k-means, or random factors.
+    max_iter : int, default 500
+        Most iterations from each start.
+    tol : float, default 1e-6
+        Ends when the objective changes by no more than this share of \\|A\\|^2 an iteration, averaged over five.
+    random_state : int, Generator or None
+        Seed of the starts.
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+    embedding_ : array (n_samples, n_clusters)
+        Q (or H); an object is in the cluster of its largest entry. Columns are not in the order of ``labels_``.
+    history_ : list of dict
+        ``objective``, Eq. (5), at each iteration of the start that was kept. With ``orthogonal`` it need not fall.
+
+    Notes
+    -----
+    O(u m c) an iteration, O(u c + k^2) memory, and u k once for the start by k-means; with missing labels 8 u^2 bytes, refused beforehand if they
+    will not fit. A pair never seen together counts as apart.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> cs.NMFC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    [1, 1, 0, 0, 0]
+    """
+
+    constraints = {"orthogonal": Flag(), "init": Choice("k-means", "random"), "n_init": Integer(1)}
+    _test_params = [{"n_init": 3}, {"n_init": 3, "orthogonal": False}]
+
+    embedding_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        orthogonal: bool = True,
+        init: str = "k-means",
+        n_init: int = 10,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.orthogonal = orthogonal
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, ensemble, rng):
+        root = np.sqrt(ensemble.weights)[:, None]
+        product, square = times_association(ensemble, self.n_jobs)
+        runs = []
+        for start in self._starts(ensemble, rng):
+            Q = root * start
+            Q = Q / np.linalg.norm(Q, axis=0)
+            if not self.orthogonal:
+                Q = Q * np.sqrt(np.einsum("pj,pj->j", Q, product(Q)))
+            runs.append(
+                factorise(
+                    product, square, Q, orthogonal=self.orthogonal, max_iter=self.max_iter, tol=self.tol
+                )
+            )
+        Q, history, converged = min(runs, key=lambda run: run[1][-1])
+        Q = Q / root
+        groups = split_clusters(Q.argmax(axis=1), self.n_clusters, embedding=Q, weights=ensemble.weights)
+        return Solution(
+            groups,
+            history=[{"objective": value} for value in history],
+            converged=converged,
+            per_sample={"embedding": Q},
+        )
+
+    def _starts(self, ensemble, rng):
+        """Factors (u, c) to start from, nowhere 0: zeros would stay."""
+        if self.init == "random":
+            return [rng.uniform(0.1, 1.0, (ensemble.n_samples, self.n_clusters)) for _ in range(self.n_init)]
+        seeds = rng.integers(2**31, size=self.n_init).tolist()
+        cut = cut_rows(
+            embed(ensemble), self.n_clusters, weights=ensemble.weights, seeds=seeds, n_jobs=self.n_jobs
+        )
+        return [one_hot(cut.labels, self.n_clusters).toarray() + 0.2]

@@ -1,0 +1,110 @@
+"""Probability trajectory accumulation: objects are alike if random walks among their nearest company go the same ways.
+
+    S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
+    P = rows of S diag(w) scaled to add up to 1                                                         (2)
+    Z_pq = cosine of what walks of 1..T steps from p and q reach                                        (3)
+    linkage of 1 - Z                                                                                    (4)
+
+A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights.
+
+References
+----------
+D. Huang, J.-H. Lai and C.-D. Wang, "Robust ensemble clustering using probability trajectories", IEEE Transactions on Knowledge
+and Data Engineering 28(5), 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._base.parameters import Choice, Flag, Integer, Nothing
+from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
+from ..._kernels.pairs.trajectories import MOST_STEPS, similarity_bytes, trajectory_similarity
+from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
+from .._base import BaseConsensus, Solution
+from ._walks import walk
+
+
+class PTA(BaseConsensus):
+    """Probability trajectory accumulation: linkage of objects by where random walks from them go. Deterministic.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    linkage : {"average", "complete", "single"}
+        Distance of two groups: mean, largest or smallest 1 - Z over their pairs.
+    n_neighbours : int, default None
+        Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
+    walk_length : int, default None
+        Steps of the walks, T, at most 10,000; None by the same rule.
+    object_weights : bool, default True
+        Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
+        walks never stay, and each counts once (walks are weighted either way).
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+    heights_ : array (u - 1,)
+        Heights of the merges of distinct objects, rising.
+
+    Notes
+    -----
+    O(u^2 m + T e u) time for e links between neighbours (2 K u, and more with ties) and 16 u^2 bytes; with more than u^2 / T links O(u^2 m + u^3) and
+    40 u^2. Refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
+    Objects without any company are at distance 1 from all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as cs
+    >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
+    >>> base = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
+    >>> np.bincount(cs.PTA(n_clusters=2).fit_predict(base)).tolist()
+    [30, 20]
+    """
+
+    constraints = {
+        "linkage": Choice("average", "complete", "single"),
+        "n_neighbours": Nothing() | Integer(1),
+        "walk_length": Nothing() | Integer(1, MOST_STEPS),
+        "object_weights": Flag(),
+    }
+    _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]
+
+    heights_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        linkage: str = "average",
+        n_neighbours: int | None = None,
+        walk_length: int | None = None,
+        object_weights: bool = True,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.linkage = linkage
+        self.n_neighbours = n_neighbours
+        self.walk_length = walk_length
+        self.object_weights = object_weights
+        self.n_jobs = n_jobs
+
+    def _fit(self, ensemble, rng):
+        u = ensemble.n_samples
+        what = f"PTA on {u} distinct objects"
+        ensure_fits(
+            16.0 * u * u, what=what, remedy=WITHOUT_PAIRS
+        )  # at least; before neighbours are looked for
+        found = walk(self, ensemble, ensemble.weights)
+        ensure_fits(similarity_bytes(found.P, found.steps), what=what, remedy=WITHOUT_PAIRS)
+        Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)
+        distance = np.subtract(1.0, Z, out=Z)
+        np.fill_diagonal(distance, 0.0)
+        weights = ensemble.weights if self.object_weights else np.ones(u)
+        left, right, heights = merge_tree_inplace(distance, weights, self.linkage)
+        return Solution(cut_tree(left, right, self.n_clusters), n_iter=1, extra={"heights": heights})

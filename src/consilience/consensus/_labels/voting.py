@@ -1,0 +1,205 @@
+"""Voting: find out which clusters of the members are the same, then count; or k-modes on label vectors.
+
+aligned     T = Y' diag(w) R (k, c);  B_i maps clustering i's clusters to groups, from T_i                            (1)
+            group of p = the one that most of the clusterings that saw p map it to                                    (2)
+iterative   centre of group j in clustering i = its commonest label, or the distribution M_ji of its labels           (3)
+            group of p = that of least mean disagreement: [x_pi is not the centre], or 1 - M_ji[x_pi]                 (4)
+
+Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects; both loops end where no object moves.
+
+References
+----------
+E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International Journal of Pattern Recognition
+and Artificial Intelligence 16(7), 2002.
+H. G. Ayad and M. S. Kamel, "Cumulative voting consensus method for partitions with variable number of clusters", IEEE Transactions
+on Pattern Analysis and Machine Intelligence 30(1), 2008.
+N. Nguyen and R. Caruana, "Consensus clusterings", ICDM 2007.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._base.parameters import Choice, Integer
+from ..._evidence.table import Evidence
+from ..._kernels.cut.graph import partition_graph
+from ..._kernels.cut.metaclusters import jaccard, vote
+from ..._kernels.labels.grouping import (
+    Costs,
+    LabelRows,
+    Settled,
+    alternate,
+    assign,
+    best_start,
+    fill_empty,
+    label_rows,
+)
+from ..._kernels.labels.overlaps import overlap_matrix
+from .._base import BaseConsensus, Solution, by_decreasing_size
+from ._shared import disagreement, overall_shares
+from ._votes import commonest, maps
+
+_STARTS_LOOKED_AT = 50  # members with n_clusters clusters whose agreement with the others is counted
+
+
+class Voting(BaseConsensus):
+    """Voting: members are aligned and objects join the cluster that most members put them in; or k-modes of label vectors.
+
+    Linear in the number of objects.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    method : {"aligned", "iterative"}, default "aligned"
+        Find which clusters of the members are the same, then count votes; or k-modes (iterative voting).
+    match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
+        Of ``method="aligned"``: what a member's cluster may stand for. The last two take members with any number of clusters as they are,
+        but one cluster for all satisfies them too.
+    centre : {"mode", "mean"}, default "mode"
+        Of ``method="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
+    n_init : int, default 10
+        Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the members if aligned, else
+        by disagreement.
+    max_iter : int, default 100
+        Most iterations of a start.
+    random_state : int, Generator or None
+        Seed of the starts.
+    n_jobs : int or None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    labels_, confidence_ : arrays (n_samples,)
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
+        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    cluster_labels_ : array (k,)
+        The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for none.
+    aligned_ : array (n_samples, n_clusterings)
+        The labels of every member in the numbers of the consensus; -1 where missing or unmatched.
+    history_ : list of dict
+        ``objective``, the weight of votes for other clusters (aligned) or the mean disagreement (iterative), at each iteration of the best start.
+
+    Notes
+    -----
+    O(u m c) an iteration, and O(m c^3) for one-to-one maps; O(u m + k c) memory. Votes are counted among the clusterings that saw an object.
+    One-to-one and many-to-one votes and the mode never raise the objective; the others end at the first rise. Iterative: of more than
+    65,536 distinct objects the starts are compared on a draw of that many, and the best goes on with all.
+
+    Differences from the papers: starts are members with n_clusters clusters, those first that agree most with the others, and where there are none
+    the vote of clustered base clusters; ties stay where they are; a cluster left empty gets the object of largest loss.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> model = cs.Voting(n_clusters=2, random_state=0).fit(base)
+    >>> model.labels_.tolist()
+    [1, 1, 0, 0, 0]
+    >>> model.aligned_[:, 0].tolist()
+    [1, 1, 1, 0, 0]
+    """
+
+    constraints = {
+        "method": Choice("aligned", "iterative"),
+        "match": Choice("one-to-one", "many-to-one", "soft"),
+        "centre": Choice("mode", "mean"),
+        "n_init": Integer(1),
+    }
+    _test_params = [
+        {"n_init": 5},
+        {"match": "soft", "n_init": 5},
+        {"method": "iterative"},
+        {"method": "iterative", "centre": "mean"},
+    ]
+
+    cluster_labels_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        method: str = "aligned",
+        match: str = "one-to-one",
+        centre: str = "mode",
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.method = method
+        self.match = match
+        self.centre = centre
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def aligned_(self) -> np.ndarray:
+        """(n_samples, n_clusterings) labels of every member in the numbers of the consensus, -1 where there is none."""
+        numbers = np.append(self.cluster_labels_, -1)
+        return self.signatures_.expand(numbers[self.signatures_.global_labels()])
+
+    def _fit(self, ensemble, rng):
+        found = self._aligned(ensemble, rng) if self.method == "aligned" else self._iterative(ensemble, rng)
+        labels = by_decreasing_size(found.groups, ensemble.weights, tie_breaker=ensemble.rows)
+        table = label_rows(ensemble.labels, ensemble.offsets, ensemble.weights).table(labels, self.n_clusters)
+        B = maps(table, ensemble.offsets, self.match if self.method == "aligned" else "many-to-one")
+        return Solution(
+            labels,
+            history=[{"objective": loss} for loss in found.losses],
+            converged=found.converged,
+            per_cluster={"cluster_labels": np.where(B.any(axis=1), B.argmax(axis=1), -1)},
+        )
+
+    def _iterative(self, ensemble: Any, rng: np.random.Generator) -> Settled:
+        offsets, seen = ensemble.offsets, (ensemble.labels >= 0).sum(axis=1)
+        P = overall_shares(ensemble)
+        return best_start(
+            label_rows(ensemble.labels, offsets, ensemble.weights, scale=1.0 / seen),
+            self.n_clusters,
+            commonest(P, offsets) if self.centre == "mode" else disagreement(P, offsets),
+            rng,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=0.0,
+            stay=True,
+            n_jobs=self.n_jobs,
+        )
+
+    def _aligned(self, ensemble: Any, rng: np.random.Generator) -> Settled:
+        rows = label_rows(ensemble.labels, ensemble.offsets, ensemble.weights)
+
+        def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return 1.0 - maps(table, rows.offsets, self.match), np.zeros(table.shape[1])
+
+        runs = [self._settle(rows, start, costs) for start in self._starts(ensemble, rng)]
+        return max(runs, key=lambda run: round(Evidence(ensemble, run.groups).mean_agreement(), 12))
+
+    def _settle(self, rows: LabelRows, start: np.ndarray, costs: Costs) -> Settled:
+        """The loop from one partition (u,), -1 where it has no label."""
+        c = self.n_clusters
+        near = assign(rows, *costs(rows.table(start, c, self.n_jobs)), n_jobs=self.n_jobs)
+        groups = fill_empty(np.where(start < 0, near.groups, start), c, rows.mass * near.cost)
+        return alternate(
+            rows, groups, c, costs, max_iter=self.max_iter, tol=0.0, stay=True, n_jobs=self.n_jobs
+        )
+
+    def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
+        """Members with exactly n_clusters clusters, those first that agree most with all; else votes for groups of base clusters."""
+        fitting = np.flatnonzero(ensemble.n_clusters == self.n_clusters)[:_STARTS_LOOKED_AT]
+        members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
+        if members:
+            agree = np.array([Evidence(ensemble, member).mean_agreement() for member in members])
+            return [members[i] for i in np.argsort(-agree.round(12), kind="stable")[: self.n_init]]
+        labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_total_clusters
+        J = jaccard(overlap_matrix(labels, offsets, ensemble.weights, n_jobs=self.n_jobs), offsets)
+        seeds = rng.integers(2**31, size=self.n_init).tolist()
+        groups = partition_graph(
+            J, min(self.n_clusters, k), weights=np.ones(k), seeds=seeds, n_jobs=self.n_jobs
+        )
+        return [vote(labels, offsets, ensemble.weights, groups, self.n_clusters, n_jobs=self.n_jobs).labels]

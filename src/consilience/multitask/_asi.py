@@ -1,0 +1,125 @@
+"""Adaptive subspace iteration: the shared term of ``_model`` alone, for one task or for all as one.
+
+    minimise  || W' X - M P' ||^2    over M, P >= 0, W' W = I
+
+Symbols, shapes and updates are those of ``_model``, with l1 = 0.
+
+References
+----------
+T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteration", SIGIR 2004.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.parameters import Flag
+from ._base import BaseMultitask, TaskSolution
+from ._model import RULES, Model, program_epsilon, run_stage, solution_of, starting_parts
+from ._subspaces import make_form
+from ._tasks import Tasks
+
+
+class ASI(BaseMultitask):
+    """Adaptive subspace iteration (ASI): clustering in a learned subspace, each task by itself or all as one.
+
+    The shared term of :class:`LSSMTC` alone. It is the single-task baseline of multi-task clustering, and with ``pooled=True``
+    the other one: forget about the tasks.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters.
+    pooled : bool
+        Cluster the examples of all tasks as one set.
+    n_components, subspace, init, max_iter, tol, random_state, n_jobs
+        As in :class:`LSSMTC`.
+
+    Attributes
+    ----------
+    labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
+        As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A task of pooled
+        examples may lack a cluster. Entries of the history also say which ``task`` they are of.
+    task_subspaces_ : list of arrays (n_features, n_components)
+        W of each task; the same one for all if pooled.
+    task_centres_ : list of arrays (n_clusters, n_components)
+        Centres in the subspace.
+
+    References
+    ----------
+    T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteration", SIGIR 2004.
+
+    Examples
+    --------
+    >>> import numpy as np, consilience as cs
+    >>> X = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2], [0, 0, 1, 6.0]])
+    >>> cs.ASI(n_clusters=2, random_state=0).fit_predict(X).tolist()
+    [1, 1, 0, 0, 0]
+    """
+
+    constraints = {**RULES, "pooled": Flag()}
+    _test_params = [{}, {"pooled": True}]
+
+    task_subspaces_: list[np.ndarray]
+    task_centres_: list[np.ndarray]
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        pooled: bool = False,
+        n_components: int | None = None,
+        subspace: str = "reconstruction",
+        init: Any = "random",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.pooled = pooled
+        self.n_components = n_components
+        self.subspace = subspace
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, tasks, rng):
+        T = len(tasks.names)
+        parts = starting_parts(self.init, tasks, self.n_clusters, rng)
+        if self.pooled:
+            found = [self._alone(tasks.pooled(), [np.concatenate(parts)])] * T
+            return joined(found, np.array(found[0].parts), pooled=True)
+        found = [self._alone(tasks.alone(t), [parts[t]]) for t in range(T)]
+        return joined(found, np.concatenate([one.parts for one in found]), pooled=False)
+
+    def _alone(self, tasks: Tasks, parts: list[np.ndarray]) -> TaskSolution:
+        form = make_form(self.subspace, tasks.X, self.n_components, self.n_clusters)
+        model = Model([tasks.X], parts, form, 0.0, program_epsilon(self.subspace))
+        history: list[dict] = []
+        converged = run_stage(model, history, 0, 1.0, self.max_iter, self.tol)
+        return solution_of(model, history, converged, self.tol)
+
+
+def joined(found: list[TaskSolution], parts: np.ndarray, *, pooled: bool) -> TaskSolution:
+    """The solutions of tasks solved by themselves, as one."""
+    apart = [found[0]] if pooled else found
+    short = [one for one in apart if not one.converged]
+    history = [{**row, "task": t} for t, one in enumerate(apart) for row in one.history]
+    return TaskSolution(
+        [one.centres[0] for one in found],
+        parts=parts,
+        extra={
+            "task_subspaces": [one.extra["subspace"] for one in found],
+            "n_restarts": sum(one.extra["n_restarts"] for one in apart),
+        },
+        per_centre={"task_centres": [one.per_centre["centres"] for one in found]},
+        history=history,
+        converged=not short,
+        shortfall=short[0].shortfall if short else "",
+        pooled=pooled,
+    )

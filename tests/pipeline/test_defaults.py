@@ -1,0 +1,209 @@
+"""The rule behind ``ConsensusClustering()``: which plan for which data, and what a user gets from it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs, make_circles, make_moons
+
+import consilience as cs
+from consilience._data.features import Features
+from consilience._pipeline import defaults
+from consilience._pipeline.defaults import default_plan
+from consilience.errors import InputError
+from consilience.metrics import ari, scores
+
+
+def plan_for(n: int, d: int, c: int) -> defaults.Plan:
+    return default_plan(Features(np.random.default_rng(0).random((n, d))), c)
+
+
+@pytest.mark.parametrize(
+    ("n", "generator", "members"),
+    [
+        (30, "metric-subspace", 50),
+        (1_000, "metric-subspace", 50),
+        (1_001, "metric-subspace", 30),
+        (2_501, "metric-subspace", 20),
+        (defaults.DENSE_UP_TO, "metric-subspace", 20),
+        (defaults.DENSE_UP_TO + 1, "landmarks", 20),
+    ],
+)
+def test_members_by_the_number_of_objects(n, generator, members):
+    plan = plan_for(n, 2, 3)
+    assert (plan.generator, plan.n_clusterings) == (generator, members)
+    assert plan.generator_params["prepare"] == "diverse"
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "all_pairs"),
+    [
+        (5_000, 10**6, True),
+        (10_000, 256, True),
+        (11_000, 256, True),
+        (10_000, 784, False),
+        (12_001, 2, False),
+    ],
+)
+def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, all_pairs):
+    assert defaults.compares_all(n, d) == all_pairs
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "members", "k_min", "k_max"),
+    [(40, 2, 50, 2, 8), (1_001, 6, 30, 3, 12), (2_501, 20, 20, 10, 40), (12, 5, 50, 2, 6), (3, 2, 50, 2, 2)],
+)
+def test_sparse_tables_are_clustered_by_k_means(n, c, members, k_min, k_max):
+    X = sp.csr_array(np.random.default_rng(0).random((n, 5)))
+    plan = default_plan(Features(X), c)
+    assert (plan.generator, plan.n_clusterings) == ("random-k", members)
+    assert plan.generator_params == {"prepare": "diverse", "k_min": k_min, "k_max": k_max}
+    assert (plan.method, plan.method_params) == ("lwgp", {"theta": 0.4})
+
+
+def test_texts_of_two_themes_are_told_apart():
+    """Where graphs of neighbours cut a few odd texts off."""
+    rng = np.random.default_rng(0)
+    words, theme = rng.dirichlet(np.full(600, 0.05), size=2), np.arange(300) % 2
+    chance = 0.8 / 600 + 0.2 * words[theme]
+    counts = sp.csr_array(np.stack([rng.multinomial(60, p / p.sum()) for p in chance]).astype(float))
+    assert ari(cs.ConsensusClustering(2, random_state=0).fit(counts).labels_, theme) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"generator_params": {"ratio": 0.5}}, "which is random-k for a sparse X, has no parameter 'ratio'"),
+        ({"consensus_params": {"sample": 9}}, "which is lwgp for a sparse X, has no parameter 'sample'"),
+    ],
+)
+def test_parameters_that_sparse_tables_leave_no_use_for(parameters, message):
+    with pytest.raises(InputError, match=message):
+        cs.ConsensusClustering(2, **parameters).fit(sp.csr_array(np.eye(20)))
+
+
+def test_the_consensus_of_many_objects_links_a_sample():
+    few, many = plan_for(400, 2, 3), plan_for(defaults.DENSE_UP_TO + 1, 2, 3)
+    assert (few.method, few.method_params) == ("lwea", {"theta": 0.4, "sample": defaults.LINKED})
+    assert (many.method, many.method_params) == ("lwea", {"theta": 1.0, "sample": defaults.LINKED})
+
+
+def test_more_clusters_than_landmarks_are_never_asked_for():
+    plan = default_plan(Features(np.random.default_rng(0).random((12_001, 2))), 700)
+    assert plan.generator_params["n_landmarks"] >= plan.generator_params["k_max"] == 1_400
+
+
+@pytest.mark.parametrize(("d", "ratio"), [(1, 1.0), (2, 1.0), (8, 1.0), (10, 0.8), (16, 0.5), (500, 0.5)])
+def test_members_see_half_of_the_features_but_eight_at_least(d, ratio):
+    assert plan_for(40, d, 3).generator_params["ratio"] == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k_max"), [(100, 2, 10), (101, 2, 11), (100, 8, 16), (30, 20, 20), (30, 12, 15), (3, 2, 2)]
+)
+def test_members_may_have_more_clusters_than_are_asked_for(n, c, k_max):
+    assert plan_for(n, 2, c).generator_params["k_max"] == k_max
+
+
+def test_no_more_clusters_than_distinct_rows():
+    X = np.repeat(np.eye(4), 25, axis=0)
+    assert default_plan(Features(X), 3).generator_params["k_max"] == 4
+    assert np.unique(cs.ConsensusClustering(3, random_state=0).fit(X).labels_).size == 3
+
+
+def test_what_is_given_stays():
+    X, _ = make_blobs(90, 3, centers=3, random_state=0)
+    model = cs.ConsensusClustering(
+        3,
+        generator_params={"prepare": "ranks", "k_min": 12},
+        consensus_params={"theta": 2.0},
+        n_clusterings=7,
+    ).fit(X)
+    assert model.plan_.generator == "metric-subspace"
+    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"ranks"}
+    assert (model.ensemble_.n_clusters >= 12).all()
+    assert (model.consensus_.theta, model.ensemble_.n_clusterings) == (2.0, 7)
+    model = cs.ConsensusClustering(3, consensus="eac").fit(X)
+    assert (model.plan_.generator, type(model.consensus_)) == ("metric-subspace", cs.EvidenceAccumulation)
+    model = cs.ConsensusClustering(3, generator="kmeans").fit(X)
+    assert (model.ensemble_.recipes[0]["algorithm"], type(model.consensus_)) == ("kmeans", cs.LWEA)
+    assert cs.ConsensusClustering(3, generator="Auto", consensus="AUTO").fit(X).plan_.method == "lwea"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"generator_params": {"bandwidths": [1]}},
+            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*ratio",
+        ),
+        (
+            {"consensus_params": {"linkage": "single"}},
+            "consensus='auto', which is lwea, has no parameter 'linkage'; its parameters are theta, sample",
+        ),
+    ],
+)
+def test_parameters_that_the_rule_cannot_pass_on(parameters, message):
+    with pytest.raises(InputError, match=message):
+        cs.ConsensusClustering(2, **parameters).fit(np.random.default_rng(0).random((20, 3)))
+
+
+@pytest.mark.parametrize(
+    ("made", "c"),
+    [
+        (make_moons(300, noise=0.06, random_state=0), 2),
+        (make_circles(300, noise=0.05, factor=0.5, random_state=0), 2),
+        (make_blobs(300, cluster_std=[1, 2.5, 0.5], random_state=170), 3),
+    ],
+    ids=["moons", "circles", "blobs of different width"],
+)
+def test_shapes_that_k_means_misses(made, c):
+    X, y = made
+    found = ari(cs.ConsensusClustering(c, random_state=0).fit(X).labels_, y)
+    assert found > 0.9
+    assert found > ari(KMeans(c, n_init=10, random_state=0).fit_predict(X), y) + 0.1
+
+
+@pytest.mark.parametrize(("load", "more"), [(load_wine, 0.3), (load_breast_cancer, 0.1), (load_digits, 0.08)])
+def test_better_than_k_means_on_bundled_sets_as_given(load, more):
+    X, y = load(return_X_y=True)
+    c = np.unique(y).size
+    ours = scores(cs.ConsensusClustering(c, random_state=0).fit(X).labels_, y)["nmi_arithmetic"]
+    theirs = scores(KMeans(c, n_init=10, random_state=0).fit_predict(X), y)["nmi_arithmetic"]
+    assert ours > theirs + more
+
+
+def test_units_of_columns_matter_little():
+    X, y = make_blobs(200, 6, centers=4, random_state=2)
+    X = X * np.logspace(-3, 3, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nor is the user told to scale
+        assert ari(cs.ConsensusClustering(4, random_state=0).fit(X).labels_, y) > 0.95
+
+
+def test_sparse_counts_of_texts_of_different_length():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    topics = np.full((3, 60), 0.2)
+    for j in range(3):
+        topics[j, 20 * j : 20 * j + 20] = 1.0
+    lengths = rng.lognormal(0, 1.5, 120)
+    X = sp.csr_array(rng.poisson(topics[y] * lengths[:, None] + 0.02))
+    ours = ari(cs.ConsensusClustering(3, random_state=0).fit(X).labels_, y)
+    assert ours > ari(KMeans(3, n_init=10, random_state=0).fit_predict(X), y) + 0.3
+
+
+@pytest.mark.parametrize("linked", [10**6, 60], ids=["all are linked", "a sample is linked"])
+def test_the_way_of_many_objects_on_a_few(monkeypatch, linked):
+    monkeypatch.setattr(defaults, "EXACT_UP_TO", 40)
+    monkeypatch.setattr(defaults, "DENSE_UP_TO", 40)
+    monkeypatch.setattr(defaults, "LINKED", linked)
+    X, y = make_blobs(400, 5, centers=4, random_state=0)
+    model = cs.ConsensusClustering(4, random_state=0).fit(X)
+    assert model.plan_.generator == "landmarks"
+    assert model.consensus_.heights_.size < linked
+    assert ari(model.labels_, y) > 0.9
