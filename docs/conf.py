@@ -84,6 +84,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "plot_gallery": "True",
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "_ext.quiet.first_use"),
     "matplotlib_animations": False,
     "min_reported_time": 10,
     "parallel": 2,

@@ -1,4 +1,4 @@
-"""The theme tells the console what it does. A reader's console is for what goes wrong."""
+"""What a reader of the site does not need to hear: what the theme tells the console, and that this machine compiles."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ def hush(app: Any, fault: Exception | None) -> None:
         file = Path(app.outdir) / name
         if fault is None and file.exists():
             file.write_text(file.read_text("utf-8").replace("console.log(", "void("), "utf-8")
+
+
+def first_use(gallery_conf: dict[str, Any], example: str) -> None:
+    """Called in the process of an example before it runs: its output does not depend on what was compiled before."""
+    from consilience._kernels.compile.jit import NOTICE
+
+    NOTICE.said = True
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 
@@ -141,6 +143,18 @@ def test_the_first_picture_shows_the_right_answer():
     labels = figures_in("landing")
     assert adjusted_rand_score(data()[1], labels) == 1, "run make pictures"
     assert adjusted_rand_score(landing_model().labels_, labels) == 1, "run make pictures"
+
+
+def test_examples_of_the_gallery_do_not_say_that_they_compile(monkeypatch):
+    from consilience._kernels.compile.jit import NOTICE
+
+    monkeypatch.setattr(NOTICE, "said", False)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    configured = runpy.run_path(str(DOCS / "conf.py"))["sphinx_gallery_conf"]
+    for reset in configured["reset_modules"]:
+        if "." in reset:
+            pkgutil.resolve_name(reset)(configured, "plot_00.py")
+    assert NOTICE.said
 
 
 def test_formulas_become_mathml():
