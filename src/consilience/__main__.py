@@ -1,5 +1,5 @@
-"""``python -m consilience._cli``."""
+"""``python -m consilience``: the command line."""
 
-from . import main
+from ._cli import main
 
 main()
