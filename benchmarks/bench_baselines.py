@@ -7,7 +7,7 @@ plain      2,000 x 20 labels (Multiple Features: 714 distinct rows, 508 base clu
            down plainly for all objects: a dense matrix of pairs (CSPA, SEC, WEAC, ECPCS, PTA, PTGP, NMFC, DREC, CESHL), one for each clustering
            (RCE, TRCE), of objects and clusters (HBGF, LCE, PTGP), or of objects by base clusters (the others), with as many starts.
            The plain RCE and CESHL are measured for two rounds, and the second counted for all others that ours took.
-           Plain PTA and PTGP walk among all objects, of which equal ones are then each other's neighbours: another graph, and another answer.
+           Plain PTA and PTGP walk among all objects, of which equal ones are then each other's neighbors: another graph, and another answer.
            MCLA and ECPCS-MC have no matrix of pairs of objects, however plainly they are written: at 2,000 objects both sides are busy with
            508 x 508 base clusters, and what ours saves is in the passes over the objects.
 larger     The same for these and Voting on 20,000 x 20 labels (Letter Recognition: 1,472 base clusters).

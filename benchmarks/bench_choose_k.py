@@ -190,14 +190,14 @@ def mixture(scores: np.ndarray) -> int:
 def synthetic(kind: str, seed: int) -> tuple[np.ndarray, int]:
     """(X, its number of clusters): n = 80 to 240 objects, spherical and of standard deviation 1 where nothing else is said."""
     rng = np.random.default_rng([seed, list(SYNTHETIC).index(kind)])
-    sizes, centres, spread = SYNTHETIC[kind](rng)
+    sizes, centers, spread = SYNTHETIC[kind](rng)
     truth = np.repeat(np.arange(len(sizes)), sizes)
-    scale = np.broadcast_to(np.asarray(spread, float), centres.shape)[truth]
-    return centres[truth] + scale * rng.standard_normal((len(truth), centres.shape[1])), len(sizes)
+    scale = np.broadcast_to(np.asarray(spread, float), centers.shape)[truth]
+    return centers[truth] + scale * rng.standard_normal((len(truth), centers.shape[1])), len(sizes)
 
 
 def apart(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
-    """(k, d) random centres in a box, every two at least 4 apart."""
+    """(k, d) random centers in a box, every two at least 4 apart."""
     found: list[np.ndarray] = []
     while len(found) < k:
         one = rng.uniform(0, 10, d)
@@ -212,7 +212,7 @@ def wide(k: int, n: int, d: int) -> tuple[list[int], np.ndarray, int]:
     return [n // k] * k, math.sqrt(2 * k / n) * noise * np.eye(k, d), 1
 
 
-#: What each kind draws: (objects of each cluster, centres, standard deviation of the columns, for each cluster or for all).
+#: What each kind draws: (objects of each cluster, centers, standard deviation of the columns, for each cluster or for all).
 SYNTHETIC: dict[str, Callable[[np.random.Generator], tuple[list[int], np.ndarray, Any]]] = {
     "2 overlapping": lambda rng: ([60] * 2, 4 * np.eye(2, 6)[[0, 0]] * [[0], [1]], 1),
     "3 overlapping": lambda rng: ([50] * 3, 4.5 * np.array([[0, 0], [1, 0], [0.5, 0.866]]), 1),
@@ -465,8 +465,8 @@ def of_labels(clusters: int) -> dict[str, Any]:
     import consilience as cs
 
     n, rng = 1_000_000, np.random.default_rng(0)
-    centres = 8 * rng.standard_normal((clusters, 3))
-    X = (rng.standard_normal((n, 3)) + centres[rng.integers(0, clusters, n)]).astype(np.float32)
+    centers = 8 * rng.standard_normal((clusters, 3))
+    X = (rng.standard_normal((n, 3)) + centers[rng.integers(0, clusters, n)]).astype(np.float32)
     labels = np.empty((50, n), np.int16).T  # one clustering after the other
     for own in labels.T:
         own[:] = nearest(X, X[rng.choice(n, rng.integers(2, 21), replace=False)])
@@ -476,11 +476,11 @@ def of_labels(clusters: int) -> dict[str, Any]:
     return {"seconds": seconds, "peak": peak(), "k": study.k}
 
 
-def nearest(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """(n,) the centre that each row is nearest to, without a matrix of all distances."""
+def nearest(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """(n,) the center that each row is nearest to, without a matrix of all distances."""
     best, label = np.full(len(X), np.inf, np.float32), np.zeros(len(X), np.int16)
-    for j, centre in enumerate(centres):
-        far = ((X - centre) ** 2).sum(axis=1)
+    for j, center in enumerate(centers):
+        far = ((X - center) ** 2).sum(axis=1)
         label[far < best] = j
         np.minimum(best, far, out=best)
     return label

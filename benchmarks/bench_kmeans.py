@@ -127,7 +127,7 @@ def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
 
 
 def bare(X: np.ndarray, k: int) -> tuple[float, float]:
-    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centres, by blocks that stay in cache."""
+    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers, by blocks that stay in cache."""
     C = np.ascontiguousarray(X[:k].T)
     out = np.empty((1024, k), dtype=X.dtype)
 
@@ -148,7 +148,7 @@ def grid(
     """One run from the same start on both sides, for every size.
 
     What an iteration cannot take less than: one pass over X. What one that computes every distance cannot: that and the
-    products with all centres. Where scikit-learn's iteration is less than five times either, so far is out of reach that way.
+    products with all centers. Where scikit-learn's iteration is less than five times either, so far is out of reach that way.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits

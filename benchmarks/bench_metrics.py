@@ -97,7 +97,7 @@ def other_tables(n, rng):
     words = np.array([f"class {i}" for i in range(50)])
     cases = {
         "int16": (labels.astype(np.int16), truth.astype(np.int16)),
-        "sorted (equal neighbours)": (np.sort(labels), np.sort(truth)),
+        "sorted (equal neighbors)": (np.sort(labels), np.sort(truth)),
         "values up to 10^15": (labels * (10**15 // 50), truth),
         "float": (labels / 7.0, truth),
         "text": (words[labels], truth),

@@ -133,7 +133,7 @@ SPARED: dict[str, str | None] = {
 
 
 def spared(name: str, gamma: float = 2.0) -> dict:
-    """What NRSEC's linearisation about its convex answer sees on one ensemble, and what it and a second one move.
+    """What NRSEC's linearization about its convex answer sees on one ensemble, and what it and a second one move.
 
     "slope" and "weight" are means of (1 - sigma/gamma)_+ and of (1 - |E|/gamma)_+ (over all pairs of objects); "moved" is
     |Z - Z_convex| / |Z_convex|; ARI is between the labels without and with it.

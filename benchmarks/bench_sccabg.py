@@ -118,7 +118,7 @@ def digits(name: str) -> dict:
         "cpu s": cpu,
         "held before MB": before / 1e6,
         "ACC": accuracy(model.labels_, truth),
-        "NMI (max)": nmi(model.labels_, truth, normalisation="max"),
+        "NMI (max)": nmi(model.labels_, truth, normalization="max"),
         "base ACC": float(np.mean([accuracy(column, truth) for column in ensemble.labels.T])),
         "note": f"{model.n_iter_} rounds, converged {model.converged_}",
     }

@@ -3,7 +3,7 @@
     python -m benchmarks.bench_spmtc            whole fits of both; the plain one takes minutes
     python -m benchmarks.bench_spmtc --rounds 5 only so many rounds of the plain one, and no score for it
 
-The plain code does what is printed, with the misprints corrected: dense arrays, the losses and centres by their formulas, and
+The plain code does what is printed, with the misprints corrected: dense arrays, the losses and centers by their formulas, and
 the l smallest eigenvectors of the d x d matrix (25) in every round. It gets the same start, trade-off,
 pace and weights, and stops each stage by the same rule. The data come from CONSILIENCE_SHARED or ../shared; else synthetic
 counts of the same shape.
@@ -52,12 +52,12 @@ def plain(Xs, Ps, *, l: int = 2, max_rounds: int | None = None):
     W = np.eye(X.shape[0], l)
     done = 0
 
-    def centres(P, v):
+    def centers(P, v):
         v2 = (v**2)[:, None]
         return X @ (v2 * P) @ np.linalg.inv(P.T @ (v2 * P))
 
     def losses(P, v, W):
-        M = W.T @ centres(P, v)
+        M = W.T @ centers(P, v)
         L = []
         for x, p, w in zip(Xs, np.split(P, split), np.split(v, split)):
             w2 = (w**2)[:, None]
@@ -70,7 +70,7 @@ def plain(Xs, Ps, *, l: int = 2, max_rounds: int | None = None):
 
     def one_round(P, v, W):
         nonlocal done
-        M = W.T @ centres(P, v)
+        M = W.T @ centers(P, v)
         new = []
         for x, p, w in zip(Xs, np.split(P, split), np.split(v, split)):
             w2 = (w**2)[:, None]

@@ -70,9 +70,9 @@ def write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
         out.writerows(rows)
 
 
-def summarise(stores: Iterable[str]) -> list[dict[str, Any]]:
+def summarize(stores: Iterable[str]) -> list[dict[str, Any]]:
     """One row for each ensemble source and method: means over the draws, or why there are none."""
-    from reproduction.analyse import current
+    from reproduction.analyze import current
     from reproduction.protocol import load_protocol
     from reproduction.store import Records, read_store
 
@@ -307,7 +307,7 @@ def scored(rows: list[dict[str, str]], of: list[tuple], names: list[str], measur
 
 def average_ranks(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, float]:
     """Mean over the cases and the three measures, best first; what gave no answer ranks last."""
-    from reproduction.analyse import ranks
+    from reproduction.analyze import ranks
 
     means = [ranks(scored(rows, of, names, measure)).mean(axis=0) for measure in MEASURES]
     found = zip(names, np.mean(means, axis=0).tolist())
@@ -581,7 +581,7 @@ if __name__ == "__main__":
     parser.add_argument("--sizes", nargs="*", type=int)
     given = parser.parse_args()
     if given.store:
-        write(QUALITY, taken_in(read(QUALITY), summarise(given.store)))
+        write(QUALITY, taken_in(read(QUALITY), summarize(given.store)))
     else:
         grow(given.methods, given.sizes)
     if PAGE.exists():

@@ -32,7 +32,7 @@ def best_k_means(points: np.ndarray, c: int) -> np.ndarray:
 
 
 def cut(S: np.ndarray, c: int) -> np.ndarray:
-    """Normalised cut by all eigenvectors of a dense matrix."""
+    """Normalized cut by all eigenvectors of a dense matrix."""
     root = 1 / np.sqrt(S.sum(axis=1))
     return best_k_means(np.linalg.eigh(root[:, None] * S * root)[1][:, -c:], c)
 

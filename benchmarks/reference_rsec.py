@@ -23,14 +23,14 @@ def rsec(
     tol: float = 1e-7,
     max_iter: int = 500,
     gamma: float = 2.0,
-    linearise_at: tuple[np.ndarray, np.ndarray] | None = None,
+    linearize_at: tuple[np.ndarray, np.ndarray] | None = None,
     start: dict | None = None,
 ) -> dict:
-    """J, Z, E, H and history. ``linearise_at`` = (singular values of J, E) for NRSEC; ``start`` = an earlier answer."""
+    """J, Z, E, H and history. ``linearize_at`` = (singular values of J, E) for NRSEC; ``start`` = an earlier answer."""
     n = len(S)
     values, slopes_E = (np.zeros(0), 1.0)
-    if linearise_at is not None:
-        values, slopes_E = linearise_at[0], np.maximum(1 - np.abs(linearise_at[1]) / gamma, 0)
+    if linearize_at is not None:
+        values, slopes_E = linearize_at[0], np.maximum(1 - np.abs(linearize_at[1]) / gamma, 0)
     slopes_J = np.ones(n)
     slopes_J[: values.size] = np.maximum(1 - values / gamma, 0)
     zero = {

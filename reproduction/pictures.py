@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from .analyse import WORDS
+from .analyze import WORDS
 from .protocol import Protocol
 
 

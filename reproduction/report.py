@@ -17,7 +17,7 @@ from consilience._kernels.runtime.memory import size as shown_size
 from consilience.errors import FileError, InputError
 from consilience.io import atomic_write
 
-from .analyse import CONFIDENCE, LOSS, SCHEMA, WORDS, group_of, tables
+from .analyze import CONFIDENCE, LOSS, SCHEMA, WORDS, group_of, tables
 from .protocol import FOLDER, Measure, Protocol, read_protocol
 from .store import read_store
 from .verdicts import VERDICTS, judged, lacking
@@ -233,10 +233,10 @@ def index(pages: dict[str, list[Protocol]], held: Tables) -> str:
         ]
         minutes += np.nan_to_num(spent)  # tables of before do not tell the second
         states.append([_link(protocol, paper), *_state(runs), *("" if v != v else f"{v:.1f}" for v in spent)])
-        judgement = _of(held["figures"], protocol=protocol.name, reached="no").verdict
-        if len(judgement):
-            counts = [int((judgement == name).sum()) for name in VERDICTS]
-            verdicts.append([_link(protocol, paper), len(judgement), *counts])
+        judgment = _of(held["figures"], protocol=protocol.name, reached="no").verdict
+        if len(judgment):
+            counts = [int((judgment == name).sum()) for name in VERDICTS]
+            verdicts.append([_link(protocol, paper), len(judgment), *counts])
         for measure in protocol.measures:
             figures = _of(held["figures"], protocol=protocol.name, measure=measure.name)
             ours = figures[figures.column != "printed"]

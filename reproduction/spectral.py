@@ -10,10 +10,10 @@ from sklearn.cluster import SpectralClustering
 from sklearn.neighbors import kneighbors_graph
 
 
-class NeighbourSpectral(ClusterMixin, BaseEstimator):
+class NeighborSpectral(ClusterMixin, BaseEstimator):
     """Two objects are joined if one is among the nearest of the other; all edges weigh the same, none leads back to its object.
 
-    scikit-learn's own graph of neighbours counts an object among its nearest, and halves an edge that goes one way only.
+    scikit-learn's own graph of neighbors counts an object among its nearest, and halves an edge that goes one way only.
     """
 
     labels_: np.ndarray
@@ -31,7 +31,7 @@ class NeighbourSpectral(ClusterMixin, BaseEstimator):
         self.metric = metric
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> NeighbourSpectral:
+    def fit(self, X: Any, y: Any = None) -> NeighborSpectral:
         """Cluster the rows of X, dense or sparse."""
         near = kneighbors_graph(X, self.n_neighbors, metric=self.metric, include_self=False)
         spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.random_state)

@@ -11,7 +11,7 @@ A miss is explained by the first of these that holds, and is unexplained otherwi
                one of ours reaches it
     setting    the paper does not print a setting that the row depends on, and at another value of it the row reaches
 
-A miss lacks what is missing to "reached" (:func:`.analyse.compared`), so that a witness that is a little off does not excuse a
+A miss lacks what is missing to "reached" (:func:`.analyze.compared`), so that a witness that is a little off does not excuse a
 large gap.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .analyse import beyond, compared
+from .analyze import beyond, compared
 from .protocol import Measure, Protocol
 
 #: Verdict -> what it says, in the order shown.

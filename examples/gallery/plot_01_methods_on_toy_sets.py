@@ -69,7 +69,7 @@ for column, (name, (X, truth)) in zip(axes.T, sets.items()):
     first = found["k-means, one run"]
     column[0].set_title(name)
     for ax, (method, labels) in zip(column, found.items()):
-        ax.scatter(*X.T, s=7, c=cs.plot.colours(cs.align(labels, first if truth is None else truth)))
+        ax.scatter(*X.T, s=7, c=cs.plot.colors(cs.align(labels, first if truth is None else truth)))
         ax.set(xticks=[], yticks=[])
         if ax.get_subplotspec().is_first_col():
             ax.set_ylabel(method)

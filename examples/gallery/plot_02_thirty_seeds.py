@@ -7,7 +7,7 @@ consensus speak for all thirty: its answer hardly depends on luck any more, and 
 """
 
 # %%
-# Images of handwritten digits (bundled with scikit-learn), seen as 64 grey values each. Nothing below uses the true digits until the
+# Images of handwritten digits (bundled with scikit-learn), seen as 64 gray values each. Nothing below uses the true digits until the
 # scores are printed.
 
 import matplotlib.pyplot as plt
@@ -58,7 +58,7 @@ fig.colorbar(image, ax=left, shrink=0.85)
 right.hist(base, bins=np.arange(0.54, 0.88, 0.02), color="0.7", label="30 runs of k-means")
 right.axvline(base.mean(), color="0.35", ls="--", label="their mean")
 right.axvline(
-    cs.metrics.ari(model.labels_, digits), color=cs.plot.colours([0])[0], lw=3, label="consensus of the 30"
+    cs.metrics.ari(model.labels_, digits), color=cs.plot.colors([0])[0], lw=3, label="consensus of the 30"
 )
 right.set(xlabel="ARI with the true digits", ylabel="runs")
 right.legend(frameon=False, loc="upper right")

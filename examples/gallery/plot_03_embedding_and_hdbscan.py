@@ -47,19 +47,19 @@ print(
     f"consensus of the other {placed.size}: ARI with the true digits {cs.metrics.ari(labels[placed], digits[placed]):.2f}"
 )
 alone = cs.metrics.base_scores(ensemble, digits, missing="ignore")["ari"]
-print("single seeds, on the images they labelled:", alone.round(2).tolist())
+print("single seeds, on the images they labeled:", alone.round(2).tolist())
 
 # %%
-# Above, the worst, a middling and the best seed with the clusters that HDBSCAN found on each map (grey is noise); below, the same maps coloured
-# by the one consensus. The five clusters have the same colours on all three, and far less is left grey.
+# Above, the worst, a middling and the best seed with the clusters that HDBSCAN found on each map (gray is noise); below, the same maps colored
+# by the one consensus. The five clusters have the same colors on all three, and far less is left gray.
 
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained")
 for column, seed in zip(axes.T, np.argsort(alone)[[0, 4, 7]]):
     column[0].set_title(
         f"seed {seed}: {ensemble.n_clusters[seed]} clusters, {(runs[seed] == -1).sum()} noise"
     )
-    column[0].scatter(*maps[seed].T, s=8, c=cs.plot.colours(cs.align(runs[seed], labels)))
-    column[1].scatter(*maps[seed].T, s=8, c=cs.plot.colours(labels))
+    column[0].scatter(*maps[seed].T, s=8, c=cs.plot.colors(cs.align(runs[seed], labels)))
+    column[1].scatter(*maps[seed].T, s=8, c=cs.plot.colors(labels))
     for ax in column:
         ax.set(xticks=[], yticks=[])
 axes[0, 0].set_ylabel("HDBSCAN on this map")

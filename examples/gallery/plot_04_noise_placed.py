@@ -2,8 +2,8 @@
 Placing what one run calls noise
 ================================
 
-Density methods leave objects unlabelled. How many depends on a setting nobody knows beforehand. Several settings together know more: an
-object that is noise at one setting is labelled at another, and the consensus places it.
+Density methods leave objects unlabeled. How many depends on a setting nobody knows beforehand. Several settings together know more: an
+object that is noise at one setting is labeled at another, and the consensus places it.
 """
 
 # %%
@@ -28,28 +28,28 @@ for name, labels in runs.items():
     print(f"{name}: {labels.max() + 1} clusters, {(labels == -1).sum()} points without a label")
 
 # %%
-# -1 means "no opinion". A point that no radius ever labelled cannot be placed: it is dropped by name, not silently. The others are.
+# -1 means "no opinion". A point that no radius ever labeled cannot be placed: it is dropped by name, not silently. The others are.
 
-print(f"never labelled: {ensemble.unseen.size} points")
+print(f"never labeled: {ensemble.unseen.size} points")
 seen = np.setdiff1d(np.arange(len(X)), ensemble.unseen)
 model = cs.LWEA(n_clusters=3).fit(ensemble.drop_unseen())
 labels = np.full(len(X), -1)
 labels[seen] = model.labels_
 rescued = seen[(ensemble.labels[seen] < 0).any(axis=1)]
-print(f"labelled by some radii only: {rescued.size} points")
+print(f"labeled by some radii only: {rescued.size} points")
 print(f"ARI of the consensus, on the points it placed: {cs.metrics.ari(labels[seen], truth[seen]):.2f}")
 
 # %%
-# Grey points have no label. A small radius tears the thin cluster apart, a large one merges the dense two. On the right, only a few points
+# Gray points have no label. A small radius tears the thin cluster apart, a large one merges the dense two. On the right, only a few points
 # are left without a label; a dark rim marks those that some of the radii had left out.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained", sharex=True, sharey=True)
 for ax, name in zip(axes, ("radius 0.3", "radius 0.8")):
-    ax.scatter(*X.T, s=10, c=cs.plot.colours(cs.align(runs[name], labels)))
-    ax.set_title(f"DBSCAN, {name}:\n{(runs[name] == -1).sum()} points unlabelled")
-axes[2].scatter(*X.T, s=10, c=cs.plot.colours(labels))
+    ax.scatter(*X.T, s=10, c=cs.plot.colors(cs.align(runs[name], labels)))
+    ax.set_title(f"DBSCAN, {name}:\n{(runs[name] == -1).sum()} points unlabeled")
+axes[2].scatter(*X.T, s=10, c=cs.plot.colors(labels))
 axes[2].scatter(*X[rescued].T, s=20, facecolor="none", edgecolor="0.2", lw=0.6)
-axes[2].set_title(f"consensus of {len(radii)} radii:\n{(labels == -1).sum()} points unlabelled")
+axes[2].set_title(f"consensus of {len(radii)} radii:\n{(labels == -1).sum()} points unlabeled")
 for ax in axes:
     ax.set(xticks=[], yticks=[], aspect="equal")
 plt.show()

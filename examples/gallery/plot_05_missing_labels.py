@@ -60,14 +60,14 @@ print(
 )
 
 # %%
-# Left: the answer holds while most labels are gone. Right: the table of base labels, one colour a base cluster, as given (gaps white) and as filled;
+# Left: the answer holds while most labels are gone. Right: the table of base labels, one color a base cluster, as given (gaps white) and as filled;
 # objects are ordered by their consensus cluster.
 
 fig, (left, middle, last) = plt.subplots(
     1, 3, figsize=(9.5, 4), layout="constrained", width_ratios=[1.5, 1, 1]
 )
 for i, (name, curve) in enumerate(curves.items()):
-    left.plot(shares, curve, "o-", color=cs.plot.colours([i])[0], label=name)
+    left.plot(shares, curve, "o-", color=cs.plot.colors([i])[0], label=name)
 left.set(xlabel="share of labels missing", ylabel="ARI with the cultivars", ylim=(0, 1))
 left.xaxis.set_major_formatter("{x:.0%}")
 left.legend(frameon=False, loc="lower left")

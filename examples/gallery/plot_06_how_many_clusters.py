@@ -36,7 +36,7 @@ for name, study in studies.items():
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained", height_ratios=[1.1, 1])
 for (above, below), (name, X) in zip(axes.T, sets.items()):
     study = studies[name]
-    above.scatter(*X.T, s=9, c=cs.plot.colours(study.labels()))
+    above.scatter(*X.T, s=9, c=cs.plot.colors(study.labels()))
     what = f"{study.k} clusters" if study.k > 1 else "1 cluster"
     above.set(title=f"{name}: {what} ({study.verdict})", xticks=[], yticks=[], aspect="equal")
     above.set_adjustable("datalim")
@@ -45,7 +45,7 @@ for (above, below), (name, X) in zip(axes.T, sets.items()):
         study.ks, null.min(axis=0), null.max(axis=0), color="0.88", label="clouds without clusters"
     )
     below.plot(study.ks, study.columns["ari_null"], color="0.6", ls="--", label="their mean")
-    below.plot(study.ks, study.columns["ari"], "o-", color=cs.plot.colours([0])[0], label="these data")
+    below.plot(study.ks, study.columns["ari"], "o-", color=cs.plot.colors([0])[0], label="these data")
     if study.k > 1:
         below.axvline(study.k, color="0.4", lw=1, ls=":")
     below.set(xlabel="number of clusters", ylim=(0, 1.03), xticks=study.ks)

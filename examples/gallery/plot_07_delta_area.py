@@ -16,9 +16,9 @@ from sklearn.datasets import make_blobs
 import consilience as cs
 
 rng = np.random.default_rng(0)
-centres = 3.5 * np.eye(3, 10)
+centers = 3.5 * np.eye(3, 10)
 sets = {
-    "three clusters": make_blobs(150, centers=centres, cluster_std=1.0, random_state=0)[0],
+    "three clusters": make_blobs(150, centers=centers, cluster_std=1.0, random_state=0)[0],
     "no clusters": rng.normal(size=(150, 10)),
 }
 studies = {name: cs.choose_k(X, k=range(2, 9), random_state=0) for name, X in sets.items()}
@@ -40,7 +40,7 @@ for column, (name, study) in zip(axes.T, studies.items()):
     middle.plot(study.ks, study.columns["delta_area"], "o-", color="0.4")
     bottom.axhline(0, color="0.7", lw=1)
     bottom.errorbar(
-        study.ks, study.columns["gain"], study.columns["gain_error"], fmt="o-", color=cs.plot.colours([0])[0]
+        study.ks, study.columns["gain"], study.columns["gain_error"], fmt="o-", color=cs.plot.colors([0])[0]
     )
     for ax in (middle, bottom):
         ax.set(xlabel="number of clusters", xticks=study.ks)

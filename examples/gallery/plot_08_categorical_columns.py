@@ -7,7 +7,7 @@ categories *is* an ensemble: no dummy variables, no scaling, no made-up distance
 """
 
 # %%
-# A survey of 300 people and 8 questions, generated: four types of people, each with its favourite answers, given seven times in ten; some
+# A survey of 300 people and 8 questions, generated: four types of people, each with its favorite answers, given seven times in ten; some
 # questions were not answered.
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ rng = np.random.default_rng(5)
 kind = rng.integers(4, size=300)
 survey = {}
 for question, words in questions.items():
-    favourite = rng.permutation(np.arange(4) % len(words))[kind]
-    answer = np.where(rng.random(300) < 0.7, favourite, rng.integers(len(words), size=300))
+    favorite = rng.permutation(np.arange(4) % len(words))[kind]
+    answer = np.where(rng.random(300) < 0.7, favorite, rng.integers(len(words), size=300))
     survey[question] = np.array(words, object)[answer]
     survey[question][rng.random(300) < 0.08] = None  # not answered
 
@@ -64,7 +64,7 @@ for name, score in scores.items():
 
 model = methods["MixtureConsensus"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1, 1.7])
-shade = [cs.plot.colours([0])[0] if name in methods else "0.7" for name in scores]
+shade = [cs.plot.colors([0])[0] if name in methods else "0.7" for name in scores]
 left.barh(list(scores), list(scores.values()), color=shade)
 left.invert_yaxis()
 left.set(xlabel="ARI with the four types", xlim=(0, 1))

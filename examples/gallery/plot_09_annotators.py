@@ -52,7 +52,7 @@ print(
 )
 
 # %%
-# Left: what each annotator said, one colour a word, images in the order of the truth; Hal and Ida are confetti, Dan has gaps, Ben has
+# Left: what each annotator said, one color a word, images in the order of the truth; Hal and Ida are confetti, Dan has gaps, Ben has
 # twice as many words. The consensus is below. Right: the trust that was learned falls as an annotator guesses more.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1.6, 1])
@@ -64,7 +64,7 @@ left.axhline(len(table), color="white", lw=6)
 left.set_yticks(np.arange(len(rows)) + 0.5, [*table, "consensus"])
 left.invert_yaxis()
 left.set(xlabel="images", xticks=[])
-right.scatter(mistakes.values(), trust.values(), s=40, color=cs.plot.colours([0])[0])
+right.scatter(mistakes.values(), trust.values(), s=40, color=cs.plot.colors([0])[0])
 for i, name in enumerate(table):
     right.annotate(
         name, (mistakes[name], trust[name]), xytext=(6, 4 if i % 2 else -11), textcoords="offset points"

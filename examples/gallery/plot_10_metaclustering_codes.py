@@ -2,13 +2,13 @@
 Metaclustering a codebook, with node sizes as weights
 =====================================================
 
-With very many objects one often makes a codebook first (a self-organising map, or k-means with many centres) and clusters the codes:
+With very many objects one often makes a codebook first (a self-organizing map, or k-means with many centers) and clusters the codes:
 "metaclustering". A code that stands for 3,000 cells should count for more than one that stands for 30. ``sample_weight`` says so.
 """
 
 # %%
 # Forty thousand cells, simulated: five populations with six markers each, and 3% debris that lies anywhere. A k-means codebook of 100 codes
-# stands for the self-organising map. Debris is rare but spread widely, so it takes many codes. That is where weights matter;
+# stands for the self-organizing map. Debris is rare but spread widely, so it takes many codes. That is where weights matter;
 # with clean, equally large populations they can also do harm.
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ from sklearn.cluster import MiniBatchKMeans
 import consilience as cs
 
 rng = np.random.default_rng(1)
-centres = rng.normal(size=(5, 6)) * 2.2
+centers = rng.normal(size=(5, 6)) * 2.2
 population = rng.choice(5, size=40_000, p=[0.3, 0.25, 0.2, 0.15, 0.1])
-cells = centres[population] + rng.normal(size=(40_000, 6)) * 0.8
+cells = centers[population] + rng.normal(size=(40_000, 6)) * 0.8
 debris = rng.random(40_000) < 0.03
 cells[debris] = rng.uniform(-9, 9, size=(debris.sum(), 6))
 
@@ -44,18 +44,18 @@ for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.i
     print(f"{name:22} ARI of the cells with the populations {score:.2f}")
 
 # %%
-# Left: a sample of the cells, debris in grey. Middle and right: the codes, drawn as large as the number of cells they stand for. Where
+# Left: a sample of the cells, debris in gray. Middle and right: the codes, drawn as large as the number of cells they stand for. Where
 # all codes count alike, those of debris claim clusters of their own, and populations are merged to make room; with node sizes as weights
 # the five large populations are found.
 
-axis = np.linalg.svd(centres - centres.mean(axis=0), full_matrices=False)[2][:2].T
+axis = np.linalg.svd(centers - centers.mean(axis=0), full_matrices=False)[2][:2].T
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)
 some = rng.choice(len(cells), 4000, replace=False)
-axes[0].scatter(*(cells[some] @ axis).T, s=2, c=cs.plot.colours(np.where(debris, -1, population)[some]))
+axes[0].scatter(*(cells[some] @ axis).T, s=2, c=cs.plot.colors(np.where(debris, -1, population)[some]))
 axes[0].set_title("cells, by population")
 for ax, (name, of_code) in zip(axes[1:], labels.items()):
     matched = cs.align(of_code[code_of], np.where(debris, -1, population))
-    shade = cs.plot.colours([matched[np.argmax(code_of == code)] for code in range(100)])
+    shade = cs.plot.colors([matched[np.argmax(code_of == code)] for code in range(100)])
     ax.scatter(*(codes @ axis).T, s=sizes / 5, c=shade, alpha=0.8, lw=0)
     ax.set_title(name)
 for ax in axes:

@@ -2,7 +2,7 @@
 Subtypes from gene expression, end to end
 =========================================
 
-From a table of counts to subtypes: normalise, ask how many there are, take the consensus, look at the evidence, and name the genes. The
+From a table of counts to subtypes: normalize, ask how many there are, take the consensus, look at the evidence, and name the genes. The
 counts are simulated, so the end can be checked.
 """
 

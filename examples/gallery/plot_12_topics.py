@@ -43,7 +43,7 @@ print(f"consensus: {cs.metrics.ari(model.labels_, main):.2f}")
 
 # %%
 # The answer is soft as well: ``membership_`` holds the shares of the four consensus topics in every document. Below, twenty documents by the simulated
-# mixture and by the consensus, one colour a topic: mixed documents stay mixed.
+# mixture and by the consensus, one color a topic: mixed documents stay mixed.
 
 aligned = cs.align(model.labels_, main)
 found = np.empty_like(mixture)
@@ -57,9 +57,7 @@ fig, axes = plt.subplots(2, 1, figsize=(9.5, 4), layout="constrained", sharex=Tr
 for ax, shares, title in zip(axes, (mixture, found), ("simulated mixture", "consensus of eight runs")):
     base = np.zeros(20)
     for j, theme in enumerate(themes):
-        ax.bar(
-            range(20), shares[shown, j], bottom=base, color=cs.plot.colours([j])[0], width=0.9, label=theme
-        )
+        ax.bar(range(20), shares[shown, j], bottom=base, color=cs.plot.colors([j])[0], width=0.9, label=theme)
         base += shares[shown, j]
     ax.set(title=title, ylim=(0, 1), yticks=[0, 0.5, 1], xticks=[])
     ax.spines[["top", "right"]].set_visible(False)

@@ -18,9 +18,9 @@ from sklearn.datasets import make_blobs
 
 import consilience as cs
 
-centres = np.array([[0, 0, 0, 0], [5, 1, 0, 2], [1, 5, 2, 0], [5, 5, 1, 3], [11, -2, 8, -4]])
-first, kind_one = make_blobs(400, centers=centres[:4], cluster_std=1.0, random_state=0)
-second, kind_two = make_blobs([50, 50, 50, 50, 20], centers=centres, cluster_std=1.0, random_state=1)
+centers = np.array([[0, 0, 0, 0], [5, 1, 0, 2], [1, 5, 2, 0], [5, 5, 1, 3], [11, -2, 8, -4]])
+first, kind_one = make_blobs(400, centers=centers[:4], cluster_std=1.0, random_state=0)
+second, kind_two = make_blobs([50, 50, 50, 50, 20], centers=centers, cluster_std=1.0, random_state=1)
 new = kind_two == 4
 
 # %%
@@ -44,14 +44,14 @@ again = (january.predict(first) == january.labels_).all()
 print(f"objects of the first batch keep their cluster: {again}")
 
 # %%
-# Left: the first batch. Middle: the second one in the same colours. Every object gets a cluster, also the new kind far off. Right: how many of
+# Left: the first batch. Middle: the second one in the same colors. Every object gets a cluster, also the new kind far off. Right: how many of
 # the members have seen the like of an object; the new kind stands out.
 
 axis = np.linalg.svd(np.vstack([first, second]) - first.mean(axis=0), full_matrices=False)[2][:2].T
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), layout="constrained", sharex=True, sharey=True)
-axes[0].scatter(*(first @ axis).T, s=10, c=cs.plot.colours(january.labels_))
+axes[0].scatter(*(first @ axis).T, s=10, c=cs.plot.colors(january.labels_))
 axes[0].set_title("first batch, clustered")
-axes[1].scatter(*(second @ axis).T, s=10, c=cs.plot.colours(labels))
+axes[1].scatter(*(second @ axis).T, s=10, c=cs.plot.colors(labels))
 axes[1].set_title("second batch, predicted")
 shade = axes[2].scatter(*(second @ axis).T, s=10, c=reach, cmap="cividis", vmin=0, vmax=1)
 axes[2].set_title("second batch, reach")

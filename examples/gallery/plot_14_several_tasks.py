@@ -40,7 +40,7 @@ X = counts * np.log(100 / np.maximum((counts > 0).sum(axis=0), 1))
 X /= np.linalg.norm(X, axis=1, keepdims=True)
 
 # %%
-# Each paper by itself, all papers thrown together, and the two multi-task ways: shared centres (``LSSMTC``), and the same with easy texts first
+# Each paper by itself, all papers thrown together, and the two multi-task ways: shared centers (``LSSMTC``), and the same with easy texts first
 # (``SPMTC``). Six seeds of each, since all of them start at random.
 
 ways = {
@@ -75,14 +75,14 @@ print(f"later: {(~start).sum()} texts, {placed[~start].mean():.0%} of them with 
 fig, (left, after) = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained", width_ratios=[1.8, 1])
 for i, values in enumerate(right.values()):
     left.scatter(values, np.full(6, i) + np.linspace(-0.15, 0.15, 6), s=18, color="0.6")
-    left.plot([np.mean(values)] * 2, [i - 0.3, i + 0.3], color=cs.plot.colours([0])[0], lw=3)
+    left.plot([np.mean(values)] * 2, [i - 0.3, i + 0.3], color=cs.plot.colors([0])[0], lw=3)
 left.set_yticks(range(len(right)), right)
 left.invert_yaxis()
 left.set(xlabel="share of texts with the right theme (line: mean)")
 bars = after.bar(
     [f"in from the start\n({start.sum()} texts)", f"later\n({(~start).sum()} texts)"],
     [placed[start].mean(), placed[~start].mean()],
-    color=cs.plot.colours([0])[0],
+    color=cs.plot.colors([0])[0],
     width=0.6,
 )
 after.bar_label(bars, fmt="{:.0%}")

@@ -29,7 +29,7 @@ for model in (spce, sccabg):
     )
 
 # %%
-# ``SPCE`` trusts pairs of objects. ``PacingDisplay`` reads from ``history_`` how much of them is in; a grey line marks a new stage, in which more
+# ``SPCE`` trusts pairs of objects. ``PacingDisplay`` reads from ``history_`` how much of them is in; a gray line marks a new stage, in which more
 # contradiction is tolerated.
 #
 # ``SCCABG`` trusts memberships, the edges between objects and base clusters. Its history has the trust in the least trusted edge and the number of different
@@ -51,10 +51,10 @@ fig, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), layout="constrained", sharex=
 pace = cs.plot.PacingDisplay.from_estimator(spce).plot(axes[0, 0])
 print(f"SPCE, share of pairs in: {pace.share[0]:.0%} at first, {pace.share[-1]:.0%} at last")
 axes[0, 1].plot(
-    rounds, least, "o-", ms=3, color=cs.plot.colours([0])[0], label="trust in the least trusted edge"
+    rounds, least, "o-", ms=3, color=cs.plot.colors([0])[0], label="trust in the least trusted edge"
 )
 axes[0, 1].plot(
-    rounds, doubted, "o-", ms=3, color=cs.plot.colours([1])[0], label="share of objects with a doubted edge"
+    rounds, doubted, "o-", ms=3, color=cs.plot.colors([1])[0], label="share of objects with a doubted edge"
 )
 axes[0, 1].set(title="SCCABG: doubt", ylim=(0, 1.05))
 axes[0, 1].legend(frameon=False, fontsize=8)

@@ -45,7 +45,7 @@ for name, ensemble in ensembles.items():
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", width_ratios=[1.7, 1])
 for i, name in enumerate(ensembles):
-    shade = cs.plot.colours([i])[0]
+    shade = cs.plot.colors([i])[0]
     left.scatter(far[name], know[name], s=6, alpha=0.35, color=shade, lw=0)
     left.plot(far[name].mean(), know[name].mean(), "X", ms=11, color=shade, mec="black", label=name)
     right.bar(name.replace(", ", ",\n"), ari[name], color=shade)

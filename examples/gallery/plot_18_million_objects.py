@@ -20,9 +20,9 @@ import consilience as cs
 
 n = int(os.environ.get("CONSILIENCE_EXAMPLE_OBJECTS", 1_000_000))
 rng = np.random.default_rng(0)
-centres = 4 * rng.normal(size=(10, 4))
+centers = 4 * rng.normal(size=(10, 4))
 kind = rng.integers(10, size=n)
-X = (centres[kind] + rng.normal(size=(n, 4))).astype(np.float32)
+X = (centers[kind] + rng.normal(size=(n, 4))).astype(np.float32)
 
 # %%
 # Ten base clusterings, each learned from a sample of 20,000 points and applied to all of them; any clusterer will do.
@@ -59,20 +59,20 @@ for size in sizes:
     print(f"{size:9,} objects: {distinct[-1]:6,} differ, {seconds[-1]:.2f} s")
 
 # %%
-# Left: all points on two of the four axes, each spot in the colour of the cluster that most points there have, paler where there are few. Right: objects
+# Left: all points on two of the four axes, each spot in the color of the cluster that most points there have, paler where there are few. Right: objects
 # and different objects.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1.3, 1])
 box = np.quantile(X[:: max(1, n // 1000), :2], [0, 1], axis=0).T
 counts = np.stack([np.histogram2d(*X[model.labels_ == j, :2].T, bins=200, range=box)[0].T for j in range(10)])
-shade = np.array([plt.matplotlib.colors.to_rgb(one) for one in cs.plot.colours(range(10))])[
+shade = np.array([plt.matplotlib.colors.to_rgb(one) for one in cs.plot.colors(range(10))])[
     counts.argmax(axis=0)
 ]
 depth = np.clip(np.log1p(counts.sum(axis=0)) / np.log1p(counts.sum(axis=0).max()), 0, 1)[..., None]
 left.imshow(1 - depth * (1 - shade), origin="lower", extent=box.ravel())
 left.set(xticks=[], yticks=[], title=f"{n:,} objects, 10 clusters")
 right.loglog(sizes, sizes, "--", color="0.6", label="objects")
-right.loglog(sizes, distinct, "o-", color=cs.plot.colours([0])[0], label="different rows of labels")
+right.loglog(sizes, distinct, "o-", color=cs.plot.colors([0])[0], label="different rows of labels")
 right.set(xlabel="objects")
 right.legend(frameon=False)
 right.spines[["top", "right"]].set_visible(False)

@@ -17,10 +17,10 @@ import numpy as np
 import consilience as cs
 
 n, rows = 160_000, 20_000
-centres = np.array([[0, 0], [5, 1], [2, 5], [-4, 4], [-5, -2], [3, -5]])
+centers = np.array([[0, 0], [5, 1], [2, 5], [-4, 4], [-5, -2], [3, -5]])
 draw = da.random.default_rng(0)
 kind = draw.integers(0, 6, size=n, chunks=rows)
-X = kind.map_blocks(lambda one: centres[one], new_axis=1, chunks=(rows, 2)) + 1.1 * draw.normal(
+X = kind.map_blocks(lambda one: centers[one], new_axis=1, chunks=(rows, 2)) + 1.1 * draw.normal(
     size=(n, 2), chunks=(rows, 2)
 )
 print(f"{X.npartitions} blocks of {rows:,} rows")
@@ -64,7 +64,7 @@ def count(points, clusters):
 
 
 counts = sum(count(X.blocks[i].compute(), model.labels_.blocks[i].compute()) for i in range(X.numblocks[0]))
-shade = np.array([plt.matplotlib.colors.to_rgb(one) for one in cs.plot.colours(range(6))])[
+shade = np.array([plt.matplotlib.colors.to_rgb(one) for one in cs.plot.colors(range(6))])[
     counts.argmax(axis=0)
 ]
 depth = (np.log1p(counts.sum(axis=0)) / np.log1p(counts.sum(axis=0).max()))[..., None]
@@ -72,7 +72,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", 
 left.imshow(1 - depth * (1 - shade), origin="lower")
 left.set(xticks=[], yticks=[], title=f"{n:,} objects in {X.numblocks[0]} blocks")
 right.bar(range(8), each, color="0.7", label="different rows of the block")
-right.bar([9], [together.n_samples], color=cs.plot.colours([0])[0], label="of all blocks together")
+right.bar([9], [together.n_samples], color=cs.plot.colors([0])[0], label="of all blocks together")
 right.axhline(rows, color="0.4", ls="--", label="objects of a block")
 right.set_yscale("log")
 right.set_xticks([*range(8), 9], [*range(8), "all"])

@@ -7,7 +7,7 @@ of the objects with confidence around 0.9, how many are rightly placed?
 """
 
 # %%
-# Two sets: digits, whose classes are much what clusterings find, and a cloud without clusters whose classes are rings around its centre, from
+# Two sets: digits, whose classes are much what clusterings find, and a cloud without clusters whose classes are rings around its center, from
 # the inner quarter of the points to the outer one.
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Names: written one way, recognised in several, and told apart."""
+"""Names: written one way, recognized in several, and told apart."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_prepared_features():
         warnings.simplefilter("ignore")
         plain = cs.choose_k(scaled, **QUICK)
     assert plain.k != 4
-    assert cs.choose_k(scaled, **QUICK, prepare="standardise").k == 4
+    assert cs.choose_k(scaled, **QUICK, prepare="standardize").k == 4
 
 
 def test_another_consensus():

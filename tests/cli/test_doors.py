@@ -73,16 +73,16 @@ def test_scale_is_the_generators_preparation(folder, run):
         "-k",
         "3",
         "--generator-param",
-        "prepare=standardise",
+        "prepare=standardize",
         "--ensemble",
         "b.npz",
         "-o",
         "b.csv",
     )
     assert cs.io.read_labels("a.npz") == cs.io.read_labels("b.npz")
-    assert cs.io.read_labels("a.npz").recipes[0]["prepare"] == "standardise"
+    assert cs.io.read_labels("a.npz").recipes[0]["prepare"] == "standardize"
     assert run("generate", "features.csv", "--scale", "-o", "c.npz").exit_code == 0
-    assert cs.io.read_labels("c.npz").recipes[0]["prepare"] == "standardise"
+    assert cs.io.read_labels("c.npz").recipes[0]["prepare"] == "standardize"
     twice = run("cluster", "features.csv", "-k", "3", "--scale", "--generator-param", "prepare=ranks")
     assert twice.exit_code == 2
     assert "'prepare' is set by the option --scale" in twice.stderr

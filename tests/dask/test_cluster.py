@@ -62,7 +62,7 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
     np.testing.assert_array_equal(blocks.labels_.compute(), alone)
 
 
-def test_features_are_labelled_where_they_are(client):
+def test_features_are_labeled_where_they_are(client):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(900, 5)) + 6 * rng.integers(0, 3, 900)[:, None]).astype(np.float32)
     params = {"generator": "kmeans", "n_clusterings": 4, "random_state": 0}

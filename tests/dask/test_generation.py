@@ -1,4 +1,4 @@
-"""Members fitted to a sample that does not depend on blocks, and rows labelled where they are."""
+"""Members fitted to a sample that does not depend on blocks, and rows labeled where they are."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def test_weights_of_rows():
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
-def test_rows_are_labelled_once():
-    """A fit keeps the place of each row, so that its labels cost no second labelling."""
+def test_rows_are_labeled_once():
+    """A fit keeps the place of each row, so that its labels cost no second labeling."""
     calls = []
     X = da.from_array(blobs(300), chunks=(100, 5)).map_blocks(
         lambda block: calls.append(len(block)) or block, dtype=np.float32, meta=np.empty((0, 0), np.float32)

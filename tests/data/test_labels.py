@@ -127,7 +127,7 @@ def cases():
                 if door == ".mat" and isinstance(values[0], str) and values[0] != values[0].rstrip():
                     continue  # MATLAB's texts end at the last character that is no blank
                 if door == "array" and name in ("text and numbers", "Decimal NaN"):
-                    continue  # numpy spells the numbers out, and has no signalling NaN
+                    continue  # numpy spells the numbers out, and has no signaling NaN
                 yield pytest.param(open_door, values, meaning, id=f"{door}: {name}")
 
 
@@ -202,7 +202,7 @@ def test_an_infinity_in_text_is_not_written_where_it_would_be_refused(tmp_path):
     assert cs.io.read_labels(tmp_path / "e.npz").categories[0].tolist() == ["1.5", "2", "inf"]
 
 
-def test_signalling_nans_are_missing_without_a_word():
+def test_signaling_nans_are_missing_without_a_word():
     vector = np.array([0, 0x7FA00000, 0, 0x3F800000], np.uint32).view(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

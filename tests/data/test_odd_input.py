@@ -55,7 +55,7 @@ def test_byte_order_of_another_machine(kind):
     assert metrics.align(np.array(L[0], kind), np.array(L[1], kind)).tolist() == [0, 0, 1, 1, 2]
 
 
-def test_signalling_nan_is_missing():
+def test_signaling_nan_is_missing():
     labels = [decimal.Decimal("sNaN"), decimal.Decimal(1), decimal.Decimal("NaN"), decimal.Decimal(2)]
     assert cs.Ensemble([labels]).labels.ravel().tolist() == [-1, 0, -1, 1]
 
@@ -165,9 +165,9 @@ def own_inertia(X, labels, weights) -> float:
     total = 0.0
     for j in np.unique(labels):
         rows, w = X[labels == j], weights[labels == j]
-        centre = np.average(rows, axis=0, weights=w)
-        centre += np.average(rows - centre, axis=0, weights=w)
-        total += float(w @ ((rows - centre) ** 2).sum(axis=1))
+        center = np.average(rows, axis=0, weights=w)
+        center += np.average(rows - center, axis=0, weights=w)
+        total += float(w @ ((rows - center) ** 2).sum(axis=1))
     return total
 
 
@@ -186,10 +186,10 @@ def test_a_far_value_takes_no_digits_from_the_others(kind, shape, outlier, copie
     for labels, recipe in zip(found.labels.T, found.recipes):
         assert recipe["inertia"] == pytest.approx(own_inertia(table, labels, weights), rel=1e-6)
         near = table[copies:]
-        centres = np.stack([near[labels[copies:] == j].mean(axis=0) for j in np.unique(labels[copies:])])
-        assert len(centres) == 3
-        # Weighted means move a little; where rows are clearly nearest to one centre they are there.
-        distances = ((near[:, None] - centres) ** 2).sum(axis=2)
+        centers = np.stack([near[labels[copies:] == j].mean(axis=0) for j in np.unique(labels[copies:])])
+        assert len(centers) == 3
+        # Weighted means move a little; where rows are clearly nearest to one center they are there.
+        distances = ((near[:, None] - centers) ** 2).sum(axis=2)
         _, own = np.unique(labels[copies:], return_inverse=True)
         clear = np.ptp(np.sort(distances, axis=1)[:, :2], axis=1) > 1.0
         assert (distances.argmin(axis=1) == own)[clear].all()
@@ -198,7 +198,7 @@ def test_a_far_value_takes_no_digits_from_the_others(kind, shape, outlier, copie
 @pytest.mark.parametrize("outlier", [1e18, 1e30, 1e60, 1e89])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("shape", [(40, 3), (400, 60)])
-def test_unseen_objects_go_to_the_nearest_centre_beside_far_ones(kind, outlier, shape):
+def test_unseen_objects_go_to_the_nearest_center_beside_far_ones(kind, outlier, shape):
     rng = np.random.default_rng(1)
     table = rng.standard_normal(shape)
     table[7] = outlier
@@ -208,16 +208,16 @@ def test_unseen_objects_go_to_the_nearest_centre_beside_far_ones(kind, outlier, 
     for i in range(8):
         known = seen[:, i] >= 0
         np.testing.assert_array_equal(found[known, i], seen[known, i])
-        centres = np.stack([table[seen[:, i] == j].mean(axis=0) for j in range(4)])
-        # The far object is as far from all ordinary centres in double precision: any will do, if it was not seen.
+        centers = np.stack([table[seen[:, i] == j].mean(axis=0) for j in range(4)])
+        # The far object is as far from all ordinary centers in double precision: any will do, if it was not seen.
         rest = np.flatnonzero(~known & (np.arange(shape[0]) != 7))
-        nearest = ((table[rest, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        nearest = ((table[rest, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
         np.testing.assert_array_equal(found[rest, i], nearest)
 
 
-def test_nearest_centres_of_which_some_or_all_are_far():
+def test_nearest_centers_of_which_some_or_all_are_far():
     near = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    centres = [
+    centers = [
         np.array([[1e30, 0], [0.9, 0.1], [0.1, 0.2]]),
         np.array([[1e30, 0], [-1e25, 0], [1e85, 1e85]]),
         np.array([[0.9e18, 0.0], [1e30, 0.0], [1.2e18, 0.0]]),
@@ -225,7 +225,7 @@ def test_nearest_centres_of_which_some_or_all_are_far():
     ]
     expected = [[2, 1, 2], [1, 1, 1], [0, 0, 0], [0, 0, 0]]
     for rows in (near, sp.csr_array(near)):
-        np.testing.assert_array_equal(nearest_centers(rows, centres).T, expected)
+        np.testing.assert_array_equal(nearest_centers(rows, centers).T, expected)
 
 
 def test_degrees_of_a_kernel_that_are_no_numbers_when_inverted():

@@ -29,8 +29,8 @@ RETIRED = {
     "diversity": "similarity",
     "row_names": "sample_names",
     "column_names": "feature_names or clustering_names",
-    "centers_": "centres_",
-    "task_centers_": "task_centres_",
+    "centers_": "centers_",
+    "task_centers_": "task_centers_",
 }
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 

@@ -162,7 +162,7 @@ def test_agreement(case):
         given = {"sample_weight": dense.w, "missing": "ignore"}
         assert evidence.agreement("ari")[i] == pytest.approx(cs.metrics.ari(column, groups, **given))
         for mean in ("max", "geometric", "arithmetic"):
-            expected = cs.metrics.nmi(column, groups, normalisation=mean, **given)
+            expected = cs.metrics.nmi(column, groups, normalization=mean, **given)
             assert evidence.agreement(f"nmi_{mean}")[i] == pytest.approx(expected)
 
 

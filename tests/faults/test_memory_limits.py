@@ -204,9 +204,9 @@ def test_a_clusterer_that_runs_out_of_memory():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        # Scores of all rows and centres at once, in data that fits a cache.
+        # Scores of all rows and centers at once, in data that fits a cache.
         (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), 2, k=4000), "up to 4000 clusters .*fewer clus"),
-        # Centres of sparse rows are dense.
+        # Centers of sparse rows are dense.
         (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), 3), "400000 features .*fewer features"),
         (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), 3, k=9), "400000 features .*fewer feat"),
         (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), 2000, k=3), "2000 runs .*fewer clus"),
@@ -223,7 +223,7 @@ def test_generators_refuse_beforehand(make, message, monkeypatch):
     assert "ran out" not in str(caught.value)
 
 
-def test_centres_are_kept_for_those_who_ask():
+def test_centers_are_kept_for_those_who_ask():
     X = np.random.default_rng(0).standard_normal((60, 3))
     for data in (X, np.tile(X, (200, 1)), sp.csr_array(X)):
         kept = many_kmeans(data, [2, 3], seeds=[0, 1])

@@ -173,7 +173,7 @@ def number_of_clusters(rng: Rng, made: np.ndarray) -> int:
 
 
 def look_alike(made: np.ndarray, sample_weight: np.ndarray | None) -> bool:
-    """Whether distinct objects cannot be told apart by colour refinement, or clusterings cannot.
+    """Whether distinct objects cannot be told apart by color refinement, or clusterings cannot.
 
     Written anew here, with tuples instead of hashes, and run until nothing changes.
     """

@@ -26,7 +26,7 @@ ORDINARY = (
     "sparse",
 )
 #: The first three are for any features; others may be refused.
-PREPARE = ("none", "diverse", "standardise", "ranks", "log", "tf-idf", "unit", "pearson")
+PREPARE = ("none", "diverse", "standardize", "ranks", "log", "tf-idf", "unit", "pearson")
 NAMES = (
     "kmeans",
     "random_k",
@@ -52,7 +52,7 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
         params["kernel"] = str(rng.choice(["normal", "exponential"]))
     elif name == "landmarks":
         params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
-        params |= {"n_landmarks": int(rng.integers(k, 40)), "n_neighbours": int(rng.integers(1, 7))}
+        params |= {"n_landmarks": int(rng.integers(k, 40)), "n_neighbors": int(rng.integers(1, 7))}
     elif name != "estimators":
         params = {"k": k}
     if name == "bagging":
@@ -160,14 +160,14 @@ def inertia(case: Case) -> None:
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
     if np.abs(X).max() > 1e100 or weights.max() > 1e30 or weights.min() < 1e-30:
         return  # squares times weights leave the numbers
-    # Runs that stop by tol record the inertia about centres that would still have moved; these stop when labels do.
+    # Runs that stop by tol record the inertia about centers that would still have moved; these stop when labels do.
     settled = call(case, tol=0.0, max_iter=1000)
     for labels, recipe in zip(settled.labels.T, settled.recipes or []):
         total = 0.0
         for j in np.unique(labels):
             own, w = X[labels == j], weights[labels == j]
-            centre = np.average(own, axis=0, weights=w)
-            total += float(w @ ((own - centre) ** 2).sum(axis=1))
+            center = np.average(own, axis=0, weights=w)
+            total += float(w @ ((own - center) ** 2).sum(axis=1))
         # What cannot be told from zero beside the size of the numbers, in the precision of the features.
         precision = 1e-3 if case.data["kind"] == "float32" else 1e-6
         slack = precision * total + 1e-10 * float(weights @ (X**2).sum(axis=1))

@@ -239,7 +239,7 @@ def test_bagging_misses_what_it_did_not_draw():
     assert not whole.has_missing
 
 
-def test_bagging_nearest_fills_in_by_the_centres():
+def test_bagging_nearest_fills_in_by_the_centers():
     missing = cs.generate.bagging(X, 4, k=4, ratio=0.5, random_state=1)
     filled = cs.generate.bagging(X, 4, k=4, ratio=0.5, unseen="nearest", random_state=1)
     assert not filled.has_missing
@@ -248,7 +248,7 @@ def test_bagging_nearest_fills_in_by_the_centres():
         assert np.array_equal(missing.labels[drawn, i], filled.labels[drawn, i])
         centers = np.array([X[drawn][missing.labels[drawn, i] == j].mean(0) for j in range(4)])
         nearest = ((X[:, None] - centers) ** 2).sum(-1).argmin(1)
-        assert np.mean(nearest == filled.labels[:, i]) > 0.98  # centres stop within tol of the means
+        assert np.mean(nearest == filled.labels[:, i]) > 0.98  # centers stop within tol of the means
     with pytest.raises(InputError, match=r"ratio=0.01 leaves 2 of 180 objects, too few for k=4 clusters"):
         cs.generate.bagging(X, 2, k=4, ratio=0.01)
     with pytest.raises(

@@ -37,8 +37,8 @@ def rows_of(X):
     return Rows(X, np.arange(X.shape[1]), 1.0)
 
 
-def neighbours(X, landmarks, K):
-    return _landmarks.neighbours_of(rows_of(X), landmarks, K, 0, X.shape[0])
+def neighbors(X, landmarks, K):
+    return _landmarks.neighbors_of(rows_of(X), landmarks, K, 0, X.shape[0])
 
 
 def all_squares(X, points):
@@ -64,19 +64,19 @@ def exact(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbours_are_those_of_a_full_search(exact, seed, dtype):
+def test_neighbors_are_those_of_a_full_search(exact, seed, dtype):
     X = np.random.default_rng(seed).normal(size=(150, 5)).astype(dtype)
     landmarks = place_landmarks(X, 30, 4, seed=seed)
-    index, squares = neighbours(X, landmarks, 4)
+    index, squares = neighbors(X, landmarks, 4)
     wanted = all_squares(X, landmarks.points)
     np.testing.assert_allclose(squares, np.sort(wanted, axis=1)[:, :4], rtol=1e-4)
     np.testing.assert_allclose(np.take_along_axis(wanted, index, axis=1), squares, rtol=1e-4)
 
 
-def test_most_neighbours_are_found_through_groups():
+def test_most_neighbors_are_found_through_groups():
     X = np.ascontiguousarray(load_digits().data)
     landmarks = place_landmarks(X, 400, 5, seed=0)
-    index, _ = neighbours(X, landmarks, 5)
+    index, _ = neighbors(X, landmarks, 5)
     wanted = np.argsort(all_squares(X, landmarks.points), axis=1)[:, :5]
     found = np.mean([len(set(a) & set(b)) for a, b in zip(index.tolist(), wanted.tolist())]) / 5
     assert found > 0.95
@@ -98,13 +98,13 @@ def test_graph_of_landmarks_is_that_of_the_dense_affinity(exact, seed, weighted)
     X = rng.normal(size=(80, 3))
     w = rng.uniform(0.2, 3, 80) if weighted else None
     landmarks = place_landmarks(X, 20, 3, seed=seed)
-    E = kernels.graph_of_landmarks(*neighbours(X, landmarks, 3), 0.7, 20, w)
+    E = kernels.graph_of_landmarks(*neighbors(X, landmarks, 3), 0.7, 20, w)
     A = dense_affinity(X, landmarks.points, 3, 0.7)
     w = np.ones(80) if w is None else w
     np.testing.assert_allclose(E, A.T @ np.diag(w / A.sum(axis=1)) @ A, atol=1e-12)
 
 
-def test_transfer_cut_is_the_normalised_cut_of_the_whole_graph(exact, seed):
+def test_transfer_cut_is_the_normalized_cut_of_the_whole_graph(exact, seed):
     """Eigenvectors of the (n + p) x (n + p) graph, by a generic solver, span what Eq. (4) and (5) do."""
     X = np.random.default_rng(seed).normal(size=(60, 2))
     landmarks = place_landmarks(X, 15, 4, seed=seed)
@@ -115,19 +115,19 @@ def test_transfer_cut_is_the_normalised_cut_of_the_whole_graph(exact, seed):
     vectors = scipy.linalg.eigh(np.diag(degree) - W, np.diag(degree))[1][:, :3]
     k = 3
     V = _landmarks.cut_landmarks(A.T @ np.diag(1 / A.sum(axis=1)) @ A, k, landmarks.points, seed=0)[0]
-    both = np.vstack([row_vectors(*neighbours(X, landmarks, 4), 1.0, V), V])
+    both = np.vstack([row_vectors(*neighbors(X, landmarks, 4), 1.0, V), V])
     for column in range(k):  # up to a factor, which differs between the two sides
         for side in (slice(0, n), slice(n, None)):
             a, b = both[side, column], vectors[side, column]
             assert abs(a @ b) == pytest.approx(np.linalg.norm(a) * np.linalg.norm(b), rel=1e-7)
 
 
-def test_labels_are_the_nearest_centres_of_the_rows_vectors(seed):
+def test_labels_are_the_nearest_centers_of_the_rows_vectors(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(90, 4))
     landmarks = place_landmarks(X, 25, 3, seed=seed)
     V, C = rng.normal(size=(25, 6)), rng.normal(size=(5, 6))
-    found = neighbours(X, landmarks, 3)
+    found = neighbors(X, landmarks, 3)
     U = row_vectors(*found, 1.3, V)
     U /= np.linalg.norm(U, axis=1, keepdims=True)
     np.testing.assert_array_equal(kernels.label_rows(*found, 1.3, V, C), all_squares(U, C).argmin(axis=1))
@@ -183,7 +183,7 @@ def test_first_members_do_not_depend_on_how_many_follow():
     assert few.recipes == many.recipes[:2]
 
 
-@pytest.mark.parametrize("prepare", ["none", "standardise", "ranks", "diverse", "unit"])
+@pytest.mark.parametrize("prepare", ["none", "standardize", "ranks", "diverse", "unit"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(prepare, dtype, seed):
     table = X.astype(dtype)
@@ -203,7 +203,7 @@ def test_members_of_sparse_features_label_sparse_rows(seed):
         np.testing.assert_array_equal(member.label(table[50:90]), ens.labels[50:90, i])
 
 
-def test_labels_of_members_are_codes_even_where_a_centre_has_no_objects(monkeypatch):
+def test_labels_of_members_are_codes_even_where_a_center_has_no_objects(monkeypatch):
     def with_a_far_one(*arguments, **options):
         vectors, centers, pieces = cut(*arguments, **options)
         return vectors, np.vstack([np.full((1, centers.shape[1]), 1e6), centers]), pieces
@@ -243,11 +243,11 @@ def test_sparse_and_dense_features_give_the_same(seed):
     dense[:, :10] += (rng.integers(0, 3, 250)[:, None] == np.arange(10) // 4) * 2.0
     landmarks = place_landmarks(dense, 40, 5, seed=seed)
     (index, squares), (other, others) = (
-        neighbours(kind(dense), landmarks, 5) for kind in (np.asarray, sp.csr_array)
+        neighbors(kind(dense), landmarks, 5) for kind in (np.asarray, sp.csr_array)
     )
     np.testing.assert_array_equal(index, other)
     np.testing.assert_allclose(squares, others, atol=1e-12)
-    # Centres differ in their last digits, and with them an object on the border now and then.
+    # Centers differ in their last digits, and with them an object on the border now and then.
     for a, b in zip(make(dense, 4).labels.T, make(sp.csr_array(dense), 4).labels.T):
         assert cs.metrics.ari(a, b) > 0.95
 
@@ -350,7 +350,7 @@ def test_new_rows_whose_landmarks_nobody_used_go_with_the_nearest():
         ({"k_min": 9, "k_max": 3}, "k_min=9 is above k_max=3"),
         ({"ratio": 0}, "ratio=0"),
         ({"n_landmarks": 0}, "n_landmarks=0"),
-        ({"n_neighbours": 0}, "n_neighbours=0"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"scales": (1.0, 0.5)}, "swap"),
         ({"scales": 1.0}, "expected a pair"),
         ({"prepare": "wash"}, "prepare='wash'"),

@@ -74,7 +74,7 @@ def test_equal_objects_are_as_similar_as_can_be():
     assert np.isfinite(affinity(X, 5, 0.5, "normal").data).all()
 
 
-def test_fixed_similarity_is_cosine_between_neighbours(seed):
+def test_fixed_similarity_is_cosine_between_neighbors(seed):
     Z = blobs(seed)[0]
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     W = similarity(Z, 6).tocoo()
@@ -129,15 +129,15 @@ def test_recipes_say_how():
     for recipe, k in zip(ens.recipes, ens.n_clusters):
         assert recipe["k"] == k
         assert len(recipe["features"]) == 3
-        assert 5 <= recipe["n_neighbours"] <= 20
+        assert 5 <= recipe["n_neighbors"] <= 20
         assert 0.2 <= recipe["scale"] <= 0.8
         assert recipe["pieces"] >= 1
         assert recipe["converged"]
-    drawn = {recipe["n_neighbours"] for recipe in ens.recipes}
+    drawn = {recipe["n_neighbors"] for recipe in ens.recipes}
     assert len(drawn) > 5
     recipe = ens.recipes[3]
     Z = np.ascontiguousarray(X[:, recipe["features"]])
-    W = affinity(Z, recipe["n_neighbours"], recipe["scale"], recipe["kernel"])
+    W = affinity(Z, recipe["n_neighbors"], recipe["scale"], recipe["kernel"])
     again, _ = spectral_cut(W, recipe["k"], Z, seed=recipe["seed"])
     assert same_partition(again, ens.labels[:, 3])
 
@@ -153,9 +153,9 @@ def test_same_seed_same_members_for_any_threads_and_more_leave_the_first():
 @pytest.mark.parametrize("metric", ["diversified", "cosine", "correlation", "spearman"])
 def test_metrics_on_dense_sparse_and_frames(metric):
     rng = np.random.default_rng(0)
-    centres = rng.uniform(size=(3, 40)) * (rng.random((3, 40)) < 0.3)
+    centers = rng.uniform(size=(3, 40)) * (rng.random((3, 40)) < 0.3)
     truth = np.repeat([0, 1, 2], 20)
-    X = centres[truth] * rng.uniform(0.8, 1.2, (60, 40))
+    X = centers[truth] * rng.uniform(0.8, 1.2, (60, 40))
     dense = metric_subspace(X, 8, metric=metric, random_state=0)
     sparse = metric_subspace(sp.csr_matrix(X), 8, metric=metric, random_state=0)
     frame = metric_subspace(
@@ -219,10 +219,10 @@ def test_one_feature():
 
 def test_refusals():
     X, _ = blobs(n=30)
-    with pytest.raises(InputError, match=r"neighbours=\(20, 5\): the first is above the second; swap them"):
-        metric_subspace(X, 2, neighbours=(20, 5))
-    with pytest.raises(InputError, match="neighbours=7 is not valid: expected a pair"):
-        metric_subspace(X, 2, neighbours=7)
+    with pytest.raises(InputError, match=r"neighbors=\(20, 5\): the first is above the second; swap them"):
+        metric_subspace(X, 2, neighbors=(20, 5))
+    with pytest.raises(InputError, match="neighbors=7 is not valid: expected a pair"):
+        metric_subspace(X, 2, neighbors=7)
     with pytest.raises(
         InputError, match="kernel='gauss' is not valid: expected one of 'normal', 'exponential'"
     ):
@@ -269,7 +269,7 @@ def test_equal_objects_as_one_of_their_weight(form, search):
 
 
 def test_equal_rows_do_not_tear_the_graph_apart():
-    """Answers on a scale of 1 to 10, most of them the same: each other's only neighbours, unless taken for one."""
+    """Answers on a scale of 1 to 10, most of them the same: each other's only neighbors, unless taken for one."""
     rng = np.random.default_rng(0)
     X = np.vstack([np.full((300, 9), 1.0), rng.integers(1, 4, (150, 9)), rng.integers(4, 11, (150, 9))])
     pieces = [

@@ -43,7 +43,7 @@ from consilience._kernels.kmeans import (
     rows as kmeans_rows,
 )
 from consilience._kernels.labels import (
-    codes as factorise,
+    codes as factorize,
 )
 from consilience._kernels.labels import (
     contingency,
@@ -73,7 +73,7 @@ search._ROWS, search._COLUMNS = 4, 8
 assign.BLOCK = 8
 distinct._ROWS_PER_BLOCK = 8
 contingency._BLOCK = 16
-factorise._ROWS_PER_BLOCK = 8
+factorize._ROWS_PER_BLOCK = 8
 grouping._BLOCK, grouping.STARTS_ON = 8, 12
 mixed_membership._BLOCK = 8
 walks.COLUMNS, walks._TOGETHER, company._ROWS, connective._ROWS = 4, 4, 8, 8
@@ -171,7 +171,7 @@ def tables(rng):
     weights = None if rng.random() < 0.5 else hostile(rng, n) if rng.random() < 0.3 else rng.random(n)
     contingency.count_pairs(a, b, weights)
     encode(a, "a")
-    factorise.code_values(hostile(rng, n))
+    factorize.code_values(hostile(rng, n))
     encode(rng.choice(["x", "y", "a long name", ""], n), "c")
     # More different values than the first table of hashes has room for, once in a while.
     encode(rng.random(3000 if rng.random() < 0.1 else 30), "d")
@@ -198,7 +198,7 @@ def coassociation(rng):
     ensemble.agreement()
 
 
-def walks_among_neighbours(rng):
+def walks_among_neighbors(rng):
     ensemble = some_ensemble(rng).compress()
     labels, some = ensemble.labels, ensemble.labels[: int(rng.integers(1, ensemble.n_samples + 1))]
     given = {"any_missing": ensemble.has_missing}
@@ -285,7 +285,7 @@ def label_loops(rng):
     )
 
 
-def neighbour_lists(rng):
+def neighbor_lists(rng):
     X = some_rows(rng)
     if rng.random() < 0.2:
         X = hostile(rng, X.shape)
@@ -494,12 +494,12 @@ def studies_of_k(rng):
 
 
 CASES = [  # new ones at the end: their place is their seed
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbour_lists, runs_of_kmeans, boxes,
+    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbor_lists, runs_of_kmeans, boxes,
     eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
     differences,
     gaps_of_kmeans,
     studies_of_k,
-    walks_among_neighbours,
+    walks_among_neighbors,
     rows_of_pairs,
     tiles_of_kmeans,
 ]  # fmt: skip

@@ -78,7 +78,7 @@ def test_kmeans_checks_what_its_loops_take_for_granted(kind, changed):
 
 @pytest.mark.parametrize("centers", [[], [np.ones((0, 3))], [np.ones((2, 2))]])
 def test_nearest_centers_checks_shapes(centers):
-    with pytest.raises(ValueError, match="Centres of shapes"):
+    with pytest.raises(ValueError, match="Centers of shapes"):
         nearest_centers(np.ones((5, 3)), centers)
 
 
@@ -89,13 +89,13 @@ def test_starts_are_rows_even_where_weights_overflow(seed):
 
 
 @pytest.mark.parametrize("k", [0, 5])
-def test_neighbours_are_other_rows(k):
-    with pytest.raises(ValueError, match=f"k={k} neighbours among 5 rows"):
+def test_neighbors_are_other_rows(k):
+    with pytest.raises(ValueError, match=f"k={k} neighbors among 5 rows"):
         search.nearest(search.Pairs(np.ones((5, 2))), k)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_rows_without_a_finite_distance_have_no_neighbours(kind):
+def test_rows_without_a_finite_distance_have_no_neighbors(kind):
     X = np.ones((5, 2))
     X[2] = np.nan
     with pytest.raises(ValueError, match="finite distance"):

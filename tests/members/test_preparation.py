@@ -53,7 +53,7 @@ def expected(name: str, X: np.ndarray) -> np.ndarray:
     if name == "pearson":
         return normalize(X - X.mean(axis=1, keepdims=True))
     X = varying(X)
-    if name == "standardise":
+    if name == "standardize":
         return StandardScaler().fit_transform(X)
     if name == "ranks":
         return (rankdata(X, axis=0) - 0.5) / len(X)
@@ -75,7 +75,7 @@ def test_agrees_with_others(name, seed):
 def test_by_hand():
     X = np.array([[1.0, 3.0, 7.0], [3.0, 4.0, 7.0], [3.0, 0.0, 7.0], [5.0, 0.0, 7.0]])
     r = np.sqrt(2)
-    np.testing.assert_allclose(prepared("standardise", X)[:, 0], [-r, 0, 0, r], atol=1e-15)
+    np.testing.assert_allclose(prepared("standardize", X)[:, 0], [-r, 0, 0, r], atol=1e-15)
     np.testing.assert_allclose(prepared("ranks", X)[:, 0], [0.125, 0.5, 0.5, 0.875])
     np.testing.assert_allclose(prepared("ranks", X)[:, 1], [0.625, 0.875, 0.25, 0.25])
     np.testing.assert_allclose(prepared("unit", X)[1], [0.6, 0.8])
@@ -102,7 +102,7 @@ def test_sparse_stays_sparse_and_is_the_same(name, weighted, seed):
     found, full = prepared(name, sp.csr_array(X), weights), prepared(name, X, weights)
     assert sp.issparse(found)
     assert found.nnz <= np.count_nonzero(X)
-    shift = full[0] - found.toarray()[0] if name == "standardise" else 0.0  # the one thing that is not done
+    shift = full[0] - found.toarray()[0] if name == "standardize" else 0.0  # the one thing that is not done
     np.testing.assert_allclose(found.toarray() + shift, full, rtol=1e-10, atol=1e-12)
 
 
@@ -140,7 +140,7 @@ def test_new_rows_of_other_width_are_refused():
         preparation.apply(np.ones((2, 3)))
 
 
-def test_ranks_of_new_values_lie_between_their_neighbours():
+def test_ranks_of_new_values_lie_between_their_neighbors():
     preparation = learn("ranks", Features([[0.0], [10.0], [20.0], [20.0]]))
     found = preparation.apply(np.array([[-5.0], [0.0], [5.0], [20.0], [99.0]]))
     np.testing.assert_allclose(found.ravel(), [0.125, 0.125, 0.25, 0.75, 0.75])
@@ -166,17 +166,17 @@ def test_ranks_see_order_alone(seed):
         np.testing.assert_array_equal(prepared("ranks", X), prepared("ranks", bent))
 
 
-def test_standardised_sees_no_unit(seed):
+def test_standardized_sees_no_unit(seed):
     X = np.random.default_rng(seed).standard_normal((50, 3))
     moved = X * [1e-9, 7.0, 1e12] + [1e-6, 3e3, -1e13]
-    np.testing.assert_allclose(prepared("standardise", X), prepared("standardise", moved), atol=1e-10)
-    np.testing.assert_array_equal(prepared("standardise", X), prepared("standardise", X * 2.0**40))
+    np.testing.assert_allclose(prepared("standardize", X), prepared("standardize", moved), atol=1e-10)
+    np.testing.assert_array_equal(prepared("standardize", X), prepared("standardize", X * 2.0**40))
 
 
 def test_a_mean_far_away_costs_no_digit():
     X = 1e9 + np.arange(10.0)[:, None]
     np.testing.assert_allclose(
-        prepared("standardise", X), prepared("standardise", X - 1e9), rtol=1e-12, atol=1e-12
+        prepared("standardize", X), prepared("standardize", X - 1e9), rtol=1e-12, atol=1e-12
     )
 
 
@@ -194,7 +194,7 @@ def test_columns_of_any_scale(name, storage, seed):
         warnings.simplefilter("error")
         found = dense(learn(name, features).apply(features.X))
     assert np.isfinite(found).all()
-    if name in ("standardise", "ranks"):
+    if name in ("standardize", "ranks"):
         wanted = prepared(name, storage(Z))
         np.testing.assert_allclose(found[:, :5], dense(wanted)[:, :5], rtol=1e-9, atol=1e-12)
     if name in ("tf-idf", "unit"):
@@ -239,15 +239,15 @@ def test_what_suits(seed):
     signed = rng.standard_normal((30, 20))
     counts = rng.poisson(0.08, (30, 20)) * 3
     cases = [
-        (signed, ["none", "standardise", "ranks"]),
-        (np.abs(signed), ["none", "standardise", "ranks"]),
-        (rng.integers(0, 9, (30, 20)), ["none", "standardise", "ranks"]),
+        (signed, ["none", "standardize", "ranks"]),
+        (np.abs(signed), ["none", "standardize", "ranks"]),
+        (rng.integers(0, 9, (30, 20)), ["none", "standardize", "ranks"]),
         (counts, ["tf-idf", "unit"]),
         (sp.csr_array(counts), ["tf-idf", "unit"]),
         (sp.csr_array(np.abs(signed)), ["tf-idf", "unit"]),
         (sp.csr_array(counts > 0), ["tf-idf", "unit"]),
-        (sp.csr_array(signed), ["none", "standardise", "unit"]),
-        (sp.csr_array(signed[:, :1]), ["none", "standardise"]),
+        (sp.csr_array(signed), ["none", "standardize", "unit"]),
+        (sp.csr_array(signed[:, :1]), ["none", "standardize"]),
         (sp.csr_array(1.5 * counts.max(axis=1, keepdims=True)), ["none"]),
         (np.ones((4, 2)), ["none"]),
     ]
@@ -258,7 +258,7 @@ def test_what_suits(seed):
 def test_diverse_draws_with_equal_chances_and_more_members_leave_the_first():
     features = Features(table(0))
     names = Views("diverse", features, member_seeds(0, 3000)).names
-    times = [names.count(name) for name in ("none", "standardise", "ranks")]
+    times = [names.count(name) for name in ("none", "standardize", "ranks")]
     assert sum(times) == 3000
     assert max(times) - min(times) < 200
     assert Views("diverse", features, member_seeds(0, 50)).names == names[:50]
@@ -306,14 +306,14 @@ def test_negative_values_are_refused(name, storage):
 
 @pytest.mark.parametrize("wrong", ["standardize", "raw", 3, True, ["ranks"]])
 def test_other_words_are_refused(wrong):
-    with pytest.raises(InputError, match=r"prepare=.* is not valid: expected .*'standardise'.*'diverse'"):
+    with pytest.raises(InputError, match=r"prepare=.* is not valid: expected .*'standardize'.*'diverse'"):
         cs.generate.random_k(table(0), 2, prepare=wrong)
 
 
 def test_no_memory_for_a_copy_is_said_beforehand(monkeypatch):
     X = np.random.default_rng(0).standard_normal((2000, 50))
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 700_000)
-    for prepare in ("standardise", "ranks", "unit"):
+    for prepare in ("standardize", "ranks", "unit"):
         with pytest.raises(
             NotEnoughMemoryError, match=f"prepare='{prepare}' on 2000 objects with 50 features"
         ):
@@ -344,7 +344,7 @@ def test_narrow_columns_are_named_once():
     (note,) = [str(w.message) for w in caught]
     assert "beside 'income', from " in note
     assert "2 of 4 have less than a thousandth of that range ('height' and 'share')" in note
-    assert "prepare='standardise' or 'diverse'" in note
+    assert "prepare='standardize' or 'diverse'" in note
     with pytest.warns(ConsilienceWarning, match=r"beside column 1, .*\(column 0 and column 3\)"):
         cs.generate.bagging(X, 3, k=3, random_state=0)
 
@@ -452,14 +452,14 @@ def test_missing_values_are_still_refused(maker):
 def test_through_the_estimators(seed):
     X = table(seed)
     model = cs.ConsensusClustering(3, generator_params={"prepare": "diverse"}, random_state=0).fit(X)
-    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"none", "standardise", "ranks"}
+    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"none", "standardize", "ranks"}
     clusterers = [KMeans(3, n_init=1), KMeans(4, n_init=1)]
     model = cs.ConsensusClustering(
         3, generator=clusterers, generator_params={"prepare": "ranks"}, random_state=0
     )
     assert [recipe["prepare"] for recipe in model.fit(X).ensemble_.recipes] == ["ranks", "ranks"]
-    model = cs.MDEC(3, n_clusterings=4, prepare="standardise", random_state=0).fit(X)
-    assert [recipe["prepare"] for recipe in model.ensemble_.recipes] == ["standardise"] * 4
+    model = cs.MDEC(3, n_clusterings=4, prepare="standardize", random_state=0).fit(X)
+    assert [recipe["prepare"] for recipe in model.ensemble_.recipes] == ["standardize"] * 4
 
 
 @pytest.mark.parametrize("prepare", ["none", "diverse", "tf-idf"])
@@ -474,4 +474,4 @@ def test_on_the_command_line(prepare, tmp_path, monkeypatch):
     )
     assert said.exit_code == 0, said.output
     names = {recipe["prepare"] for recipe in json.loads(said.stdout)["recipes"]}
-    assert names == ({"none", "standardise", "ranks"} if prepare == "diverse" else {prepare})
+    assert names == ({"none", "standardize", "ranks"} if prepare == "diverse" else {prepare})

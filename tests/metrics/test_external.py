@@ -51,10 +51,10 @@ def test_equal_to_scikit_learn(labels_and_truth):
     for mean in ("max", "geometric", "arithmetic"):
         expected = sk.normalized_mutual_info_score(truth, labels, average_method=mean)
         assert found[f"nmi_{mean}"] == pytest.approx(expected, abs=1e-10)
-        assert metrics.nmi(labels, truth, normalisation=mean) == found[f"nmi_{mean}"]
+        assert metrics.nmi(labels, truth, normalization=mean) == found[f"nmi_{mean}"]
         singletons = len(set(labels)) == len(set(truth)) == len(labels)  # of which older scikit-learn says 0
         expected = 1.0 if singletons else sk.adjusted_mutual_info_score(truth, labels, average_method=mean)
-        assert metrics.ami(labels, truth, normalisation=mean) == pytest.approx(expected, abs=1e-10)
+        assert metrics.ami(labels, truth, normalization=mean) == pytest.approx(expected, abs=1e-10)
     assert found["nmi_arithmetic"] == pytest.approx(sk.v_measure_score(truth, labels), abs=1e-10)
 
 
@@ -388,9 +388,9 @@ def test_messages(labels, truth, options, message):
         metrics.scores(labels, truth, **options)
 
 
-def test_unknown_normalisation():
-    with pytest.raises(InputError, match="normalisation='min' is not valid: expected one of 'max'"):
-        metrics.nmi([0, 1], [0, 1], normalisation="min")
+def test_unknown_normalization():
+    with pytest.raises(InputError, match="normalization='min' is not valid: expected one of 'max'"):
+        metrics.nmi([0, 1], [0, 1], normalization="min")
 
 
 # The table itself

@@ -87,18 +87,18 @@ def test_weights_equal_repeated_rows(case, seed):
         assert found[name] == pytest.approx(expected[name])
 
 
-@pytest.mark.parametrize("normalisation", ["geometric", "arithmetic", "max"])
-def test_anmi_is_the_mean_over_objects_seen(case, normalisation):
+@pytest.mark.parametrize("normalization", ["geometric", "arithmetic", "max"])
+def test_anmi_is_the_mean_over_objects_seen(case, normalization):
     labels, L = case
     values = [
-        normalized_mutual_info_score(labels[c >= 0], c[c >= 0], average_method=normalisation) for c in L.T
+        normalized_mutual_info_score(labels[c >= 0], c[c >= 0], average_method=normalization) for c in L.T
     ]
-    assert metrics.anmi(labels, L, normalisation=normalisation) == pytest.approx(np.mean(values))
+    assert metrics.anmi(labels, L, normalization=normalization) == pytest.approx(np.mean(values))
 
 
 def test_anmi_default_is_geometric(case):
     labels, L = case
-    assert metrics.anmi(labels, L) == metrics.anmi(labels, L, normalisation="geometric")
+    assert metrics.anmi(labels, L) == metrics.anmi(labels, L, normalization="geometric")
 
 
 def test_invariance(case, seed):
@@ -134,7 +134,7 @@ def test_base_scores_are_the_scores_of_each(case):
         assert {name: values[i] for name, values in found.items()} == pytest.approx(expected, abs=1e-12)
 
 
-def test_base_scores_with_unlabelled_objects(case):
+def test_base_scores_with_unlabeled_objects(case):
     truth, L = case
     partial = np.where(np.arange(len(truth)) < 10, -1, truth)
     with pytest.raises(

@@ -103,7 +103,7 @@ def test_warnings_point_to_the_caller(cls, params):
     with pytest.warns(ConvergenceWarning, match="did not converge in [0-9]+ rounds") as caught:
         build(cls, params, tol=0, max_iter=1).fit(X, task=task)
     assert {one.filename for one in caught} == {__file__}
-    ray = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # one centre explains everything
+    ray = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # one center explains everything
     with pytest.warns(ConsilienceWarning, match="clusters of its tasks empty") as caught:
         [build(cls, params, n_clusters=4, random_state=seed).fit(ray) for seed in range(5)]
     assert {one.filename for one in caught} == {__file__}
@@ -222,8 +222,8 @@ def test_learned_attributes_and_predict(cls, params):
     else:
         assert model.subspace_.shape == (30, 2)
         np.testing.assert_allclose(model.subspace_.T @ model.subspace_, np.eye(2), atol=1e-10)
-        assert model.centres_.shape == (2, 2)
-        assert [M.shape for M in model.task_centres_] == [(2, 30)] * 2
+        assert model.centers_.shape == (2, 2)
+        assert [M.shape for M in model.task_centers_] == [(2, 30)] * 2
     assert model.n_iter_ == len(model.history_)
 
 

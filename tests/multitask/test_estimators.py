@@ -22,7 +22,7 @@ def test_tasks_share_their_clusters(seed):
 
 
 def test_one_task_reduces_to_the_single_task_method(seed):
-    """All weight on the shared term is ASI; and with one task, the shared centres are its own, whatever the trade-off."""
+    """All weight on the shared term is ASI; and with one task, the shared centers are its own, whatever the trade-off."""
     X, _, task = word_counts(seed, noise=0.5)
     alone = X[task == 0]
     asi = cs.ASI(2, random_state=0, tol=0, max_iter=15)
@@ -100,7 +100,7 @@ def test_printed_weights_and_pace_are_selectable():
     assert v[-1].min() < 0.01
 
 
-def test_shared_centres_carry_from_task_to_task():
+def test_shared_centers_carry_from_task_to_task():
     """A task too noisy to be clustered alone is clustered by the help of the other."""
     gains = []
     for seed in range(3):
@@ -137,7 +137,7 @@ def test_exactly_c_clusters_per_task(seed):
 
 
 def test_empty_clusters_are_said():
-    X = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # all on one ray: one centre explains everything
+    X = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # all on one ray: one center explains everything
     with pytest.warns(UserWarning, match="clusters of its tasks empty; each was given the example nearest"):
         labels = [cs.LSSMTC(4, random_state=seed).fit(X).labels_ for seed in range(5)]
     assert [np.unique(own).size for own in labels] == [4] * 5
@@ -239,7 +239,7 @@ def test_real_text(shared_dir, name, least):
 
 def test_where_the_printed_subspace_looks(shared_dir):
     """The finding behind the default: the smallest eigenvectors hold next to nothing of the data and carry nothing from
-    task to task, even in the span of the data; the directions of the shared centres do."""
+    task to task, even in the span of the data; the directions of the shared centers do."""
     X, _, task = load(shared_dir, "comp_vs_sci")
     rows = np.r_[np.flatnonzero(task == 0)[::6], np.flatnonzero(task == 1)[::6]]
     X, task = X[rows][:, :300], task[rows]

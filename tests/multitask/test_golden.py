@@ -58,7 +58,7 @@ def test_the_estimator_runs_the_program(golden):
     with pytest.warns(UserWarning, match="did not converge"):
         model.fit(golden["Xs"])
     P = np.concatenate([golden["P_final0"], golden["P_final1"]])
-    # Clusters are numbered by size, and columns of P scaled with those of the centres.
+    # Clusters are numbered by size, and columns of P scaled with those of the centers.
     errors = []
     for order in ([0, 1], [1, 0]):
         parts = model.parts_[:, order]

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
-from consilience.multitask._centres import fill_empty
+from consilience.multitask._centers import fill_empty
 from consilience.multitask._model import Model, losses, starting_parts, update_P
 from consilience.multitask._spmtc import update_v
 from consilience.multitask._subspaces import (
@@ -56,25 +56,25 @@ def test_every_update_lowers_its_block(seed, form, signed):
 
     for _ in range(15):
         before = now()
-        m.refresh_centres()
-        at_centres = now()
-        assert at_centres <= before * (1 + 1e-12)
+        m.refresh_centers()
+        at_centers = now()
+        assert at_centers <= before * (1 + 1e-12)
         # The loss by its expansion is the loss written out.
-        np.testing.assert_allclose(sum(u @ L for u, L in zip(m.us, m.losses())), at_centres)
-        Ps = [update_P(np.asarray(X @ own.combined), own.B, P) for X, own, P in zip(m.Xs, m.centres(), m.Ps)]
+        np.testing.assert_allclose(sum(u @ L for u, L in zip(m.us, m.losses())), at_centers)
+        Ps = [update_P(np.asarray(X @ own.combined), own.B, P) for X, own, P in zip(m.Xs, m.centers(), m.Ps)]
         m.Ps = Ps
         after_P = now()
-        assert after_P <= at_centres * (1 + 1e-12)
+        assert after_P <= at_centers * (1 + 1e-12)
         m._sum()
         m.W = m.form.update(sum(m.sums), sum(m.grams), m.Ps, m.W, m.M)
-        m.refresh_centres()  # W is the best together with its M
+        m.refresh_centers()  # W is the best together with its M
         assert now() <= after_P * (1 + 1e-10)
         np.testing.assert_allclose(m.W.T @ m.W, np.eye(2), atol=1e-9)
 
 
-def test_centres_are_a_stationary_point(seed):
+def test_centers_are_a_stationary_point(seed):
     m = problem(seed, "reconstruction")
-    m.refresh_centres()
+    m.refresh_centers()
     best = objective(m.Xs, m.Ps, m.Ms, m.W, m.M, m.us, 0.4, "reconstruction")
     rng = np.random.default_rng(seed)
     for _ in range(20):
@@ -87,12 +87,12 @@ def test_centres_are_a_stationary_point(seed):
 def test_no_other_subspace_is_better(seed, form):
     m = problem(seed, form)
     m.W = m.form.update(sum(m.sums), sum(m.grams))
-    m.refresh_centres()
+    m.refresh_centers()
     best = objective(m.Xs, m.Ps, m.Ms, m.W, m.M, m.us, 0.0, form)
     rng = np.random.default_rng(seed)
     for _ in range(50):
         m.W = np.linalg.qr(m.W + 0.1 * rng.normal(size=m.W.shape))[0]
-        m.refresh_centres()
+        m.refresh_centers()
         assert objective(m.Xs, m.Ps, m.Ms, m.W, m.M, m.us, 0.0, form) >= best - 1e-9
 
 
@@ -107,7 +107,7 @@ def test_update_P_by_hand():
 
 
 def test_losses_by_hand():
-    # x = (3, 4), centre (1, 0) with p = 3 leaves 16.
+    # x = (3, 4), center (1, 0) with p = 3 leaves 16.
     assert losses(np.array([25.0]), np.array([[3.0]]), np.array([[1.0]]), np.array([[3.0]])) == pytest.approx(
         16
     )

@@ -66,7 +66,7 @@ def test_sparse_tables_are_clustered_by_k_means(n, c, members, k_min, k_max):
 
 
 def test_texts_of_two_themes_are_told_apart():
-    """Where graphs of neighbours cut a few odd texts off."""
+    """Where graphs of neighbors cut a few odd texts off."""
     rng = np.random.default_rng(0)
     words, theme = rng.dirichlet(np.full(600, 0.05), size=2), np.arange(300) % 2
     chance = 0.8 / 600 + 0.2 * words[theme]

@@ -78,7 +78,7 @@ def test_frames_and_sparse_features():
     assert scores(sparse, expected)["ari"] == pytest.approx(1)
 
 
-def test_objects_without_weight_follow_their_neighbours():
+def test_objects_without_weight_follow_their_neighbors():
     X, _ = blobs()
     weights = np.ones(90)
     weights[:5] = 0

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import consilience as cs
 from consilience._kernels.labels.distinct import RowTable
 from consilience._kernels.neighbors.points import nearest_points
-from consilience._members import labelling
+from consilience._members import labeling
 from consilience.errors import ConsilienceWarning, InputError
 
 from ..zoo import planted
@@ -219,7 +219,7 @@ def test_predicting_the_rows_of_fit_gives_their_labels(generator, sparse):
 
 
 @pytest.mark.parametrize("generator", ["auto", *GENERATORS])
-def test_new_rows_go_with_their_neighbours(generator):
+def test_new_rows_go_with_their_neighbors(generator):
     """Half a clear set, predicted from the other half."""
     X, truth = make_blobs(240, 6, centers=4, cluster_std=0.7, random_state=2)
     m, params = (18, None) if generator == "spectral" else (10, None)
@@ -235,7 +235,7 @@ def test_new_rows_go_with_their_neighbours(generator):
 def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(generator, metric):
     if metric != "diversified" and generator != "metric-subspace":
         pytest.skip("has no metric")
-    settings = {"keep_members": True, "prepare": "standardise"}
+    settings = {"keep_members": True, "prepare": "standardize"}
     settings |= {"metric": metric} if generator == "metric-subspace" else {}
     ensemble = cs.generate.generator(generator)(BLOBS, settings, n_clusters=4, random_state=0)
     for i, member in enumerate(ensemble.members):
@@ -243,13 +243,13 @@ def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(generat
         np.testing.assert_array_equal(member.label(BLOBS[seen]), ensemble.labels[seen, i])
 
 
-def test_clusterers_predict_or_go_by_neighbours_and_the_recipe_says_which():
+def test_clusterers_predict_or_go_by_neighbors_and_the_recipe_says_which():
     clusterers = [KMeans(4), AgglomerativeClustering(4), DBSCAN(eps=3.0)]
     model = pipeline(clusterers, m=None)
     assert [recipe["new_rows"] for recipe in model.ensemble_.recipes] == [
         "predict",
-        "neighbours",
-        "neighbours",
+        "neighbors",
+        "neighbors",
     ]
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
     near = BLOBS + 1e-6
@@ -278,7 +278,7 @@ def test_mdec_predicts():
     assert cs.metrics.ari(model.predict(BLOBS + 0.01), model.labels_) > 0.9
 
 
-def test_a_row_is_labelled_alike_whatever_rows_are_beside_it_and_for_any_number_of_threads():
+def test_a_row_is_labeled_alike_whatever_rows_are_beside_it_and_for_any_number_of_threads():
     for generator in ("kmeans", "landmarks", "metric-subspace"):
         model = pipeline(generator)
         fresh = BLOBS[:60] + 0.1
@@ -311,7 +311,7 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
         match=r"23.0 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
     ):
         model.predict(BLOBS + 1)
-    monkeypatch.setattr(labelling, "MOST_KEPT", 100)
+    monkeypatch.setattr(labeling, "MOST_KEPT", 100)
     for generator in GENERATORS:
         assert pipeline(generator, m=18).ensemble_.members is None
         assert pipeline(generator, m=18, keep_members=True).predict(BLOBS + 0.01).shape == (160,)

@@ -12,8 +12,8 @@ DISPLAYS = ("ChooseKDisplay", "CDFDisplay", "DeltaAreaDisplay", "TrackingDisplay
 
 
 def three_groups(rng, each=30):
-    centres = np.repeat([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]], each, axis=0)
-    return rng.normal(size=centres.shape) + centres
+    centers = np.repeat([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]], each, axis=0)
+    return rng.normal(size=centers.shape) + centers
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_delta_area_of_equal_clusters_is_known(study):
     np.testing.assert_allclose(display.delta, study.columns["delta_area"])
 
 
-def test_colours_are_kept_as_k_rises(study):
+def test_colors_are_kept_as_k_rises(study):
     display = cs.plot.TrackingDisplay.from_study(study)
     back = np.empty_like(display.labels)
     back[:, display.order] = display.labels

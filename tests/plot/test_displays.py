@@ -335,13 +335,13 @@ def test_pacing_from_pairs_and_from_edges(ensemble):
 
 
 def test_scaling_is_that_of_coassociation(seed):
-    """Without gaps, inner products of all dimensions are the doubly centred co-association; two are its best part."""
+    """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best part."""
     labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
     ensemble = cs.Ensemble(labels)
     signatures = ensemble.compress()
     points, explained = scale_coassociation(signatures)
-    centre = np.eye(40) - 1 / 40
-    B = centre @ ensemble.coassociation() @ centre * ensemble.n_clusterings
+    center = np.eye(40) - 1 / 40
+    B = center @ ensemble.coassociation() @ center * ensemble.n_clusterings
     values = np.sort(np.linalg.eigvalsh(B))[::-1]
     np.testing.assert_allclose(explained, values[:2] / values.sum(), atol=1e-9)
     np.testing.assert_allclose(
@@ -372,7 +372,7 @@ def test_circle_keeps_sure_objects_at_their_cluster():
     assert len(np.unique(display.points.round(6), axis=0)) == 60
 
 
-def test_seriation_visits_all_and_likes_neighbours():
+def test_seriation_visits_all_and_likes_neighbors():
     similarity = np.array([[1, 0.1, 0.9, 0], [0.1, 1, 0.2, 0.8], [0.9, 0.2, 1, 0.1], [0, 0.8, 0.1, 1]])
     assert seriate(similarity).tolist() == [0, 2, 1, 3]
 
@@ -476,8 +476,8 @@ def test_numbers_need_no_plotting_library():
     assert done.stdout.strip() == "False"
 
 
-def test_colours_follow_the_number_of_a_cluster():
-    palette = cs.plot.style.CLUSTER_COLOURS
-    assert cs.plot.colours([2, 0, 12, 2.0]).tolist() == [palette[2], palette[0], palette[2], palette[2]]
-    assert cs.plot.colours(["b", "a", None]).tolist() == [palette[1], palette[0], cs.plot.style.UNLABELLED]
-    assert cs.plot.colours(np.array([-1, -1])).tolist() == [cs.plot.style.UNLABELLED] * 2
+def test_colors_follow_the_number_of_a_cluster():
+    palette = cs.plot.style.CLUSTER_COLORS
+    assert cs.plot.colors([2, 0, 12, 2.0]).tolist() == [palette[2], palette[0], palette[2], palette[2]]
+    assert cs.plot.colors(["b", "a", None]).tolist() == [palette[1], palette[0], cs.plot.style.UNLABELED]
+    assert cs.plot.colors(np.array([-1, -1])).tolist() == [cs.plot.style.UNLABELED] * 2

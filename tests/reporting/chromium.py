@@ -138,7 +138,7 @@ class Chromium:
         )
         self.run("new Promise((done) => setTimeout(done, 250))")
 
-    def centre(self, selector: str, dx: float = 0.5, dy: float = 0.5) -> tuple[float, float]:
+    def center(self, selector: str, dx: float = 0.5, dy: float = 0.5) -> tuple[float, float]:
         """A place inside an element, scrolled into view."""
         box = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); "
@@ -148,13 +148,13 @@ class Chromium:
         return box[0] + dx * box[2], box[1] + dy * box[3]
 
     def point(self, selector: str, dx: float = 0.5, dy: float = 0.5) -> None:
-        x, y = self.centre(selector, dx, dy)
+        x, y = self.center(selector, dx, dy)
         self.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def click(self, selector: str, dx: float = 0.5, dy: float = 0.5) -> None:
         self.point(selector, dx, dy)
-        x, y = self.centre(selector, dx, dy)
+        x, y = self.center(selector, dx, dy)
         for kind in ("mousePressed", "mouseReleased"):
             self.call(
                 "Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}

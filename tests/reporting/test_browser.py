@@ -52,8 +52,8 @@ def shot(browser, tmp_path, name):
     return (folder / f"{name}.png").stat().st_size
 
 
-def colours(browser, selector):
-    """How many colours a canvas shows: one or two would be a picture of nothing."""
+def colors(browser, selector):
+    """How many colors a canvas shows: one or two would be a picture of nothing."""
     return browser.run(
         f"(() => {{ const c = document.querySelector('{selector}'); const d = c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data; const s = new Set(); "
@@ -76,12 +76,12 @@ def test_the_test_would_notice(browser, tmp_path):
 
 
 def test_pictures_are_drawn(page, tmp_path):
-    assert colours(page, "#heat") > 30
-    assert colours(page, "#scatter") > 30
+    assert colors(page, "#heat") > 30
+    assert colors(page, "#scatter") > 30
     assert page.run("document.querySelectorAll('#alluvial .band').length") >= 5
-    assert colours(page, "#items") > 30
-    assert colours(page, "#similarity") > 20
-    assert colours(page, "#around") > 30
+    assert colors(page, "#items") > 30
+    assert colors(page, "#similarity") > 20
+    assert colors(page, "#around") > 30
     assert shot(page, tmp_path, "desktop-light") > 50_000
 
 
@@ -129,7 +129,7 @@ def test_every_number_on_an_axis_is_whole(browser, tmp_path):
 
 def test_pointing_shows_words_beside_the_pointer(page):
     def at(selector, dx, dy):
-        page.centre(selector)  # scrolling takes the words away
+        page.center(selector)  # scrolling takes the words away
         page.run("new Promise((done) => setTimeout(done, 150))")
         page.point(selector, dx, dy)
 
@@ -155,7 +155,7 @@ def test_cells_name_their_objects(page, pages):
     assert "with each other together in" in first
 
 
-def test_points_can_be_coloured_by_what_is_known(page):
+def test_points_can_be_colored_by_what_is_known(page):
     before = page.run("document.querySelector('#around').toDataURL()")
     buttons = page.run("[...document.querySelectorAll('[data-mode]')].map((b) => b.textContent)")
     assert buttons == ["cluster", "confidence", "known classes", "batch", "age"]
@@ -397,8 +397,8 @@ def test_code_can_be_copied(page):
     assert "import consilience as cs" in page.run("getSelection().toString()")
 
 
-def luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

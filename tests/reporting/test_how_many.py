@@ -13,8 +13,8 @@ from .test_page import Page, run
 
 
 def three_groups(n=90, seed=0):
-    centres = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], n // 3, axis=0)
-    return np.random.default_rng(seed).normal(size=centres.shape) + centres
+    centers = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], n // 3, axis=0)
+    return np.random.default_rng(seed).normal(size=centers.shape) + centers
 
 
 @pytest.fixture(scope="module")

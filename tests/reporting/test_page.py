@@ -105,7 +105,7 @@ def test_history_and_pacing_have_a_section():
     assert "Self-pacing: easy evidence first" in page.visible
     shares = [100 * entry["mean_W"] for entry in model.history_]
     assert f"{min(shares):.3g}% at the least, {shares[-1]:.3g}% at the end" in page.visible
-    assert "What the method minimises" in page.visible
+    assert "What the method minimizes" in page.visible
     assert "Pieces of the learned graph" in page.visible
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reproduction.analyse import (
+from reproduction.analyze import (
     critical_difference,
     friedman,
     mean_and_std,

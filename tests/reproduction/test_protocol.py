@@ -70,7 +70,7 @@ def test_known_sets_have_checksums():
         ({"methods": [{"name": "a", "method": "B", "default": False}]}, "nothing to run"),
         ({"ensembles": {"missing": 1.0}}, "< 1.0.*missing"),
         ({"ensembles": {"size": 5, "members": 4}}, "no more than are made"),
-        ({"vary": {"parameter": "colour", "values": [1]}}, "parameter='colour'"),
+        ({"vary": {"parameter": "color", "values": [1]}}, "parameter='color'"),
         ({"printed": {"NMI": {}}}, "'NMI' is not one of the measures"),
         ({"against": "Second"}, "against='Second' is not one of the methods"),
         ({"time_limit": 0}, "> 0.0.*time_limit"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from consilience.errors import FileError, InputError
-from reproduction.analyse import SCHEMA, compared, tables
+from reproduction.analyze import SCHEMA, compared, tables
 from reproduction.pictures import draw_curves, draw_ranks
 from reproduction.protocol import parse_protocol, plain, setting_name
 from reproduction.report import _csv, _varied, read_tables, report

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from consilience.errors import FileError, InputError
-from reproduction.analyse import tables
+from reproduction.analyze import tables
 from reproduction.cells import make_plan
 from reproduction.protocol import Ensembles, load_protocol
 from reproduction.run import Outcome, _Pool, commit, run

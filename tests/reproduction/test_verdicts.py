@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.analyse import beyond, compared
+from reproduction.analyze import beyond, compared
 from reproduction.protocol import parse_protocol
 from reproduction.verdicts import VERDICTS, Grounds, judged, lacking, verdict
 

@@ -10,7 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 from benchmarks import bench_which_method as bench
 from consilience.consensus import methods
 
-from .style import COLOURS, Draw, Theme
+from .style import COLORS, Draw, Theme
 
 
 def ranked(passes: Callable[[str], bool], most: int = 3) -> str:
@@ -54,7 +54,7 @@ def chart() -> Draw:
         axes.axis("off")
         for row, (question, answer) in enumerate(asked):
             box(axes, 0.05, -row, 4.5, question, edge=theme.ink, theme=theme)
-            box(axes, 5.4, -row, 4.55, answer, edge=COLOURS[0], theme=theme, bold=True)
+            box(axes, 5.4, -row, 4.55, answer, edge=COLORS[0], theme=theme, bold=True)
             arrow(axes, (4.55, -row), (5.4, -row), theme)
             if row < len(asked) - 1:
                 arrow(axes, (2.3, -row - 0.3), (2.3, -row - 0.7), theme)

@@ -9,7 +9,7 @@ from matplotlib.transforms import Bbox
 
 from benchmarks import bench_which_method as bench
 
-from .style import COLOURS, Draw, Theme
+from .style import COLORS, Draw, Theme
 
 
 def curves(of: list[str]) -> Draw:
@@ -26,9 +26,9 @@ def curves(of: list[str]) -> Draw:
         for place, key, words in zip(axes, ("seconds", "bytes"), ("processor seconds", "MB on top")):
             for cells in grown.values():
                 place.loglog(*line(cells, key), color=theme.faint, linewidth=0.9, zorder=1)
-            for colour, (name, cells) in zip(COLOURS, wanted.items()):
+            for color, (name, cells) in zip(COLORS, wanted.items()):
                 place.loglog(
-                    *line(cells, key), "o-", color=colour, linewidth=2, markersize=4, label=name, zorder=2
+                    *line(cells, key), "o-", color=color, linewidth=2, markersize=4, label=name, zorder=2
                 )
             place.minorticks_off()
             place.set_xlabel("distinct objects")
@@ -64,7 +64,7 @@ def seconds_and_ranks(n: int = 10_000) -> dict[str, tuple[float, float]]:
 
 
 def quality_against_speed() -> Draw:
-    """Average rank over all sets against seconds; methods that none beats in both are coloured."""
+    """Average rank over all sets against seconds; methods that none beats in both are colored."""
     found = seconds_and_ranks()
     front = {
         a
@@ -76,7 +76,7 @@ def quality_against_speed() -> Draw:
     def draw(theme: Theme) -> plt.Figure:
         figure, axes = plt.subplots(figsize=(7.6, 4.6), layout="constrained")
         for name, (seconds, rank) in found.items():
-            axes.scatter(seconds, rank, s=34, color=COLOURS[0] if name in front else theme.dim,
+            axes.scatter(seconds, rank, s=34, color=COLORS[0] if name in front else theme.dim,
                          zorder=3 if name in front else 2)  # fmt: skip
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import consilience as cs
 
-from .style import COLOURS, Draw, Theme, bare, colours, flat, matrix, points
+from .style import COLORS, Draw, Theme, bare, colors, flat, matrix, points
 from .toy import CLUSTERS, data, like_the_groups, runs
 
 #: The base clusterings that stand beside their consensus in the first picture.
@@ -64,8 +64,8 @@ def base_runs() -> Draw:
 
 
 def table_of_labels(axes: plt.Axes, labels: np.ndarray, theme: Theme, title: str) -> None:
-    """A row an object, a colour a label."""
-    image = colours(labels.ravel()).reshape(*labels.shape, 4)
+    """A row an object, a color a label."""
+    image = colors(labels.ravel()).reshape(*labels.shape, 4)
     axes.imshow(image, aspect="auto", interpolation="nearest")
     for run in range(labels.shape[1] - 1):
         axes.axvline(run + 0.5, color=theme.paper, linewidth=2)
@@ -88,7 +88,7 @@ def signatures() -> Draw:
         figure, axes = plt.subplots(1, 3, figsize=(8.4, 4.2), layout="constrained", width_ratios=(3, 3, 1.4))
         table_of_labels(axes[0], labels, theme, f"{len(rows)} points")
         table_of_labels(axes[1], distinct[order], theme, f"{len(distinct)} distinct rows")
-        axes[2].barh(np.arange(len(distinct)), counts[order], color=COLOURS[0], height=0.8)
+        axes[2].barh(np.arange(len(distinct)), counts[order], color=COLORS[0], height=0.8)
         axes[2].set_ylim(len(distinct) - 0.5, -0.5)
         axes[2].set_yticks([])
         axes[2].spines["left"].set_visible(False)
@@ -149,12 +149,12 @@ def bipartite() -> Draw:
                 axes.plot(
                     [left[row], right[offsets[run] + label]],
                     [0, 1],
-                    color=COLOURS[known[row]],
+                    color=COLORS[known[row]],
                     linewidth=1.1,
                     alpha=0.75,
                     zorder=1,
                 )
-        axes.scatter(left, np.zeros(len(some)), c=colours(known), s=90, zorder=2)
+        axes.scatter(left, np.zeros(len(some)), c=colors(known), s=90, zorder=2)
         axes.scatter(
             right, np.ones(len(right)), color=theme.paper, edgecolor=theme.ink, s=110, marker="s", zorder=2
         )
@@ -170,14 +170,14 @@ def bipartite() -> Draw:
 
 
 def by_cluster(tree: np.ndarray, level: float, labels: np.ndarray, above: str) -> dict[int, str]:
-    """Colour of each merge: that of the cluster below it, up to the cut."""
+    """Color of each merge: that of the cluster below it, up to the cut."""
     n = len(labels)
     leaf = {node: node for node in range(n)}  # any object below a node
     for merge, (left, *_rest) in enumerate(tree):
         leaf[n + merge] = leaf[int(left)]
     heights = tree[:, 2]
     return {
-        n + i: COLOURS[labels[leaf[n + i]]] if height < level else above for i, height in enumerate(heights)
+        n + i: COLORS[labels[leaf[n + i]]] if height < level else above for i, height in enumerate(heights)
     }
 
 
@@ -197,7 +197,7 @@ def cut() -> Draw:
         axes[0].set_ylabel("1 − co-association")
         axes[0].spines["bottom"].set_visible(False)
         axes[0].set_title("linkage")
-        axes[1].scatter(*flat(E, labels).T, c=colours(labels), s=14, linewidths=0)
+        axes[1].scatter(*flat(E, labels).T, c=colors(labels), s=14, linewidths=0)
         bare(axes[1], "eigenvectors of the graph")
         return figure
 
@@ -212,7 +212,7 @@ def confidence() -> Draw:
     def draw(theme: Theme) -> plt.Figure:
         figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.1), layout="constrained", width_ratios=(1.5, 1))
         points(axes[0], X, labels, model.confidence_, size=24)
-        axes[1].plot(np.sort(model.confidence_), color=COLOURS[0])
+        axes[1].plot(np.sort(model.confidence_), color=COLORS[0])
         axes[1].axhline(0.6, color=theme.faint, linewidth=1)
         axes[1].text(len(X), 0.61, "doubtful below 0.6", ha="right", fontsize=8)
         axes[1].set_ylim(0, 1.02)

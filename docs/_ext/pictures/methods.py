@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 import consilience as cs
 from consilience import _register
 
-from .style import COLOURS, Draw, Theme, bare, colours, flat, matrix, points
+from .style import COLORS, Draw, Theme, bare, colors, flat, matrix, points
 from .toy import CLUSTERS, MEMBERS, data, like_the_groups, runs
 
 Panel = Callable[[plt.Axes, Any, np.ndarray, Theme], None]
@@ -80,7 +80,7 @@ def trusted(words: str) -> Panel:
 
 def embedding(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> None:
     E = np.asarray(model.embedding_)
-    axes.scatter(*flat(E, labels).T, c=colours(labels), s=12, linewidths=0)
+    axes.scatter(*flat(E, labels).T, c=colors(labels), s=12, linewidths=0)
     bare(axes, "embedding_, seen flat")
 
 
@@ -88,7 +88,7 @@ def heights(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> Non
     """The last merges, and where the cut is."""
     last = np.asarray(model.heights_)[-12:]
     at = np.arange(len(last), 0, -1)
-    axes.bar(at, last, color=[COLOURS[0] if clusters >= CLUSTERS else theme.faint for clusters in at])
+    axes.bar(at, last, color=[COLORS[0] if clusters >= CLUSTERS else theme.faint for clusters in at])
     axes.axvline(CLUSTERS - 0.5, color=theme.ink, linestyle="--", linewidth=1)
     axes.set_xlabel("clusters left after a merge")
     axes.set_title("height of the last merges")
@@ -96,17 +96,17 @@ def heights(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> Non
 
 def weights(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> None:
     share = np.asarray(model.clustering_weights_)
-    axes.bar(np.arange(1, len(share) + 1), share, color=COLOURS[0])
+    axes.bar(np.arange(1, len(share) + 1), share, color=COLORS[0])
     axes.axhline(1 / len(share), color=theme.ink, linestyle="--", linewidth=1)
     axes.set_xlabel("run")
     axes.set_title("trust in each run")
 
 
 def members(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> None:
-    """Label vectors, sorted by the answer; each run recoloured by the cluster it mostly agrees with."""
+    """Label vectors, sorted by the answer; each run recolored by the cluster it mostly agrees with."""
     order = by_label(labels, model)
     aligned = np.stack([cs.align(column, labels) for column in runs().labels.T], axis=1)
-    image = colours(aligned[order].ravel()).reshape(*aligned.shape, 4)
+    image = colors(aligned[order].ravel()).reshape(*aligned.shape, 4)
     axes.imshow(image, aspect="auto", interpolation="nearest")
     bare(axes, "label vectors, a row an object")
     axes.set_xlabel("runs")
@@ -138,7 +138,7 @@ def membership(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> 
     axes.stackplot(
         np.arange(len(values)),
         heights,
-        colors=[COLOURS[shown_as[c]] for c in range(len(heights))],
+        colors=[COLORS[shown_as[c]] for c in range(len(heights))],
         linewidth=0,
     )
     axes.set_ylim(0, 1)
@@ -151,7 +151,7 @@ def scores(axes: plt.Axes, model: Any, labels: np.ndarray, theme: Theme) -> None
     axes.barh(
         list(found),
         list(found.values()),
-        color=[COLOURS[0] if name == model.best_method_ else theme.faint for name in found],
+        color=[COLORS[0] if name == model.best_method_ else theme.faint for name in found],
     )
     axes.set_title("mean NMI with the runs")
 

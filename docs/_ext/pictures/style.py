@@ -1,4 +1,4 @@
-"""Colours, in a light and a dark version, and how a picture is drawn and kept."""
+"""Colors, in a light and a dark version, and how a picture is drawn and kept."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from scipy.spatial.distance import pdist
 
-#: Told apart by most eyes, also where colours are not (Okabe and Ito), without the yellow that white swallows.
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f6bb3", "#8c8c3e")
+#: Told apart by most eyes, also where colors are not (Okabe and Ito), without the yellow that white swallows.
+COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f6bb3", "#8c8c3e")
 
 #: For the numbers of a run with many clusters, which mean nothing but "the same" and "another".
 MANY = (
-    *COLOURS,
+    *COLORS,
     *(matplotlib.colormaps["tab20b"](place) for place in (0.0, 0.2, 0.42, 0.62, 0.82, 0.3, 0.95, 0.55)),
 )
 
@@ -79,9 +79,9 @@ def keep(draw: Draw, name: str, folder: Path) -> None:
             plt.close(figure)
 
 
-def colours(labels: np.ndarray, confidence: np.ndarray | None = None) -> np.ndarray:
-    """(n, 4): the colour of each cluster, as opaque as the point is sure."""
-    palette = COLOURS if labels.max() < len(COLOURS) else MANY
+def colors(labels: np.ndarray, confidence: np.ndarray | None = None) -> np.ndarray:
+    """(n, 4): the color of each cluster, as opaque as the point is sure."""
+    palette = COLORS if labels.max() < len(COLORS) else MANY
     rgb = np.array([to_rgb(palette[label % len(palette)]) for label in labels])
     alpha = np.ones(len(labels)) if confidence is None else 0.12 + 0.88 * np.clip(confidence, 0, 1) ** 2
     return np.column_stack([rgb, alpha])
@@ -94,13 +94,13 @@ def apart(places: np.ndarray) -> np.ndarray:
 
 def flat(E: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Seen from a side on which no two clusters hide each other: the best of a few hundred."""
-    centres = np.stack([E[labels == label].mean(axis=0) for label in np.unique(labels)])
-    middle = centres.mean(axis=0)
-    _, _, axes = np.linalg.svd(centres - middle, full_matrices=False)
+    centers = np.stack([E[labels == label].mean(axis=0) for label in np.unique(labels)])
+    middle = centers.mean(axis=0)
+    _, _, axes = np.linalg.svd(centers - middle, full_matrices=False)
     rng = np.random.default_rng(0)
     sides = [np.linalg.qr(rng.normal(size=(len(axes), 2)))[0] for _ in range(300)]
     views = [axes.T @ side for side in sides]
-    nearest = [pdist((centres - middle) @ view).min() for view in views]
+    nearest = [pdist((centers - middle) @ view).min() for view in views]
     return apart((E - middle) @ views[int(np.argmax(nearest))])
 
 
@@ -115,7 +115,7 @@ def bare(axes: plt.Axes, title: str = "") -> plt.Axes:
 
 
 def points(axes: plt.Axes, X: np.ndarray, labels: np.ndarray, confidence: np.ndarray | None = None, *, title: str = "", size: float = 12) -> None:  # fmt: skip
-    axes.scatter(*X.T, c=colours(labels, confidence), s=size, linewidths=0)
+    axes.scatter(*X.T, c=colors(labels, confidence), s=size, linewidths=0)
     axes.set_aspect("equal", "datalim")
     bare(axes, title)
 

@@ -29,5 +29,5 @@ def runs() -> cs.Ensemble:
 
 
 def like_the_groups(labels: np.ndarray) -> np.ndarray:
-    """Labels renumbered, so that a colour means the same group in all pictures."""
+    """Labels renumbered, so that a color means the same group in all pictures."""
     return cs.align(labels, data()[1])

@@ -20,7 +20,7 @@ from .parameters import Rule
 MYPY = False
 if MYPY:
     # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute to mypy, so that
-    # no misspelt one is a mistake. Other checkers read its source.
+    # no misspelled one is a mistake. Other checkers read its source.
     Self = TypeVar("Self")
 
     class BaseEstimator:

@@ -1,4 +1,4 @@
-"""Names: how those of methods and generators are written and recognised, and that those of rows and columns differ."""
+"""Names: how those of methods and generators are written and recognized, and that those of rows and columns differ."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def choose_k(
     ratio : float, default 0.8
         Share of the objects in each subsample.
     prepare : str, default "none"
-        How the features are seen: "none" (as given), "standardise", "ranks", "log", "tf-idf" or "unit". See
+        How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
         :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
@@ -127,7 +127,7 @@ def choose_k(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_wine
-    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardise", random_state=0)
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardize", random_state=0)
     >>> study.k, study.verdict, study.alternatives
     (3, 'strong', [])
     """

@@ -50,7 +50,7 @@ class Cloud(NamedTuple):
         Z = rng.standard_normal(self.scores.shape)
         Z -= (self.weights @ Z) / self.weights.sum()
         Q, R = np.linalg.qr(root * Z)
-        # The signs make Q uniform: a factorisation has a preference of its own.
+        # The signs make Q uniform: a factorization has a preference of its own.
         return (Q * np.sign(np.diag(R))) / root * self.scales
 
     def uniform(self, rng: np.random.Generator) -> np.ndarray:

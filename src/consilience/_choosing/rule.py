@@ -12,7 +12,7 @@ Where features and references come from the same distribution, all orders of S_0
 for any statistic; the largest over k is one statistic, and nothing is to be corrected for. Each test has half the level. The two see
 different things: two clusters on the main axis divide no more stably than one long cloud does, but leave less inertia; a cloud
 that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
-the ARI over references falls with k, and a ratio to it would favour large k.
+the ARI over references falls with k, and a ratio to it would favor large k.
 
 k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of clusters, and of equal means the
 smallest is taken. A statistic votes for the k that it ranks first; where no three vote for the answer the verdict is "weak" at most. Ranks

@@ -25,7 +25,7 @@ COLUMNS = {
     "ari_null": "the same of the references, their mean",
     "gain": "ari minus ari_null",
     "gain_error": "standard deviation of ari over the references",
-    "eigengap": "log of the k-th over the next eigenvalue of the normalised co-association of the mixed ensemble",
+    "eigengap": "log of the k-th over the next eigenvalue of the normalized co-association of the mixed ensemble",
     "lifetime": "range of heights over which average linkage of the mixed ensemble has k clusters",
     "inertia": "share of the scatter that is left within clusters, geometric mean over clusterings",
     "gap": "mean log inertia of the references minus that of the features",
@@ -89,7 +89,7 @@ class Study:
     tests : list of Test
         Each with ``name, statistic, p, level, null, references, rejected``.
     spectrum : array (L,)
-        Eigenvalues of the normalised co-association of the mixed ensemble, falling from 1.
+        Eigenvalues of the normalized co-association of the mixed ensemble, falling from 1.
     references : References or None
         The same figures of the references, one row each.
     notes : list of str

@@ -59,7 +59,7 @@ def generator_params(
     settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
     valid = [one for one in settings if one != "sample_weight"]
     params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
-    return {**params, "prepare": "standardise"} if scale else params
+    return {**params, "prepare": "standardize"} if scale else params
 
 
 def _value(text: str) -> Any:

@@ -145,7 +145,7 @@ def command(
             ks,
             X=X,
             n_clusterings=n_clusterings,
-            prepare="standardise" if scale else "none",
+            prepare="standardize" if scale else "none",
             null=None if null == "none" else null,
             n_references=references,
             alpha=alpha,

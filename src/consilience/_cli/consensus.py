@@ -45,7 +45,7 @@ from ._session import Session
     multiple=True,
     help="Use only this clustering, by name or position from 0; repeatable.",
 )
-@click.option("--drop-unseen", is_flag=True, help="Leave out objects that no clustering has labelled.")
+@click.option("--drop-unseen", is_flag=True, help="Leave out objects that no clustering has labeled.")
 @param_option("--param", "method")
 @running
 @reading
@@ -110,7 +110,7 @@ def command(
             unseen = set(ensemble.unseen.tolist())
             kept = [i for i in range(ensemble.n_samples) if i not in unseen]
             names = [str(i) if names is None else names[i] for i in kept]
-            session.note(f"Left out {len(unseen)} objects that no clustering has labelled.")
+            session.note(f"Left out {len(unseen)} objects that no clustering has labeled.")
             ensemble = ensemble.drop_unseen()
         model.fit(ensemble)
         save_model(session, model_output, model)

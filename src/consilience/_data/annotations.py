@@ -13,7 +13,7 @@ from ..errors import InputError
 from .frames import as_frame, row_names
 from .labels import encode
 
-COLOURS = 10  # of categories; where there are more, the last is for all others
+COLORS = 10  # of categories; where there are more, the last is for all others
 _FEW = 12  # so many different numbers are still categories
 _MOST = 12  # columns
 
@@ -22,7 +22,7 @@ _MOST = 12  # columns
 class Annotation:
     """One column. codes (n,) of the categories, -1 where unknown; or values (n,), NaN where unknown.
 
-    Categories that do not all get a colour are in the order of their size.
+    Categories that do not all get a color are in the order of their size.
     """
 
     name: str
@@ -85,7 +85,7 @@ def _column(name: str, given: Any, order: np.ndarray | None, n: int) -> Annotati
         np.array([str(v) if isinstance(v, bool) else v for v in values], object), f"annotations[{name!r}]"
     )
     sizes = np.bincount(codes[codes >= 0], minlength=len(categories))
-    ranked = np.argsort(-sizes, kind="stable") if len(sizes) > COLOURS else _in_order(categories)
+    ranked = np.argsort(-sizes, kind="stable") if len(sizes) > COLORS else _in_order(categories)
     rank = np.empty(len(categories) + 1, int)
     rank[ranked], rank[-1] = np.arange(len(categories)), -1
     return Annotation(name, [str(categories[j]) for j in ranked], rank[codes])

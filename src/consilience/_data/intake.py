@@ -33,7 +33,7 @@ class Intake:
 
 
 def take_in(labels: Any) -> Intake:
-    """Recognise the container and encode what is in it."""
+    """Recognize the container and encode what is in it."""
     import scipy.sparse as sp
 
     labels = unrolled(labels)

@@ -89,7 +89,7 @@ def is_missing(value: Any) -> bool:
         return False
     try:
         return bool(value == -1) or bool(value != value)
-    except ArithmeticError:  # a signalling NaN, which cannot be compared
+    except ArithmeticError:  # a signaling NaN, which cannot be compared
         return True
 
 
@@ -146,7 +146,7 @@ def _encode_integers(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encode_floats(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray]:
-    with np.errstate(invalid="ignore"):  # NaNs of a damaged file may be signalling ones
+    with np.errstate(invalid="ignore"):  # NaNs of a damaged file may be signaling ones
         vector = vector.astype(np.promote_types(vector.dtype, np.float64)) + 0.0  # -0.0 and 0.0 are one label
     codes, categories = code_values(vector)
     if np.isinf(categories).any():
@@ -182,7 +182,7 @@ def _distinct(values: list) -> tuple[dict[Any, int], list]:
 
 
 def _hashable(value: Any, row: int, where: str) -> Any:
-    """The label, or None for a missing one: a signalling NaN cannot be hashed."""
+    """The label, or None for a missing one: a signaling NaN cannot be hashed."""
     try:
         hash(None if is_missing(value) else value)
     except (TypeError, ValueError):

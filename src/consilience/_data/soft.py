@@ -385,7 +385,7 @@ class SoftCompressed(SoftEnsemble):
         row_order = np.argsort(colors, kind="stable")
         column_order = np.argsort(clustering_colors, kind="stable")
         rows = self._Y[row_order]
-        # Clusters of one colour are mirror images: what is left to go by is who comes first.
+        # Clusters of one color are mirror images: what is left to go by is who comes first.
         place = np.asarray(rows.T @ np.arange(1.0, row_order.size + 1))
         cluster_order = np.concatenate(
             [

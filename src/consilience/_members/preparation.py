@@ -3,7 +3,7 @@
 What the words of ``prepare`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an object p of
 weight w_p (1 by default; W is the sum) and a column j:
 
-    standardise   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W        (1)
+    standardize   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W        (1)
     ranks         ( w(x_.j < x_pj) + w(x_.j = x_pj) / 2 ) / W                                                  (2)
     log           log(1 + x_pj)                                                                                (3)
     tf-idf        x_pj (1 + log( W / w(x_.j != 0) )), then (5)                                                 (4)
@@ -31,7 +31,7 @@ from ..errors import InputError, warn
 from .assembly import CHOOSE_PREPARATION, stream
 
 #: The preparations by name, in the order in which members that have them are made.
-PREPARATIONS = ("none", "standardise", "ranks", "log", "tf-idf", "unit", "pearson")
+PREPARATIONS = ("none", "standardize", "ranks", "log", "tf-idf", "unit", "pearson")
 #: Those that leave no zero where it was, and that keep constant columns: a correlation is over all of them.
 DENSE_ONLY, OVER_ALL = ("ranks", "pearson"), ("none", "pearson")
 #: What generators accept as ``prepare``. None is "none", which the command line reads as None.
@@ -77,7 +77,7 @@ class Preparation:
     name : one of PREPARATIONS.
     n_features : columns of the table it was learned from.
     columns : positions of the columns that are kept.
-    unit, shift, scale : of the kept columns; "standardise" is (x * unit - shift) * scale, and unit a power of two that
+    unit, shift, scale : of the kept columns; "standardize" is (x * unit - shift) * scale, and unit a power of two that
         keeps squares among the numbers. shift is None where X is sparse.
     idf : of the kept columns, for "tf-idf".
     places : for "ranks", (values, ranks) of each kept column, ascending.
@@ -130,7 +130,7 @@ class Preparation:
             )
             Z = self._entries(Z, slice(None))
             if self.name == "pearson":
-                Z = _centred_rows(Z, float(np.finfo(X.dtype).eps))
+                Z = _centered_rows(Z, float(np.finfo(X.dtype).eps))
             out[a:b] = _unit_rows(Z) if self.name in ("tf-idf", "unit", "pearson") else Z
 
         map_blocks(block, X.shape[0], size=max(1, _BLOCK // max(1, X.shape[1])), n_jobs=n_jobs)
@@ -143,7 +143,7 @@ class Preparation:
         if self.name == "tf-idf":
             assert self.idf is not None
             values *= self.idf[columns]
-        elif self.name == "standardise":
+        elif self.name == "standardize":
             assert self.unit is not None
             assert self.scale is not None
             values *= self.unit[columns]
@@ -245,7 +245,7 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     """Names of the preparations that "diverse" draws from.
 
     Counts, which are tables without negative values that are sparse, or dense with no more than a tenth other than zero:
-    tf-idf and unit. Other sparse tables: as given, standardise and unit. Other dense ones: as given, standardise and ranks.
+    tf-idf and unit. Other sparse tables: as given, standardize and unit. Other dense ones: as given, standardize and ranks.
     A single column has no direction, and constant ones have nothing to prepare. Counts as given and their logarithms are
     not drawn: they see little but the length of a text.
     """
@@ -257,10 +257,10 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     sparse = sp.issparse(X)
     counts = columns.low.min() >= 0 and (sparse or np.count_nonzero(X) <= SHARE_OF_COUNTS * X.size)
     if not counts and not sparse:
-        return ["none", "standardise", "ranks"]
+        return ["none", "standardize", "ranks"]
     if varying.size < 2:
-        return ["none"] if counts else ["none", "standardise"]
-    return ["tf-idf", "unit"] if counts else ["none", "standardise", "unit"]
+        return ["none"] if counts else ["none", "standardize"]
+    return ["tf-idf", "unit"] if counts else ["none", "standardize", "unit"]
 
 
 def learn(
@@ -280,7 +280,7 @@ def learn(
     if weights is not None:
         weights = weights / unit_of_lightest(weights)
     learned: dict[str, Any] = {}
-    if name == "standardise":
+    if name == "standardize":
         learned = _moments(X, weights, kept, columns, n_jobs)
     elif name == "tf-idf":
         learned = {"idf": _inverse_frequencies(X, weights, kept)}
@@ -385,7 +385,7 @@ def _unit_rows(Z: np.ndarray) -> np.ndarray:
     return Z
 
 
-def _centred_rows(Z: np.ndarray, eps: float) -> np.ndarray:
+def _centered_rows(Z: np.ndarray, eps: float) -> np.ndarray:
     """Dense rows less their mean, in any scale; a row that is constant but for rounding becomes zeros: it correlates with nothing."""
     largest = np.abs(Z).max(axis=1, initial=0.0)
     Z /= np.where(largest > 0, largest, 1.0)[:, None]
@@ -416,11 +416,11 @@ def _check_suits(name: str, X: Any) -> None:
         why = "ranks of zeros" if name == "ranks" else "zeros less the mean of their row"
         raise InputError(
             f"prepare={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become dense. "
-            "Use prepare='log', 'tf-idf', 'standardise' or 'unit', or pass X.toarray() if it fits."
+            "Use prepare='log', 'tf-idf', 'standardize' or 'unit', or pass X.toarray() if it fits."
         )
     if name == "pearson" and X.shape[1] < 3:
         raise InputError(
-            f"prepare='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use prepare='standardise', "
+            f"prepare='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use prepare='standardize', "
             "or give at least 3 features."
         )
     if name in ("log", "tf-idf"):
@@ -431,7 +431,7 @@ def _check_not_negative(name: str, X: Any) -> None:
     low = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if low < 0:
         raise InputError(
-            f"prepare={name!r} is for values that are not negative, and X holds {low:g}; use prepare='standardise' or "
+            f"prepare={name!r} is for values that are not negative, and X holds {low:g}; use prepare='standardize' or "
             "'diverse'."
         )
 
@@ -470,6 +470,6 @@ def _note_scales(features: Features, columns: Columns) -> None:
         f"X holds features of very different scale: beside {column(widest)}, from {columns.low[widest]:g} to "
         f"{columns.high[widest]:g}, {narrow.size} of {features.n_features} have less than a thousandth of that range "
         f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should count, use "
-        "prepare='standardise' or 'diverse', or scale X.",
+        "prepare='standardize' or 'diverse', or scale X.",
         stacklevel=5,
     )

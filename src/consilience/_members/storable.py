@@ -10,13 +10,13 @@ import numpy as np
 from .._kernels.neighbors.landmarks import Landmarks
 from ..errors import InputError
 from ..generate._landmarks import LandmarkMember, LandmarkModel
-from .labelling import CentreMember, Neighbours
+from .labeling import CenterMember, Neighbors
 from .preparation import Preparation
 
 
 def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkMember:
     """A member whose parts fit together, as compiled code takes for granted."""
-    at, K = model.landmarks, model.n_neighbours
+    at, K = model.landmarks, model.n_neighbors
     (p, d), (g, _), (near, q) = at.points.shape, at.groups.shape, at.nearby.shape
     (v, c), (k, w) = model.vectors.shape, model.centers.shape
     fits = (
@@ -46,7 +46,7 @@ def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkM
 KINDS: dict[str, tuple[type, Callable[..., Any]]] = {
     **{
         kind.__name__: (kind, kind)
-        for kind in (Preparation, CentreMember, Neighbours, LandmarkModel, Landmarks)
+        for kind in (Preparation, CenterMember, Neighbors, LandmarkModel, Landmarks)
     },
     "LandmarkMember": (LandmarkMember, landmark_member),
 }

@@ -30,7 +30,7 @@ from .._data.features import Features, as_features
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
-from .._members.labelling import KEEP
+from .._members.labeling import KEEP
 from .._results.view import score
 from ..consensus import BaseConsensus, method, methods
 from ..errors import InputError, warn
@@ -108,7 +108,7 @@ class ConsensusClustering(
         Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
         many use all cores by themselves.
     keep_members : bool or None
-        Whether to keep what labels new rows: the centres of k-means, landmarks, or, for members that go by neighbours
+        Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
         (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
@@ -132,7 +132,7 @@ class ConsensusClustering(
 
     Notes
     -----
-    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardised columns (counts: tf-idf) where the generator is
+    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardized columns (counts: tf-idf) where the generator is
     left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
 
     The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
@@ -333,7 +333,7 @@ class ConsensusClustering(
         if own is None and not is_auto(self._generator()[0]):
             return "none"
         names = suitable(features)
-        return "standardise" if "standardise" in names else "tf-idf"
+        return "standardize" if "standardize" in names else "tf-idf"
 
     def to_local(self: Fitted) -> Fitted:
         """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""

@@ -14,8 +14,8 @@ Every member sees the features prepared in a way drawn for it (``prepare="divers
 FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most
 half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows falls
 apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
-max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbours are near by chance: k-means, which compares texts with the mean of many, finds
-more there than graphs of neighbours do.
+max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which compares texts with the mean of many, finds
+more there than graphs of neighbors do.
 
 The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with what else was
 tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of X.

@@ -47,9 +47,9 @@ class MDEC(ConsensusClustering):
     metric : "diversified", "cosine", "correlation" or "spearman"
         Random kernels, or one fixed similarity for all members.
     search : "exact" or "approximate"
-        How members find neighbours; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
+        How members find neighbors; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
     prepare : str, default "none"
-        How members see the features: as given, as in the paper, or for instance "standardise", or "diverse": each
+        How members see the features: as given, as in the paper, or for instance "standardize", or "diverse": each
         member its own way. See :mod:`consilience.generate`.
     random_state : int, Generator or None
         Seed of generation and consensus.
@@ -73,7 +73,7 @@ class MDEC(ConsensusClustering):
         ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``; if the
         consensus method learns it.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalised; if the
+        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalized; if the
         consensus method learns it.
     consensus_ : the fitted consensus method, with all it learned.
     n_features_in_ : int

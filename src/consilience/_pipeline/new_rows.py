@@ -13,7 +13,7 @@ from .._data.features import Features
 from .._evidence.prediction import check_top, codes_of, say_unknown
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import size
-from .._members.labelling import MOST_KEPT, label_rows
+from .._members.labeling import MOST_KEPT, label_rows
 from ..errors import InputError
 
 
@@ -70,7 +70,7 @@ class PlacesRows:
         """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each other, in [0, 1].
 
         1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says of such a row is an
-        extrapolation. Distances are those to the nearest centre or row of fit, or to the last of a row's landmarks, as a member sees
+        extrapolation. Distances are those to the nearest center or row of fit, or to the last of a row's landmarks, as a member sees
         rows, against the largest that a row of fit has (of rows, to the nearest other one).
         """
         if is_lazy(X):
@@ -98,7 +98,7 @@ class PlacesRows:
         validate_data(self, X, reset=False, skip_check_array=True)
         self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
-        if self._keys is None:  # fitted to Dask features, which members labelled
+        if self._keys is None:  # fitted to Dask features, which members labeled
             fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
             codes = codes_of(fresh, self.consensus_.signatures_, type(self).__name__)[0]
             return features, np.full(len(codes), -1), codes, within

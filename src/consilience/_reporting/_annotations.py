@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._data.annotations import COLOURS, Annotation
+from .._data.annotations import COLORS, Annotation
 from .._results.view import Fitted
 from ..metrics import nmi
 from ..plot import CoassociationDisplay
@@ -27,13 +27,13 @@ def association(annotation: Annotation, fitted: Fitted) -> tuple[float, str]:
     means = np.bincount(labels, w * values, minlength=fitted.n_clusters) / np.maximum(
         mass, np.finfo(float).tiny
     )
-    centre = np.average(values, weights=w)
-    total = float(w @ (values - centre) ** 2)
-    return (float(mass @ (means - centre) ** 2) / total if total > 0 else float("nan")), "share of variance"
+    center = np.average(values, weights=w)
+    total = float(w @ (values - center) ** 2)
+    return (float(mass @ (means - center) ** 2) / total if total > 0 else float("nan")), "share of variance"
 
 
 def strip(annotation: Annotation, heat: CoassociationDisplay, points: np.ndarray) -> dict[str, Any]:
-    """What the page draws: per cell of the heat map and per point of the scatter, a colour; and words for both."""
+    """What the page draws: per cell of the heat map and per point of the scatter, a color; and words for both."""
     b = len(heat.cell_size)
     cells = np.empty(len(heat.order), int)
     cells[heat.order] = np.repeat(np.arange(b), heat.cell_size)
@@ -47,7 +47,7 @@ def strip(annotation: Annotation, heat: CoassociationDisplay, points: np.ndarray
             "unknown" if j < 0 else names[j] + ("" if size == 1 else f" ({percent(s)})")
             for j, s, size in zip(main, share, heat.cell_size)
         ]
-        own = k if k <= COLOURS else COLOURS - 1  # categories with a colour of their own
+        own = k if k <= COLORS else COLORS - 1  # categories with a color of their own
         legend = [[j, name] for j, name in enumerate(names[:own])]
         if k > own:
             legend.append([own, f"{k - own} others"])

@@ -124,7 +124,7 @@ def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
 
 
 def _side_by_side(values: np.ndarray) -> np.ndarray:
-    """An order in which alike clusterings are neighbours: the leaves of an average-linkage tree."""
+    """An order in which alike clusterings are neighbors: the leaves of an average-linkage tree."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -85,8 +85,8 @@ def against_truth(fitted: Fitted, truth: Any) -> dict[str, Any]:
     if k:
         text.append(
             f"Half of the base clusterings have {number(k)} clusters or more for {number(classes)} classes. NMI and ARI count a class "
-            "that is split as a mistake, so they favour the consensus; purity (the share of objects in the main class of their "
-            "cluster) favours finer clusterings. The truth is between the two."
+            "that is split as a mistake, so they favor the consensus; purity (the share of objects in the main class of their "
+            "cluster) favors finer clusterings. The truth is between the two."
         )
         if own["ari"] > mean["ari"] + 5e-4 and own["purity"] >= mean["purity"] - 5e-4:
             text.append("By both, the consensus is better than the average base clustering.")

@@ -47,9 +47,9 @@ def how_many(study: Any) -> dict[str, Any]:
         {
             "name": "Spectrum",
             "svg": _svg_study.spectrum(SpectrumDisplay.from_study(study)),
-            "text": "Eigenvalues of the normalised co-association of clusterings with many numbers of clusters. k clusters show as k values near 1; "
+            "text": "Eigenvalues of the normalized co-association of clusterings with many numbers of clusters. k clusters show as k values near 1; "
             f"the line marks the largest ratio, after {study.votes['eigengap']}."
-            + (" Grey: 90% of the references." if study.references is not None else ""),
+            + (" Gray: 90% of the references." if study.references is not None else ""),
         },
     ]
     if cdfs is not None:
@@ -82,7 +82,7 @@ def how_many(study: Any) -> dict[str, Any]:
         ],
         "figures": figures,
         "tracking": _svg_study.tracking(tracking),
-        "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each number of clusters, one colour for a cluster as "
+        "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each number of clusters, one color for a cluster as "
         "long as it is mostly the same objects."
         + (f" Framed: the answer, {study.k}." if study.k > 1 else ""),
         "table": _table(study, _SHOWN),
@@ -97,7 +97,7 @@ def _gain_text(display: ChooseKDisplay, study: Any) -> str:
     chosen = "Filled: the answer. " if study.k > 1 else "No number is chosen: the tests found nothing. "
     rings = "Rings: also plausible. " if study.alternatives else ""
     return (
-        "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over references without clusters; grey: "
+        "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over references without clusters; gray: "
         f"90% of these. {chosen}{rings}".strip()
     )
 

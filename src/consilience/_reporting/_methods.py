@@ -17,7 +17,7 @@ class Words:
     quantities: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-_AIM = "What the method minimises"
+_AIM = "What the method minimizes"
 _PIECES = (
     "Pieces of the learned graph",
     "The clusters are the pieces that the learned graph falls into: it is driven to as many as were asked for.",
@@ -34,10 +34,10 @@ _VECTORS = (
     "it compares an object's labels in all base clusterings with the mean of a cluster, in which base clusterings count "
     "differently"
 )
-_CENTRES = {
+_CENTERS = {
     "objective": (
-        "Distance from the centres",
-        "How far the objects' labels are from the centres of their clusters, by the measure that the method was given; it "
+        "Distance from the centers",
+        "How far the objects' labels are from the centers of their clusters, by the measure that the method was given; it "
         "falls.",
     )
 }
@@ -59,7 +59,7 @@ METHODS = {
     "WEAC": Words(f"it trusts clusterings by how well they agree with the others, and {_WHOLES}"),
     "HGPA": Words("it asks for clusters of equal weight, and objects are moved until they are"),
     "CoassociationKMeans": Words(
-        "it puts an object with the centre that its whole row of co-association is nearest to, not with the cluster it "
+        "it puts an object with the center that its whole row of co-association is nearest to, not with the cluster it "
         "has most ties to"
     ),
     "LWEA": Words(f"it trusts base clusters by how well others agree on them, and {_WHOLES}"),
@@ -123,9 +123,9 @@ METHODS = {
         "it takes objects out of base clusters and puts them into others until these fall into pieces, and an object goes with its piece",
         {"pieces": _PIECES},
     ),
-    "SEC": Words(_VECTORS, _CENTRES),
-    "KCC": Words(_VECTORS, _CENTRES),
-    "ECC": Words(_VECTORS, _CENTRES),
+    "SEC": Words(_VECTORS, _CENTERS),
+    "KCC": Words(_VECTORS, _CENTERS),
+    "ECC": Words(_VECTORS, _CENTERS),
     "SoftVote": Words(
         "it averages the memberships of matched base clusters, and an object goes to the largest mean",
         {

@@ -21,10 +21,10 @@ GROUPS = 40  # consensus clusters that item consensus and the alluvial picture h
 def heat(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str], dict[str, Any]]:
     grouped = display.cell_size.max() > 1
     sizes = display.cell_size
-    text = "Rows and columns are the objects, cluster by cluster; the stronger the colour, the more often two objects are together. Firm clusters are squares on the diagonal."
+    text = "Rows and columns are the objects, cluster by cluster; the stronger the color, the more often two objects are together. Firm clusters are squares on the diagonal."
     if grouped:
         size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {number(sizes.max())}"
-        text += f" Each cell averages over blocks of {size} neighbouring objects."
+        text += f" Each cell averages over blocks of {size} neighboring objects."
     within, across = fitted.togetherness
     aria = (
         f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside clusters, {percent(across)} "
@@ -53,7 +53,7 @@ def items(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str]
     if values is None or not 1 < fitted.n_clusters <= GROUPS:
         return None
     text = (
-        "Columns are the objects in the same order, rows are the clusters: the stronger the colour, the more often an object is "
+        "Columns are the objects in the same order, rows are the clusters: the stronger the color, the more often an object is "
         "together with the members of a cluster. Dark in its own row alone: a firm object."
     )
     own = values[np.arange(len(values)), display.cell_cluster]
@@ -87,11 +87,11 @@ def scatter(fitted: Fitted, display: EmbeddingDisplay) -> tuple[dict[str, str], 
     if p < n:
         text += f" {number(p)} of the {number(n)} objects are shown: a random sample of every cluster in proportion to its size."
     x, y = (spread(column) for column in display.points.T)
-    centres = [
+    centers = [
         [int(j), int(np.median(x[display.labels == j])), int(np.median(y[display.labels == j]))]
         for j in np.unique(display.labels)
     ]
-    data: dict[str, Any] = {"x": pack(x, "u2"), "y": pack(y, "u2"), "centres": centres}
+    data: dict[str, Any] = {"x": pack(x, "u2"), "y": pack(y, "u2"), "centers": centers}
     across, up = display.axis_names()
     axes = f"Across: {across}. Up: {up}." if across else ""
     aria = f"Scatter plot of {number(p)} objects by cluster. Use the arrow keys to go through them, the most doubtful first."

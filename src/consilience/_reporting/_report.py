@@ -27,7 +27,7 @@ from ..plot import (
     HistoryDisplay,
     PacingDisplay,
 )
-from ..plot.style import CLUSTER_COLOURS, as_mapping, colour, needs_log
+from ..plot.style import CLUSTER_COLORS, as_mapping, color, needs_log
 from . import (
     _annotations,
     _answer,
@@ -116,9 +116,9 @@ def report(
     path : path, optional
         Where to write the page; checked before any work.
     truth : array (n_samples,), optional
-        Known classes, for scores, a strip beside the heat map, and a colour of the points.
+        Known classes, for scores, a strip beside the heat map, and a color of the points.
     annotations : data frame or dict of columns, optional
-        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and a colour
+        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and a color
         of the points for each column, at most 12. Rows of a data frame are matched by name where it and the objects have
         names.
     title : str, optional
@@ -206,7 +206,7 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     }
     data: dict[str, Any] = {
         "n": main.n_samples,
-        "colours": list(CLUSTER_COLOURS),
+        "colors": list(CLUSTER_COLORS),
         "doubtful": values.pop("doubtful_data"),
     }
     cells = CoassociationDisplay.from_fitted(main, _pictures.HEAT_CELLS)
@@ -396,5 +396,5 @@ def _render(jinja2: Any, values: dict[str, Any], name: str = "report.html.j2") -
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     created = datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z")
     return environment.get_template(name).render(
-        {**values, **own}, colour=colour, script_hash=digest, version=__version__, created=created
+        {**values, **own}, color=color, script_hash=digest, version=__version__, created=created
     )

@@ -1,4 +1,4 @@
-"""Small still drawings for the page. Colours come from the page's style sheet, so that they follow light and dark."""
+"""Small still drawings for the page. Colors come from the page's style sheet, so that they follow light and dark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from ..plot import ConfidenceDisplay, PacingDisplay
-from ..plot.style import colour, needs_log
+from ..plot.style import color, needs_log
 
 _TEXT_WIDTH = 8.0  # of a character at 12 px, in the widest of the usual fonts
 
@@ -42,7 +42,7 @@ def ridges(display: ConfidenceDisplay) -> str:
             f"and {high:.2f}"
         )
         parts.append(
-            f'<g><title>{escape(title)}</title><path d="{"".join(bars)}" fill="{colour(j)}"/>'
+            f'<g><title>{escape(title)}</title><path d="{"".join(bars)}" fill="{color(j)}"/>'
             f'<path class="median" d="M{x(middle):.1f},{base}V{base - step + 6}"/></g>'
         )
         parts.append(text_at(left - 10, base - 6, str(j), "end"))

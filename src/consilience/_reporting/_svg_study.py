@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..plot import CDFDisplay, ChooseKDisplay, DeltaAreaDisplay, SpectrumDisplay, TrackingDisplay
-from ..plot.style import colour
+from ..plot.style import color
 from ._svg import line, picture, room, short, text_at
 
 _WIDTH, _HEIGHT = 440, 240
@@ -151,7 +151,7 @@ def delta_area(display: DeltaAreaDisplay) -> str:
 
 
 def tracking(display: TrackingDisplay) -> str:
-    """A row for each k, in the colours of the clusters; equal neighbours are one rectangle."""
+    """A row for each k, in the colors of the clusters; equal neighbors are one rectangle."""
     strip = display.strip(_STRIP)
     rows, columns = strip.shape
     left, step, width = 34, 20, 580
@@ -167,10 +167,10 @@ def tracking(display: TrackingDisplay) -> str:
             paths.setdefault(int(strip[i, a]), []).append(
                 f"M{left + scale * a:.1f},{top}h{scale * (b - a):.1f}v{step - 3}h{-scale * (b - a):.1f}z"
             )
-        parts += [f'<path d="{"".join(one)}" fill="{colour(j)}"/>' for j, one in sorted(paths.items())]
+        parts += [f'<path d="{"".join(one)}" fill="{color(j)}"/>' for j, one in sorted(paths.items())]
         if k == display.k:
             parts.append(
                 f'<rect class="chosen-row" x="{left}" y="{top - 1.5}" width="{width - left - 4}" height="{step}"/>'
             )
-    label = f"Clusters of the objects for {', '.join(map(str, display.ks.tolist()))} clusters, colours kept."
+    label = f"Clusters of the objects for {', '.join(map(str, display.ks.tolist()))} clusters, colors kept."
     return picture(width, 8 + step * rows, label, parts)

@@ -275,8 +275,8 @@ class Fitted:
 def score(model: Any, n_samples: int, y: Any = None) -> float:
     """How good a fitted consensus is, as one number of which larger is better; at most 1.
 
-    With y, the true classes: the adjusted Rand index. Without: the mean normalised mutual information (geometric) with
-    the base clusterings, what Strehl and Ghosh (2002) set a consensus to maximise; it compares answers of the same number of
+    With y, the true classes: the adjusted Rand index. Without: the mean normalized mutual information (geometric) with
+    the base clusterings, what Strehl and Ghosh (2002) set a consensus to maximize; it compares answers of the same number of
     clusters to the same ensemble, and says nothing about how many clusters there should be.
     """
     from ..metrics import ari

@@ -37,7 +37,7 @@ def _are_methods(value: Any) -> bool:
 
 
 class BestOf(BaseConsensus):
-    """The best of several consensus methods, by mean normalised mutual information with the base clusterings.
+    """The best of several consensus methods, by mean normalized mutual information with the base clusterings.
 
     Parameters
     ----------

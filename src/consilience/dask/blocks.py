@@ -7,7 +7,7 @@ LWGP and CoassociationKMeans are k-means of points z_p = (Y_p M) / (Y_p e), and 
     LWGP                  e the reliabilities by K,  M = diag(e) V,  V the leading vectors by W         (3)
     CoassociationKMeans   e = 1,  M = R,  K = R R'                                                      (4)
 
-Y (u, k) is the indicator of u distinct objects, w (u,) their weights. Every object goes to the nearest centre of a k-means of the heaviest
+Y (u, k) is the indicator of u distinct objects, w (u,) their weights. Every object goes to the nearest center of a k-means of the heaviest
 distinct objects (:data:`SAMPLE` at most). Sums of whole weights are exact, those of (2) round bucket by bucket: answers are those of
 one machine up to that, and to what k-means makes of the heaviest objects in place of all.
 """
@@ -253,7 +253,7 @@ class Points:
 
 
 class Placer(Predictor):
-    """Places every row, known or not, at the nearest centre (c, q) of the points."""
+    """Places every row, known or not, at the nearest center (c, q) of the points."""
 
     def __init__(self, signatures: Compressed, points: Points, centers: np.ndarray):
         self.points, self.centers = points, centers
@@ -287,7 +287,7 @@ class Placer(Predictor):
         return out
 
     def predict(self, codes: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """(n,) the nearest centre; -1 where all labels are missing."""
+        """(n,) the nearest center; -1 where all labels are missing."""
         parts = map_blocks(lambda a, b: self._nearest(codes[a:b]), len(codes), size=1 << 16, n_jobs=n_jobs)
         labels = np.concatenate(parts) if parts else np.empty(0, np.int64)
         return np.where((codes >= 0).any(axis=1), labels, -1)

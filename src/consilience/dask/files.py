@@ -23,7 +23,7 @@ ROWS = 250_000
 
 
 class Run(NamedTuple):
-    """Neighbouring row groups of one file."""
+    """Neighboring row groups of one file."""
 
     file: str
     groups: tuple[int, ...]

@@ -211,7 +211,7 @@ def _limit(ensemble: Ensemble) -> int:
 
 
 def _remembers(ensemble: Ensemble) -> bool:
-    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labelled by
+    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labeled by
     members, which takes long, and where that is little beside the memory there is."""
     if ensemble._keep_places or not ensemble.knows_lengths:
         return ensemble._keep_places

@@ -24,7 +24,7 @@ from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.features import Features
 from .._kernels.labels.codes import code_dtype
 from .._kernels.runtime.threads import one_blas_thread, one_thread
-from .._members.labelling import label_rows
+from .._members.labeling import label_rows
 from .._pipeline.defaults import AUTO, Plan, fill_in
 from ..errors import InputError, warn
 from ..generate import generator as look_up
@@ -48,7 +48,7 @@ def generate(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
-    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labelled where it is, when needed.
+    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where it is, when needed.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def generate(
     random_state : int, numpy generator or None
         Seed of the sample and of the members.
     n_jobs : int or None
-        Threads while members are fitted; rows are labelled by one thread a task.
+        Threads while members are fitted; rows are labeled by one thread a task.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def generate(
         raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=..., or k.")
     options = {"n_clusterings": plan.n_clusterings, "random_state": seeds[1], "n_jobs": n_jobs}
     fitted = maker(features, params, n_clusters=n_clusters, **options)
-    return labelled(rows, fitted, features, max_signatures)
+    return labeled(rows, fitted, features, max_signatures)
 
 
 class Rows:
@@ -178,7 +178,7 @@ def _one_column(X: Any) -> Any:
     return X[[X.columns[0]]] if hasattr(X, "columns") else X[:, :1]
 
 
-def labelled(
+def labeled(
     rows: Rows, fitted: LocalEnsemble, features: Features, max_signatures: int | None = None
 ) -> Ensemble:
     """The lazy ensemble of labels that the members of a fitted one give to rows."""
@@ -202,7 +202,7 @@ def labelled(
         recipes=fitted.recipes,
         members=members,
     )
-    ensemble._keep_places = True  # four bytes a row, instead of labelling every row a second time
+    ensemble._keep_places = True  # four bytes a row, instead of labeling every row a second time
     return ensemble
 
 
@@ -240,7 +240,7 @@ def learn_lazily(
     own = consensus.get_params(deep=False)
     if "random_state" in own and own["random_state"] is None:
         consensus.set_params(random_state=seeds[1])
-    model.ensemble_ = labelled(rows, fitted, features)
+    model.ensemble_ = labeled(rows, fitted, features)
     model.consensus_ = consensus.fit(model.ensemble_, **rules)
     model.plan_ = plan
     model.labels_, model.confidence_ = consensus.labels_, consensus.confidence_

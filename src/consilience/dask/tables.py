@@ -1,7 +1,7 @@
 """Distinct rows of blocks of labels, and how those of many blocks become those of all: NumPy alone, a task each.
 
-A :class:`Table` is what one block, or any run of neighbouring blocks, says: its distinct rows by first appearance, how much each
-weighs, and the label values that the codes stand for. Tables of neighbouring runs are merged into that of both. Rows stay in the order
+A :class:`Table` is what one block, or any run of neighboring blocks, says: its distinct rows by first appearance, how much each
+weighs, and the label values that the codes stand for. Tables of neighboring runs are merged into that of both. Rows stay in the order
 of their first appearance and weights are whole numbers, so that the outcome does not depend on how objects were dealt into blocks:
 it is the one that :meth:`consilience.Ensemble.compress` has for all objects in one place.
 """
@@ -30,7 +30,7 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class Table:
-    """Distinct rows of some neighbouring objects.
+    """Distinct rows of some neighboring objects.
 
     labels (u, m) : codes of ``categories``, -1 missing, by first appearance.
     categories : values of each clustering, sorted.
@@ -135,7 +135,7 @@ def exponent_of(found: Sequence[tuple[float, float, float, bool, int]]) -> int |
 
 
 def merged(tables: Sequence[Table]) -> Table:
-    """One table of neighbouring ones, in order."""
+    """One table of neighboring ones, in order."""
     if len(tables) == 1:
         return tables[0]
     with one_thread(), one_blas_thread():

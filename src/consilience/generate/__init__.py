@@ -7,7 +7,7 @@ any ``n_jobs``, and asking for more members leaves the first ones as they were.
 How members see the features is the parameter ``prepare`` of all of them, recorded in each recipe:
 
 * "none": as given;
-* "standardise": columns of mean 0 and variance 1 (sparse X: of variance 1, zeros stay zeros, and distances are the same);
+* "standardize": columns of mean 0 and variance 1 (sparse X: of variance 1, zeros stay zeros, and distances are the same);
 * "ranks": every value by its place in its column, in [0, 1], equal ones in the middle of their places (dense X);
 * "log": log(1 + x), for values that are not negative;
 * "tf-idf": words that few objects have count for more, then rows of length one, for values that are not negative;
@@ -15,7 +15,7 @@ How members see the features is the parameter ``prepare`` of all of them, record
 * "pearson": rows of mean 0 and length one, so that squared distances are 2 (1 - correlation of the rows) (dense X);
 * "diverse": each member draws one of those that suit the data, with equal chances. Counts (no negative values; sparse,
   or dense with at most a tenth that is not zero): "tf-idf", "unit". Other sparse tables: "none",
-  "standardise", "unit". Other dense ones: "none", "standardise", "ranks".
+  "standardize", "unit". Other dense ones: "none", "standardize", "ranks".
 
 Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none" and
 "pearson" leave constant columns out. A prepared table is a copy of X in its own precision, made for all members that see it, one at a time.

@@ -16,7 +16,7 @@ from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
 from .._data.labels import encode
 from .._members.assembly import CHOOSE_ROWS, assemble, member_seeds, stream
-from .._members.labelling import FittedMember, Member, Neighbours, codes_of_labels, neighbour_bytes, to_keep
+from .._members.labeling import FittedMember, Member, Neighbors, codes_of_labels, neighbor_bytes, to_keep
 from .._members.preparation import View, Views
 from .._members.runner import each_member
 from ..errors import InputError, warn
@@ -53,13 +53,13 @@ class _Runs:
             "seed": seed,
             "ratio": self.ratio,
             "bootstrap": self.bootstrap,
-            "new_rows": "predict" if hasattr(own, "predict") else "neighbours",
+            "new_rows": "predict" if hasattr(own, "predict") else "neighbors",
         }
         member: Member | None = None
         if self.keep and hasattr(own, "predict"):
             member = FittedMember(view.preparation, own, encode(found, name)[1])
         elif self.keep:
-            member = Neighbours(view.preparation, self.features.X, codes_of_labels(found), rows)
+            member = Neighbors(view.preparation, self.features.X, codes_of_labels(found), rows)
         return labels, recipe, member
 
     def _sample(self, i: int) -> np.ndarray | None:
@@ -114,7 +114,7 @@ def estimators(
     -------
     Ensemble
         Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap, new_rows``
-        and ``prepare``; new_rows says how further objects are labelled, by "predict" or by "neighbours".
+        and ``prepare``; new_rows says how further objects are labeled, by "predict" or by "neighbors".
 
     Warns
     -----
@@ -141,7 +141,7 @@ def estimators(
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
     of_pairs = _check_pairs(models, features, prepare, keep_members)
-    n_bytes = neighbour_bytes(features.X, m)
+    n_bytes = neighbor_bytes(features.X, m)
     keep = to_keep(keep_members, n_bytes) and not of_pairs
 
     runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep, of_pairs)

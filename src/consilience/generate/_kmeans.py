@@ -26,7 +26,7 @@ from .._members.assembly import (
     root,
     stream,
 )
-from .._members.labelling import KEEP, Member, centre_member, to_keep
+from .._members.labeling import KEEP, Member, center_member, to_keep
 from .._members.preparation import View, Views
 from .._members.runner import each_member, within_memory
 from ..errors import InputError
@@ -67,10 +67,10 @@ def kmeans(
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
     prepare : str, default "none"
-        How members see the features: "none" (as given), "standardise", "ranks", "log", "tf-idf", "unit", or "diverse",
+        How members see the features: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or "diverse",
         where each member draws one of those that suit the data. See :mod:`consilience.generate`.
     keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects, the centres; None keeps them if they take at most 128 MB.
+        Keep in ``ensemble.members`` what labels further objects, the centers; None keeps them if they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -230,7 +230,7 @@ class OnColumns(NamedTuple):
         n_jobs: int | None,
     ) -> Ensemble:
         """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at most."""
-        n_bytes = _centre_bytes(ks, most)
+        n_bytes = _center_bytes(ks, most)
         keep = to_keep(keep_members, n_bytes)
 
         def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
@@ -258,7 +258,7 @@ class OnColumns(NamedTuple):
                 member = None
                 if keep:
                     own = own if isinstance(own, np.ndarray) else own.tocsr()
-                    member = centre_member(
+                    member = center_member(
                         view.preparation, columns, own, found.centers[0], found.labels[:, 0]
                     )
                 return found.labels[:, 0], recipe, member
@@ -305,10 +305,10 @@ class _OnRows:
         member = None
         if self.keep:
             own = view.preparation, None, X[rows], found.centers[0], found.labels[:, 0]
-            member = centre_member(*own)
+            member = center_member(*own)
         rest = np.flatnonzero(labels < 0)
         if self.facts["unseen"] == "nearest" and len(rest):
-            # A centre that lost all its rows in the end must not attract others.
+            # A center that lost all its rows in the end must not attract others.
             filled = np.unique(labels[rows])
             nearest = nearest_centers(X[rest], [found.centers[0][filled]], n_jobs=1)[:, 0]
             labels[rest] = filled[nearest]
@@ -352,7 +352,7 @@ def bagging(
     bootstrap : bool, default False
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
-        Objects outside the sample get no label, or that of the nearest centre.
+        Objects outside the sample get no label, or that of the nearest center.
     init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
@@ -385,7 +385,7 @@ def bagging(
             f"ratio={ratio} leaves {drawn} of {n} objects, too few for k={max(ks)} clusters; raise ratio or lower k."
         )
 
-    n_bytes = _centre_bytes(ks, features.n_features)
+    n_bytes = _center_bytes(ks, features.n_features)
     keep = to_keep(keep_members, n_bytes)
 
     facts = {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen}
@@ -408,7 +408,7 @@ def _runs(
 ) -> Ensemble:
     """Members that differ in start, k and preparation only: one call of the kernel for each preparation."""
     features = views.features
-    n_bytes = _centre_bytes(ks, features.n_features)
+    n_bytes = _center_bytes(ks, features.n_features)
     keep = to_keep(keep_members, n_bytes)
     made: dict[int, tuple[np.ndarray, dict, Member | None]] = {}
     with within_memory("k-means", features), progress(total=len(ks), what="k-means", unit="run") as bar:
@@ -429,7 +429,7 @@ def _runs(
                 recipe = _recipe("kmeans", ks[i], seeds[i], init, max_iter, tol, found, r)
                 labels, X, member = found.labels[:, r], view.features.X, None
                 if keep:
-                    member = centre_member(view.preparation, None, X, found.centers[r], labels)
+                    member = center_member(view.preparation, None, X, found.centers[r], labels)
                 made[i] = labels, {**recipe, "prepare": view.preparation.name}, member
             del view, X  # before the next is made
     columns, recipes, members = zip(*(made[i] for i in range(len(ks))))
@@ -457,6 +457,6 @@ def check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None, keep_me
     check_all(given, _RULES)
 
 
-def _centre_bytes(ks: list[int], d: int) -> float:
-    """What the centres of all members take."""
+def _center_bytes(ks: list[int], d: int) -> float:
+    """What the centers of all members take."""
     return 8.0 * sum(ks) * d

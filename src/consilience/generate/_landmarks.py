@@ -3,8 +3,8 @@
 A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred landmarks by a short
 k-means of a sample of the objects, links each object to the K landmarks nearest to it, and cuts that graph on the side of the
 landmarks (the formulas stand in :mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
-landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centres, and every object goes
-to the centre nearest to its own vector.
+landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centers, and every object goes
+to the center nearest to its own vector.
 
 References
 ----------
@@ -53,7 +53,7 @@ from .._members.assembly import (
     root_upwards,
     stream,
 )
-from .._members.labelling import KEEP, Member, to_keep
+from .._members.labeling import KEEP, Member, to_keep
 from .._members.preparation import PREPARE, View, Views
 from .._members.runner import within_memory
 from ..errors import InputError
@@ -70,7 +70,7 @@ STARTS, STEPS = 3, 100
 RULES = {
     "ratio": Real(0, 1, open_low=True),
     "n_landmarks": Integer(1),
-    "n_neighbours": Integer(1),
+    "n_neighbors": Integer(1),
     "prepare": PREPARE,
     "keep_members": KEEP,
     "n_jobs": N_JOBS,
@@ -93,7 +93,7 @@ class _Runs:
     seeds: list[int]
     ratio: float
     n_landmarks: int
-    n_neighbours: int
+    n_neighbors: int
     scales: tuple[float, float]
     keep: bool
     n_jobs: int | None
@@ -123,9 +123,7 @@ class _Runs:
         rows = Rows(X, np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False)), unit)
         sample = np.sort(stream(seed, CHOOSE_ROWS).choice(n, size, replace=False))
         own = None if self.weight is None else self.weight[sample]
-        points = place_landmarks(
-            rows.take(sample), self.n_landmarks, self.n_neighbours, seed=seed, weight=own
-        )
+        points = place_landmarks(rows.take(sample), self.n_landmarks, self.n_neighbors, seed=seed, weight=own)
         return rows, points
 
     def finish(self, i: int, rows: Rows, points: Landmarks, view: View) -> tuple[np.ndarray, dict, Any]:
@@ -136,7 +134,7 @@ class _Runs:
             rows,
             points,
             self.ks[i],
-            self.n_neighbours,
+            self.n_neighbors,
             scale=scale,
             seed=seed,
             weight=self.weight,
@@ -147,7 +145,7 @@ class _Runs:
             "k": facts.pop("k"),
             "seed": seed,
             "ratio": self.ratio,
-            "n_neighbours": int(self.n_neighbours),
+            "n_neighbors": int(self.n_neighbors),
             "scale": scale,
             "features": view.original(rows.columns),
             "prepare": view.preparation.name,
@@ -164,7 +162,7 @@ def landmarks(
     *,
     ratio: float = 0.5,
     n_landmarks: int = 600,
-    n_neighbours: int = 5,
+    n_neighbors: int = 5,
     scales: tuple[float, float] = SCALES,
     prepare: str = "none",
     keep_members: bool | None = False,
@@ -188,7 +186,7 @@ def landmarks(
         Share of the features each member sees; at least one feature.
     n_landmarks : int, default 600
         Landmarks of each member, p; where there are no more objects than that, these are the landmarks.
-    n_neighbours : int, default 5
+    n_neighbors : int, default 5
         Landmarks that each object is linked to, K.
     scales : pair of float, default (0.5, 1)
         Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
@@ -207,7 +205,7 @@ def landmarks(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, ratio, n_neighbours, scale, features, n_landmarks, sigma, pieces, prepare``: the number
+        Each recipe holds ``algorithm, k, seed, ratio, n_neighbors, scale, features, n_landmarks, sigma, pieces, prepare``: the number
         of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph. k is the number
         of clusters found: one of landmarks that is no object's nearest is left out.
 
@@ -229,7 +227,7 @@ def landmarks(
     >>> bool((ens.members[0].label(X[:5]) == ens.labels[:5, 0]).all())
     True
     """
-    given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbours": n_neighbours}
+    given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbors": n_neighbors}
     check_all({**given, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES)
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
@@ -244,12 +242,10 @@ def landmarks(
         )
     workers = min(resolve_jobs(n_jobs), len(seeds))
     kept = max(1, round(ratio * d))
-    n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbours)
+    n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbors)
     keep = to_keep(keep_members, n_bytes)
-    _ensure_fits(features, kept, n_landmarks, n_neighbours, len(seeds), workers, keep)
-    runs = _Runs(
-        features, ks, seeds, float(ratio), n_landmarks, n_neighbours, (low_mu, high_mu), keep, n_jobs
-    )
+    _ensure_fits(features, kept, n_landmarks, n_neighbors, len(seeds), workers, keep)
+    runs = _Runs(features, ks, seeds, float(ratio), n_landmarks, n_neighbors, (low_mu, high_mu), keep, n_jobs)
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     made: dict[int, tuple[np.ndarray, dict, Any]] = {}
     with (
@@ -295,7 +291,7 @@ class LandmarkModel:
 
     columns, unit : the features it sees, and the power of two that each number is multiplied by.
     landmarks : points, and what leads to the nearest.
-    n_neighbours, sigma : K, and the width of the kernel.
+    n_neighbors, sigma : K, and the width of the kernel.
     vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
     furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the given unit times ``unit``.
         Of few rows the landmarks are the rows themselves, and the nearest would be at distance 0.
@@ -304,7 +300,7 @@ class LandmarkModel:
     columns: np.ndarray
     unit: float
     landmarks: Landmarks = field(repr=False)
-    n_neighbours: int
+    n_neighbors: int
     sigma: float
     vectors: np.ndarray = field(repr=False)
     centers: np.ndarray = field(repr=False)
@@ -319,14 +315,14 @@ class LandmarkModel:
         rows = Rows(X, self.columns, self.unit)
 
         def block(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-            index, squares = neighbours_of(rows, self.landmarks, self.n_neighbours, a, b)
-            return self.of_neighbours(index, squares), np.sqrt(squares[:, -1], dtype=np.float64)
+            index, squares = neighbors_of(rows, self.landmarks, self.n_neighbors, a, b)
+            return self.of_neighbors(index, squares), np.sqrt(squares[:, -1], dtype=np.float64)
 
         found = map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs)
         labels, distances = (np.concatenate(part) for part in zip(*found))
         return labels, distances
 
-    def of_neighbours(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    def of_neighbors(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """(n,) int32, the clusters of rows whose landmarks have been found."""
         return label_rows(index, squares, self.sigma, self.vectors, self.centers)
 
@@ -335,7 +331,7 @@ def learn(
     rows: Rows,
     landmarks: Landmarks,
     k: int,
-    n_neighbours: int,
+    n_neighbors: int,
     *,
     scale: float = 1.0,
     seed: int,
@@ -344,11 +340,11 @@ def learn(
 ) -> tuple[LandmarkModel, np.ndarray, dict]:
     """(model, labels (n,), facts for the recipe) of all rows."""
     n, p = rows.n_samples, len(landmarks.points)
-    K = min(n_neighbours, p)
+    K = min(n_neighbors, p)
     index, squares = np.empty((n, K), np.int32), np.empty((n, K), rows.X.dtype)
 
     def find(a: int, b: int) -> float:
-        index[a:b], squares[a:b] = neighbours_of(rows, landmarks, K, a, b)
+        index[a:b], squares[a:b] = neighbors_of(rows, landmarks, K, a, b)
         distance = np.sqrt(squares[a:b], dtype=np.float64).mean(axis=1)
         return float(distance.sum() if weight is None else distance @ weight[a:b])
 
@@ -366,10 +362,10 @@ def learn(
     furthest = float(np.sqrt(squares[:, -1].max(), dtype=np.float64))
     model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers, furthest)
     found = map_blocks(
-        lambda a, b: model.of_neighbours(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
+        lambda a, b: model.of_neighbors(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
     )
     labels = np.concatenate(found)
-    # A centre of landmarks that is no object's nearest is none: without it labels are codes, and nobody's label changes.
+    # A center of landmarks that is no object's nearest is none: without it labels are codes, and nobody's label changes.
     filled = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
     if filled.size < len(centers):
         model = replace(model, centers=centers[filled])
@@ -379,12 +375,12 @@ def learn(
     return model, labels, {"k": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
 
 
-def neighbours_of(
-    rows: Rows, landmarks: Landmarks, n_neighbours: int, a: int, b: int
+def neighbors_of(
+    rows: Rows, landmarks: Landmarks, n_neighbors: int, a: int, b: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """(index, squares), each (b - a, K), of the landmarks nearest to rows a..b."""
-    index = np.empty((b - a, n_neighbours), np.int32)
-    squares = np.empty((b - a, n_neighbours), rows.X.dtype)
+    index = np.empty((b - a, n_neighbors), np.int32)
+    squares = np.empty((b - a, n_neighbors), rows.X.dtype)
     nearest_landmarks(rows, landmarks, a, b, index, squares)
     return index, squares
 
@@ -392,10 +388,10 @@ def neighbours_of(
 def cut_landmarks(
     E: np.ndarray, k: int, points: np.ndarray, *, seed: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """(vectors (p, c) of the landmarks, centres (k, c) of the clusters, pieces of the graph) from E (p, p).
+    """(vectors (p, c) of the landmarks, centers (k, c) of the clusters, pieces of the graph) from E (p, p).
 
     A graph in k pieces or more leaves eigenvectors undetermined: pieces with the nearest means are put together, and vectors
-    and centres are those of the unit cube.
+    and centers are those of the unit cube.
     """
     mass = E.sum(axis=1)
     used = np.flatnonzero(mass > 0)
@@ -423,23 +419,23 @@ def cut_landmarks(
     return vectors, centers, int(count)
 
 
-def _landmark_bytes(features: Features, d: int, p: int, n_neighbours: int) -> float:
+def _landmark_bytes(features: Features, d: int, p: int, n_neighbors: int) -> float:
     """What one member keeps: p landmarks of d features, those near each, and their vectors."""
     p = min(p, features.n_samples)
-    return features.X.dtype.itemsize * p * d + 4.0 * NEARBY * n_neighbours * p + 16.0 * p * MOST_CLUSTERS
+    return features.X.dtype.itemsize * p * d + 4.0 * NEARBY * n_neighbors * p + 16.0 * p * MOST_CLUSTERS
 
 
 def _ensure_fits(
-    features: Features, d: int, p: int, n_neighbours: int, m: int, workers: int, keep: bool
+    features: Features, d: int, p: int, n_neighbors: int, m: int, workers: int, keep: bool
 ) -> None:
-    """Refuse what will not fit: labels, the neighbours of one member, landmarks of several and what places them."""
+    """Refuse what will not fit: labels, the neighbors of one member, landmarks of several and what places them."""
     n, number = features.n_samples, features.X.dtype.itemsize
     p = min(p, n)
     size = min(n, SAMPLED * p)
-    each = _landmark_bytes(features, d, p, n_neighbours)
+    each = _landmark_bytes(features, d, p, n_neighbors)
     placing = 28.0 * p * d + 8.0 * p * p + (0.0 if sp.issparse(features.X) else number * size * d)
     ensure_fits(
-        n * (4.0 * m + (4.0 + number) * n_neighbours)
+        n * (4.0 * m + (4.0 + number) * n_neighbors)
         + workers * (each + placing)
         + (m * each if keep else 0.0)
         + 8.0 * _PARTS * p * p,

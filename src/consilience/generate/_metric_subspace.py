@@ -1,15 +1,15 @@
 """Diversified metrics on random subspaces: every member has its own kernel, features and number of clusters.
 
-A member draws a share of the features, a number of neighbours k in [5, 20], a scale mu in [0.2, 0.8] and a number
+A member draws a share of the features, a number of neighbors k in [5, 20], a scale mu in [0.2, 0.8] and a number
 of clusters K in [2, sqrt(n)]. Its similarity is a kernel scaled by how crowded the two ends are, kept only between
-neighbours:
+neighbors:
 
-    rho(i)    = mean distance of i to its k nearest neighbours
+    rho(i)    = mean distance of i to its k nearest neighbors
     eps(i, l) = (rho(i) + rho(l) + d(i, l)) / 3
     W(i, l)   = exp( -d(i, l) / (mu eps(i, l)) )                                    "exponential"   (1)
     W(i, l)   = exp( -D^2 / (2 s^2) ) / (s sqrt(2 pi)),  s = mu eps,  D = d^2       "normal"        (2)
 
-(1) is the published kernel, between k nearest neighbours either way. (2) is the one of the authors' program, where
+(1) is the published kernel, between k nearest neighbors either way. (2) is the one of the authors' program, where
 every distance is squared, also in rho and eps, and each object keeps its k most similar ones. The member is the
 spectral clustering of W: the K leading eigenvectors of D^-1/2 W D^-1/2 with rows scaled to length one (Ng, Jordan
 and Weiss), then k-means.
@@ -60,12 +60,12 @@ from .._members.assembly import (
     root_upwards,
     stream,
 )
-from .._members.labelling import (
+from .._members.labeling import (
     KEEP,
     Member,
-    Neighbours,
+    Neighbors,
     codes_of_labels,
-    neighbour_bytes,
+    neighbor_bytes,
     seen_by,
     to_keep,
 )
@@ -75,7 +75,7 @@ from ..errors import InputError, warn
 
 CHOOSE_KERNEL = 4
 CHOOSE_CELLS = 5
-NEIGHBOURS = (5, 20)
+NEIGHBORS = (5, 20)
 SCALES = (0.2, 0.8)
 RULES = {
     "ratio": Real(0, 1, open_low=True),
@@ -97,7 +97,7 @@ class _Runs:
     features: Features
     ks: list[int]
     seeds: list[int]
-    neighbours: tuple[int, int]
+    neighbors: tuple[int, int]
     scales: tuple[float, float]
     n_init: int
     keep: bool
@@ -114,11 +114,11 @@ class _Runs:
         columns = np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False))
         rng = stream(seed, CHOOSE_KERNEL)
         mu = float(rng.uniform(*self.scales))
-        k = min(int(rng.integers(*self.neighbours, endpoint=True)), n - 1)
+        k = min(int(rng.integers(*self.neighbors, endpoint=True)), n - 1)
         Z, weight, place = source.rows(columns), self.features.sample_weight, None
         if self.given["distinct"]:
             merged = merge_equal(Z, weight)
-            if merged[0].shape[0] > 1:  # one alone has no neighbours
+            if merged[0].shape[0] > 1:  # one alone has no neighbors
                 Z, weight, place = merged
                 k = min(k, len(merged[1]) - 1)
         W, rho = self._graph(Z, k, mu, seed)
@@ -132,7 +132,7 @@ class _Runs:
             "k": self.ks[i],
             "seed": seed,
             **self.given,
-            "n_neighbours": k,
+            "n_neighbors": k,
             "scale": mu,
             "features": view.original(columns),
             **facts,
@@ -140,7 +140,7 @@ class _Runs:
         member = None
         if self.keep:
             codes, X = codes_of_labels(labels), self.features.X
-            member = Neighbours(view.preparation, X, codes, None, columns, source.scale, metric, rho)
+            member = Neighbors(view.preparation, X, codes, None, columns, source.scale, metric, rho)
         return labels, recipe, member
 
     def _graph(self, Z: Any, k: int, mu: float, seed: int) -> tuple[sp.csr_array, np.ndarray | None]:
@@ -160,7 +160,7 @@ def metric_subspace(
     ratio: float = 0.5,
     kernel: str = "normal",
     metric: str = "diversified",
-    neighbours: tuple[int, int] = NEIGHBOURS,
+    neighbors: tuple[int, int] = NEIGHBORS,
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
@@ -188,9 +188,9 @@ def metric_subspace(
     kernel : "normal" or "exponential"
         Eq. (2), which the authors' program uses, or Eq. (1), which their paper prints. See Notes.
     metric : "diversified", "cosine", "correlation" or "spearman"
-        Random kernels, or one fixed similarity of the objects (negative values count as 0) between neighbours.
-    neighbours : pair of int, default (5, 20)
-        Range of the number of neighbours k.
+        Random kernels, or one fixed similarity of the objects (negative values count as 0) between neighbors.
+    neighbors : pair of int, default (5, 20)
+        Range of the number of neighbors k.
     scales : pair of float, default (0.2, 0.8)
         Range of the scale mu.
     search : "exact" or "approximate"
@@ -200,7 +200,7 @@ def metric_subspace(
         Starts of the final k-means; the best is kept.
     distinct : bool, default False
         Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
-        program, equal objects are each other's neighbours, and the graph of a table with many of them falls apart.
+        program, equal objects are each other's neighbors, and the graph of a table with many of them falls apart.
     prepare : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
@@ -208,7 +208,7 @@ def metric_subspace(
         Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
         row nearest to it; None keeps them if that takes at most 128 MB.
     sample_weight : array (n_samples,), optional
-        Positive weights, used in the final k-means and kept in the ensemble; neighbourhoods do not see them.
+        Positive weights, used in the final k-means and kept in the ensemble; neighborhoods do not see them.
     random_state : int, numpy generator or None
     n_jobs : int or None
         Threads over members; None is all cores. The answer does not depend on it.
@@ -216,7 +216,7 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbours, scale, ratio, features, pieces,
+        Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbors, scale, ratio, features, pieces,
         missing, prepare``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
@@ -234,7 +234,7 @@ def metric_subspace(
     Per member: n^2 d / 2 multiplications for (1), twice that for (2) beyond some 4,000 objects, and O(n K^2) for
     eigenvectors and k-means; memory O(n (d + K)) and at most 64 MB of inner products for each thread, never n by n. With
     ``search="approximate"`` each group of objects is compared with the 24 nearest groups of about sqrt(n), which
-    found 97 to 99.8% of the neighbours on digits and spoken letters.
+    found 97 to 99.8% of the neighbors on digits and spoken letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
@@ -250,7 +250,7 @@ def metric_subspace(
     check_all(
         {**given, "n_init": n_init, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES
     )
-    low_k, high_k = check_pair("neighbours", neighbours, Integer(1))
+    low_k, high_k = check_pair("neighbors", neighbors, Integer(1))
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
@@ -262,7 +262,7 @@ def metric_subspace(
         remedy="lower k_max",
     )
 
-    n_bytes = neighbour_bytes(features.X, len(seeds))
+    n_bytes = neighbor_bytes(features.X, len(seeds))
     keep = to_keep(keep_members, n_bytes)
 
     ranges = (low_k, high_k), (low_mu, high_mu)
@@ -300,9 +300,9 @@ def affinity(
     Z: Any, k: int, mu: float, kernel: str = "normal", cells_seed: list[int] | None = None
 ) -> sp.csr_array:
     """W (n, n), symmetric, of Eq. (1) or (2) on the rows of Z (float64, dense or CSR). Equal objects get the
-    largest value, also where all their neighbours are equal too (0/0 in the formulas).
+    largest value, also where all their neighbors are equal too (0/0 in the formulas).
 
-    With ``cells_seed``, neighbours are sought in nearby groups of rows only.
+    With ``cells_seed``, neighbors are sought in nearby groups of rows only.
     """
     return affinity_and_widths(Z, k, mu, kernel, cells_seed)[0]
 
@@ -329,15 +329,15 @@ def affinity_and_widths(
 
 
 def _width(mu: float, rho: np.ndarray, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """s of Eq. (2) for listed neighbours (n, k)."""
+    """s of Eq. (2) for listed neighbors (n, k)."""
     # The program adds machine epsilon to eps; it keeps equal objects finite.
     return mu * ((rho[:, None] + rho[index] + squares) / 3 + np.finfo(float).eps)
 
 
 def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_array:
-    """W (n, n) of inner products between k nearest neighbours; negative ones are 0.
+    """W (n, n) of inner products between k nearest neighbors; negative ones are 0.
 
-    Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbours.
+    Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbors.
     """
     n = Z.shape[0]
     rows = np.flatnonzero(np.asarray((Z * Z).sum(axis=1)).ravel() > 0)

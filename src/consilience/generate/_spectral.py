@@ -28,7 +28,7 @@ from .._kernels.pairs.components import components
 from .._kernels.runtime.memory import available_memory, ensure_fits, refusing
 from .._kernels.runtime.threads import map_tasks, one_blas_thread, resolve_jobs
 from .._members.assembly import assemble, choose_ks, member_seeds
-from .._members.labelling import Neighbours, codes_of_labels, neighbour_bytes, to_keep
+from .._members.labeling import Neighbors, codes_of_labels, neighbor_bytes, to_keep
 from .._members.preparation import Preparation, View, Views
 from ..errors import InputError, warn
 
@@ -111,7 +111,7 @@ def spectral(
     views = Views(prepare, features, seeds, n_jobs=n_jobs)
     n = features.n_samples
     _ensure_squares(n, 2)
-    n_bytes = neighbour_bytes(features.X, m)
+    n_bytes = neighbor_bytes(features.X, m)
     keep = to_keep(keep_members, n_bytes)
     made: dict[int, tuple[np.ndarray, dict, Preparation]] = {}
     with (
@@ -127,7 +127,7 @@ def spectral(
     recipes = [recipe for _, recipe, _ in turns]
     left_out = {grid[i % len(grid)] for i in range(m) if i not in made}
     _report([width for width in grid if width in left_out], recipes, n, max(ks))
-    members = [Neighbours(seen, features.X, codes_of_labels(labels)) for labels, _, seen in turns]
+    members = [Neighbors(seen, features.X, codes_of_labels(labels)) for labels, _, seen in turns]
     labels = [labels for labels, _, _ in turns]
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 

@@ -32,13 +32,13 @@ from .._kernels.labels.information import (
     expected_mutual_information,
     mean_entropy,
     mutual_information,
-    normalise_information,
+    normalize_information,
 )
 from ..errors import InputError
 from ._matching import match
 from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
 
-NORMALISATION = Choice("max", "geometric", "arithmetic")
+NORMALIZATION = Choice("max", "geometric", "arithmetic")
 
 
 class PairConfusion(NamedTuple):
@@ -110,14 +110,14 @@ class _Information(NamedTuple):
         )
 
 
-def _nmi(table: Contingency, information: _Information, normalisation: str) -> float:
+def _nmi(table: Contingency, information: _Information, normalization: str) -> float:
     """Eq. (2)."""
     if table.is_bijection:
         return 1.0
-    return normalise_information(*information, MEANS.index(normalisation))
+    return normalize_information(*information, MEANS.index(normalization))
 
 
-def _ami(table: Contingency, information: _Information, normalisation: str) -> float:
+def _ami(table: Contingency, information: _Information, normalization: str) -> float:
     """Eq. (3); NaN where weights are not whole numbers, as there is then no set of tables to take E over."""
     if table.is_bijection:
         return 1.0
@@ -126,7 +126,7 @@ def _ami(table: Contingency, information: _Information, normalisation: str) -> f
     if not table.is_whole:
         return math.nan
     expected = expected_mutual_information(table.row_sums, table.column_sums)
-    scale = mean_entropy(*information[1:], MEANS.index(normalisation)) - expected
+    scale = mean_entropy(*information[1:], MEANS.index(normalization)) - expected
     gain = information.mutual - expected
     # Where only singletons leave anything to chance both are rounding errors about zero: no gain over chance.
     tiny = 8 * np.finfo(np.float64).eps * max(1.0, expected)
@@ -209,7 +209,7 @@ def scores(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     -------
     dict
         ``acc``: share of objects in the right class under the best one-to-one matching of clusters and classes.
-        ``nmi_max``, ``nmi_geometric``, ``nmi_arithmetic``: normalised mutual information by the mean of the two
+        ``nmi_max``, ``nmi_geometric``, ``nmi_arithmetic``: normalized mutual information by the mean of the two
         entropies that the name says; published tables differ in this (scikit-learn's default is the
         arithmetic), and the values differ much when the numbers of clusters do.
         ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
@@ -255,36 +255,36 @@ def nmi(
     labels: Any,
     truth: Any,
     *,
-    normalisation: str = "arithmetic",
+    normalization: str = "arithmetic",
     sample_weight: Any = None,
     missing: str = "error",
 ) -> float:
-    """Normalised mutual information.
+    """Normalized mutual information.
 
     Parameters
     ----------
     labels, truth, sample_weight, missing
         As in :func:`scores`.
-    normalisation : {"arithmetic", "geometric", "max"}, default="arithmetic"
+    normalization : {"arithmetic", "geometric", "max"}, default="arithmetic"
         The mean of the two entropies that the information is divided by. Arithmetic is scikit-learn's default;
         geometric is that of Strehl and Ghosh (2002); the programs behind many published tables use the maximum.
 
     Examples
     --------
     >>> from consilience.metrics import nmi
-    >>> round(nmi([0, 0, 1, 2], [0, 0, 1, 1], normalisation="max"), 3)
+    >>> round(nmi([0, 0, 1, 2], [0, 0, 1, 1], normalization="max"), 3)
     0.667
     """
-    check("normalisation", normalisation, NORMALISATION)
+    check("normalization", normalization, NORMALIZATION)
     table = _table(labels, truth, sample_weight, missing)
-    return _nmi(table, _Information.of(table), normalisation)
+    return _nmi(table, _Information.of(table), normalization)
 
 
 def ami(
     labels: Any,
     truth: Any,
     *,
-    normalisation: str = "arithmetic",
+    normalization: str = "arithmetic",
     sample_weight: Any = None,
     missing: str = "error",
 ) -> float:
@@ -302,14 +302,14 @@ def ami(
     >>> ami([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    check("normalisation", normalisation, NORMALISATION)
+    check("normalization", normalization, NORMALIZATION)
     table = _table(labels, truth, sample_weight, missing)
     if not table.is_whole:
         raise InputError(
             "ami needs whole numbers as sample_weight (how often each object counts), adding up to less than 2**53: its "
             "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
         )
-    return _ami(table, _Information.of(table), normalisation)
+    return _ami(table, _Information.of(table), normalization)
 
 
 def ari(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:

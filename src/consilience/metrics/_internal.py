@@ -18,12 +18,12 @@ from .._data.ensemble import Ensemble, as_ensemble
 from .._data.labels import encode
 from .._evidence.table import Evidence
 from ..errors import InputError
-from ._external import NORMALISATION, scores, scores_of_table
+from ._external import NORMALIZATION, scores, scores_of_table
 from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 
 
-def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> float:
-    """Mean normalised mutual information of a partition with the base clusterings.
+def anmi(labels: Any, ensemble: Any, *, normalization: str = "geometric") -> float:
+    """Mean normalized mutual information of a partition with the base clusterings.
 
     The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is kept.
 
@@ -33,7 +33,7 @@ def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> flo
         The partition, typically a consensus; its objects without a label are left out.
     ensemble : Ensemble, or anything Ensemble accepts
         The base clusterings; each is compared on the objects it saw. Sample weights of an ensemble count.
-    normalisation : {"geometric", "arithmetic", "max"}, default="geometric"
+    normalization : {"geometric", "arithmetic", "max"}, default="geometric"
         As in :func:`nmi`; geometric is the published definition.
 
     Notes
@@ -46,8 +46,8 @@ def anmi(labels: Any, ensemble: Any, *, normalisation: str = "geometric") -> flo
     >>> anmi([0, 0, 1, 1], [[5, 5, 7, 7], ["a", "a", "b", "b"]])
     1.0
     """
-    check("normalisation", normalisation, NORMALISATION)
-    return _over_known(np.mean, _evidence(labels, ensemble).agreement(f"nmi_{normalisation}"))
+    check("normalization", normalization, NORMALIZATION)
+    return _over_known(np.mean, _evidence(labels, ensemble).agreement(f"nmi_{normalization}"))
 
 
 def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
@@ -209,7 +209,7 @@ def _evidence(labels: Any, ensemble: Any) -> Evidence:
 
 
 def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[Contingency | None]:
-    """The contingency table of each base clustering with one more partition, over objects labelled in both."""
+    """The contingency table of each base clustering with one more partition, over objects labeled in both."""
     evidence = Evidence(ensemble, codes, len(values))
     counts = evidence.table * evidence.unit
     whole = are_counts(ensemble.weights)

@@ -64,7 +64,7 @@ def _match_sparse(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     k, width = shape
-    nothing = float(counts.max()) + 1.0  # the solver minimises, and takes explicit zeros for absent edges
+    nothing = float(counts.max()) + 1.0  # the solver minimizes, and takes explicit zeros for absent edges
     costs = np.concatenate([nothing - counts, np.full(k, nothing)])
     # Older versions of the solver take indices of 32 bits alone.
     rows = np.concatenate([r, np.arange(k)]).astype(np.int32)

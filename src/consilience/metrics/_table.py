@@ -199,7 +199,7 @@ def refuse_missing(
     """Raise, saying how many labels are missing where and what can be done."""
     where = " and ".join(f"{count} in {name}" for name, count in counts.items() if count)
     ways = {
-        "ignore": "missing='ignore' to compare only objects labelled on both sides",
+        "ignore": "missing='ignore' to compare only objects labeled on both sides",
         "cluster": "missing='cluster' to take the missing for a cluster of their own",
     }
     raise InputError(

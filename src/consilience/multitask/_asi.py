@@ -1,6 +1,6 @@
 """Adaptive subspace iteration: the shared term of ``_model`` alone, for one task or for all as one.
 
-    minimise  || W' X - M P' ||^2    over M, P >= 0, W' W = I
+    minimize  || W' X - M P' ||^2    over M, P >= 0, W' W = I
 
 Symbols, shapes and updates are those of ``_model``, with l1 = 0.
 
@@ -44,8 +44,8 @@ class ASI(BaseMultitask):
         examples may lack a cluster. Entries of the history also say which ``task`` they are of.
     task_subspaces_ : list of arrays (n_features, n_components)
         W of each task; the same one for all if pooled.
-    task_centres_ : list of arrays (n_clusters, n_components)
-        Centres in the subspace.
+    task_centers_ : list of arrays (n_clusters, n_components)
+        Centers in the subspace.
 
     References
     ----------
@@ -63,7 +63,7 @@ class ASI(BaseMultitask):
     _test_params = [{}, {"pooled": True}]
 
     task_subspaces_: list[np.ndarray]
-    task_centres_: list[np.ndarray]
+    task_centers_: list[np.ndarray]
 
     def __init__(
         self,
@@ -111,13 +111,13 @@ def joined(found: list[TaskSolution], parts: np.ndarray, *, pooled: bool) -> Tas
     short = [one for one in apart if not one.converged]
     history = [{**row, "task": t} for t, one in enumerate(apart) for row in one.history]
     return TaskSolution(
-        [one.centres[0] for one in found],
+        [one.centers[0] for one in found],
         parts=parts,
         extra={
             "task_subspaces": [one.extra["subspace"] for one in found],
             "n_restarts": sum(one.extra["n_restarts"] for one in apart),
         },
-        per_centre={"task_centres": [one.per_centre["centres"] for one in found]},
+        per_center={"task_centers": [one.per_center["centers"] for one in found]},
         history=history,
         converged=not short,
         shortfall=short[0].shortfall if short else "",

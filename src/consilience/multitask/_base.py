@@ -1,4 +1,4 @@
-"""What the multi-task methods share: the closed ``fit``, labels read off the centres, and ``predict``."""
+"""What the multi-task methods share: the closed ``fit``, labels read off the centers, and ``predict``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._base.rng import make_rng
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
 from ..errors import InputError, warn
-from ._centres import Centres, fill_empty
+from ._centers import Centers, fill_empty
 from ._tasks import Tasks, check_sizes, gather, rows_by_task
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
@@ -26,18 +26,18 @@ Fitted = TypeVar("Fitted", bound="BaseMultitask")
 class TaskSolution(Solution):
     """What a method learned, examples in the order of :class:`Tasks`, and how (:class:`consilience._base.estimator.Solution`).
 
-    centres : of each task; they place its examples, and those of ``predict``.
+    centers : of each task; they place its examples, and those of ``predict``.
     parts : (n, c) P.
     pooled : whether clusters are of all examples, not of each task.
     per_example : arrays whose last axis is the examples; stored as ``name_`` in the user's order.
-    per_centre : arrays whose first axis is the clusters, or lists of such; stored in the order of the labels.
+    per_center : arrays whose first axis is the clusters, or lists of such; stored in the order of the labels.
     """
 
-    centres: list[Centres]
+    centers: list[Centers]
     parts: np.ndarray
     pooled: bool = False
     per_example: Mapping[str, np.ndarray] = field(default_factory=dict)
-    per_centre: Mapping[str, Any] = field(default_factory=dict)
+    per_center: Mapping[str, Any] = field(default_factory=dict)
 
 
 class BaseMultitask(BaseMethod):
@@ -98,14 +98,14 @@ class BaseMultitask(BaseMethod):
     def _check_counts(self) -> None:
         if isinstance(self.n_clusters, (list, tuple, np.ndarray, dict)):
             raise InputError(
-                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because they share their centres. "
+                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because they share their centers. "
                 "Give one whole number, or fit tasks with other numbers by themselves."
             )
 
     @final
     def _store(self, solution: TaskSolution, tasks: Tasks) -> None:
         c, back = self.n_clusters, np.argsort(tasks.order)
-        placed = [own.place(X) for own, X in zip(solution.centres, tasks.split(tasks.X))]
+        placed = [own.place(X) for own, X in zip(solution.centers, tasks.split(tasks.X))]
         labels, shares = (np.concatenate(each) for each in zip(*placed))
         apart = tasks.pooled() if solution.pooled else tasks
         moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
@@ -117,9 +117,9 @@ class BaseMultitask(BaseMethod):
             )
         by_size = np.argsort(-np.bincount(labels, minlength=c), kind="stable")
         labels = np.argsort(by_size)[labels]
-        self._centres = [
+        self._centers = [
             own.reordered(by_size, largest=int(np.bincount(found).argmax()))
-            for own, found in zip(solution.centres, tasks.split(labels))
+            for own, found in zip(solution.centers, tasks.split(labels))
         ]
         labels, memberships = labels[back], shares[back][:, by_size]
         learned = {
@@ -134,7 +134,7 @@ class BaseMultitask(BaseMethod):
         learned |= {name: value[..., back] for name, value in solution.per_example.items()}
         learned |= {
             name: [each[by_size] for each in value] if isinstance(value, list) else value[by_size]
-            for name, value in solution.per_centre.items()
+            for name, value in solution.per_center.items()
         }
         self._keep(solution, learned)
 
@@ -153,7 +153,7 @@ class BaseMultitask(BaseMethod):
         check_is_fitted(self, "labels_")
         table, rows = rows_by_task(X, task, self.tasks_, self.n_features_in_)
         labels = np.empty(table.shape[0], np.int64)
-        for own, places in zip(self._centres, rows):
+        for own, places in zip(self._centers, rows):
             if places.size:
                 labels[places] = own.place(table[places])[0]
         return labels

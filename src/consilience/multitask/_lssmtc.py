@@ -1,6 +1,6 @@
 """Multi-task clustering with a shared subspace: the model of ``_model`` with every weight one.
 
-    minimise  l1 sum_t || X^t - M^t P^t' ||^2 + (1 - l1) sum_t || W' X^t - M P^t' ||^2
+    minimize  l1 sum_t || X^t - M^t P^t' ||^2 + (1 - l1) sum_t || W' X^t - M P^t' ||^2
     over M^t, M, P^t >= 0, W' W = I
 
 Symbols, shapes and updates are those of ``_model``.
@@ -25,8 +25,8 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 class LSSMTC(BaseMultitask):
     """Multi-task clustering with a shared subspace (LSSMTC): every example counts from the start.
 
-    Related tasks (the same features, examples from different sources) are clustered together: each has centres of its own, and
-    all have centres in one subspace, so that a task with little evidence leans on the others. Cluster j of one task
+    Related tasks (the same features, examples from different sources) are clustered together: each has centers of its own, and
+    all have centers in one subspace, so that a task with little evidence leans on the others. Cluster j of one task
     corresponds to cluster j of every other.
 
     Parameters
@@ -34,11 +34,11 @@ class LSSMTC(BaseMultitask):
     n_clusters : int
         Clusters of each task (c).
     trade_off : float in [0, 1]
-        Weight of the tasks' own centres (lambda in the paper): 1 clusters every task by itself, 0 by the shared centres alone.
+        Weight of the tasks' own centers (lambda in the paper): 1 clusters every task by itself, 0 by the shared centers alone.
     n_components : int or None
         Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for more.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        What W is: the directions of the shared centres; the smallest eigenvectors in the span of the data; the same in the
+        What W is: the directions of the shared centers; the smallest eigenvectors in the span of the data; the same in the
         space of all features, as printed; or the multiplicative step of the public program. See Notes.
     init : "random" or array (n_samples, n_clusters)
         Where P starts.
@@ -59,17 +59,17 @@ class LSSMTC(BaseMultitask):
     tasks_ : array
         Names of the tasks, sorted; positions for a list.
     memberships_ : array (n_samples, n_clusters)
-        Share of each centre in an example; rows sum to 1 (to 0 for examples without features).
+        Share of each center in an example; rows sum to 1 (to 0 for examples without features).
     confidence_ : array (n_samples,)
         Membership in the own cluster.
     subspace_ : array (n_features, n_components)
         W.
-    centres_ : array (n_clusters, n_components)
-        Shared centres in the subspace (M').
-    task_centres_ : list of arrays (n_clusters, n_features)
-        Centres of each task (M^t').
+    centers_ : array (n_clusters, n_components)
+        Shared centers in the subspace (M').
+    task_centers_ : list of arrays (n_clusters, n_features)
+        Centers of each task (M^t').
     parts_ : array (n_samples, n_clusters)
-        P, scaled so that the centres have length one on average.
+        P, scaled so that the centers have length one on average.
     history_ : list of dict
         One entry a round: ``stage``, ``share`` of examples in, and ``objective``.
     n_restarts_ : int
@@ -81,17 +81,17 @@ class LSSMTC(BaseMultitask):
     eigendecomposition of order min(n, d) for every set of weights, "printed" one of order d every round. A sparse X stays sparse;
     beside it O((n + d) (c + l)) memory, and with "span" 24 min(n, d)^2 bytes.
 
-    Centres combine without a constant: features with a large common offset should be centred first.
+    Centers combine without a constant: features with a large common offset should be centered first.
 
     The objective falls in every round with "reconstruction" and "span". Labels do not depend on the order of examples or
     tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an
     empty cluster had to be filled.
 
-    **Differences from the paper.** The printed W minimises ``|W'X - M P'|`` with W'W = I, which it does by looking where the data hardly
+    **Differences from the paper.** The printed W minimizes ``|W'X - M P'|`` with W'W = I, which it does by looking where the data hardly
     vary: with more features than examples W'X vanishes, and in the span of the data W reproduces any P exactly, so that the
-    shared term carries nothing from task to task. The default minimises ``|X - W M P'|`` instead, which adds the variance that W
-    leaves out; M and P keep their updates. Labels are read off the best P for the final centres, each
-    column weighted by the length of its centre, because the scale of a column of P is arbitrary. Emptied clusters restart from the
+    shared term carries nothing from task to task. The default minimizes ``|X - W M P'|`` instead, which adds the variance that W
+    leaves out; M and P keep their updates. Labels are read off the best P for the final centers, each
+    column weighted by the length of its center, because the scale of a column of P is arbitrary. Emptied clusters restart from the
     worst explained examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds, and the
     start of P depends on the example, not on its position.
 
@@ -113,8 +113,8 @@ class LSSMTC(BaseMultitask):
     constraints = {**RULES, "trade_off": Real(0, 1)}
 
     subspace_: np.ndarray
-    centres_: np.ndarray
-    task_centres_: list[np.ndarray]
+    centers_: np.ndarray
+    task_centers_: list[np.ndarray]
     n_restarts_: int
 
     def __init__(

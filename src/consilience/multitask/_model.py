@@ -1,10 +1,10 @@
-"""The model of the multi-task methods: each task has its own centres, all share a subspace.
+"""The model of the multi-task methods: each task has its own centers, all share a subspace.
 
-    minimise  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
 Examples are columns in print and rows here: x_i is row i of X^t (n_t, d). P^t (n_t, c) parts of the examples, M^t (d, c)
-centres of task t, W (d, l) shared subspace, M (l, c) shared centres, V = diag(v) weights of examples, l1 the trade-off,
+centers of task t, W (d, l) shared subspace, M (l, c) shared centers, V = diag(v) weights of examples, l1 the trade-off,
 l2^t the age of task t. With u the weight of an example in (7) (v, or v^2 as printed):
 
     v       hard_weights, soft_weights of the losses                                           (11), (13)
@@ -38,7 +38,7 @@ from .._kernels.labels.distinct import row_keys, uniforms_by_key
 from .._kernels.programs.nnls import nonnegative_parts
 from ..errors import InputError
 from ._base import TaskSolution
-from ._centres import Centres
+from ._centers import Centers
 from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form, squares
 from ._tasks import Tasks
 
@@ -56,15 +56,15 @@ def losses(own: np.ndarray, A: np.ndarray, B: np.ndarray, P: np.ndarray) -> np.n
 
 def update_P(A: np.ndarray, B: np.ndarray, P: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     """Eq. (22). The weight of an example multiplies numerator and denominator alike and cancels, so that
-    examples that are out follow the centres, and their losses say when to let them in."""
+    examples that are out follow the centers, and their losses say when to let them in."""
     numerator = np.maximum(A, 0) + P @ np.maximum(-B, 0)
     denominator = np.maximum(-A, 0) + P @ np.maximum(B, 0) + epsilon
-    # Both are zero for an example without features: it has no part in any centre.
+    # Both are zero for an example without features: it has no part in any center.
     ratio = np.divide(numerator, denominator, out=np.zeros_like(P), where=denominator > 0)
     return P * np.sqrt(ratio)
 
 
-def cluster_means(X: Any, own: Centres, P: np.ndarray) -> np.ndarray:
+def cluster_means(X: Any, own: Centers, P: np.ndarray) -> np.ndarray:
     """(d, c) means of the examples by their largest membership; zero for an empty cluster."""
     onto = (own.memberships(P).argmax(axis=1)[:, None] == np.arange(P.shape[1])).astype(float)
     return np.asarray(X.T @ onto) / np.maximum(onto.sum(axis=0), 1)
@@ -102,16 +102,16 @@ class Model:
         self.sums = [np.asarray(X.T @ p) for X, p in zip(self.Xs, weighted)]
         self.grams = [P.T @ p for P, p in zip(self.Ps, weighted)]
 
-    def refresh_centres(self) -> None:
+    def refresh_centers(self) -> None:
         """Eqs. (16) and (18)."""
         self.M = divide(self.W.T @ sum(self.sums), sum(self.grams))
         self.Ms = [divide(total, gram) for total, gram in zip(self.sums, self.grams)]
 
-    def centres(self) -> list[Centres]:
-        """What (21) needs of the centres, for each task."""
+    def centers(self) -> list[Centers]:
+        """What (21) needs of the centers, for each task."""
         l1 = self.trade_off
         shared, inner = self.W @ self.M, self.M.T @ self.M
-        return [Centres(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner) for own in self.Ms]
+        return [Centers(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner) for own in self.Ms]
 
     def bases(self) -> list[np.ndarray]:
         """l1 |x|^2 + (1 - l1) |W'x|^2 of every example."""
@@ -125,18 +125,18 @@ class Model:
         ]
 
     def losses(self) -> list[np.ndarray]:
-        """Losses of the examples of every task at the best centres for the P and W of now."""
-        self.refresh_centres()
+        """Losses of the examples of every task at the best centers for the P and W of now."""
+        self.refresh_centers()
         return [
             losses(base, np.asarray(X @ own.combined), own.B, P)
-            for base, X, own, P in zip(self.bases(), self.Xs, self.centres(), self.Ps)
+            for base, X, own, P in zip(self.bases(), self.Xs, self.centers(), self.Ps)
         ]
 
     def round(self) -> float:
         """M, M^t, P, W, once each; returns (7) without its last term, as it was after M and M^t."""
-        self.refresh_centres()
+        self.refresh_centers()
         total = 0.0
-        for t, (own, base) in enumerate(zip(self.centres(), self.bases())):
+        for t, (own, base) in enumerate(zip(self.centers(), self.bases())):
             P = self.Ps[t]
             A = np.asarray(self.Xs[t] @ own.combined)
             L = losses(base, A, own.B, P)
@@ -159,7 +159,7 @@ class Model:
             return
         value = sum(float(u @ L) for u, L in zip(self.us, self.losses()))
         kept = self.Ps, self.W
-        means = [cluster_means(X, own, P) for X, own, P in zip(self.Xs, self.centres(), self.Ps)]
+        means = [cluster_means(X, own, P) for X, own, P in zip(self.Xs, self.centers(), self.Ps)]
         lengths = [np.maximum(np.linalg.norm(mean, axis=0), np.finfo(float).tiny) for mean in means]
         first = int(np.argmax([own.sum() for own in self.own]))
         for t, mean in enumerate(means):
@@ -171,7 +171,7 @@ class Model:
             self._sum()
 
     def _value_anew(self) -> float:
-        """(7) without its last term, at the best W and centres for the P of now."""
+        """(7) without its last term, at the best W and centers for the P of now."""
         self._sum()
         self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
         return sum(float(u @ L) for u, L in zip(self.us, self.losses()))
@@ -230,18 +230,18 @@ def run_stage(model: Model, history: list[dict], stage: int, share: float, max_i
 
 
 def solution_of(model: Model, history: list[dict], converged: bool, tol: float) -> TaskSolution:
-    """What was learned, with the columns of P and of the centres brought to a common scale."""
-    model.refresh_centres()
-    centres = model.centres()
-    scale = np.sqrt(np.mean([np.diag(own.B) for own in centres], axis=0))
+    """What was learned, with the columns of P and of the centers brought to a common scale."""
+    model.refresh_centers()
+    centers = model.centers()
+    scale = np.sqrt(np.mean([np.diag(own.B) for own in centers], axis=0))
     scale[scale == 0] = 1.0
     last = [row["objective"] for row in history[-2:]]
     drop = (last[0] - last[-1]) / abs(last[0]) if last[0] else 0.0
     return TaskSolution(
-        [Centres(own.combined / scale, own.B / np.outer(scale, scale)) for own in centres],
+        [Centers(own.combined / scale, own.B / np.outer(scale, scale)) for own in centers],
         parts=np.concatenate(model.Ps) * scale,
         extra={"subspace": model.W, "n_restarts": model.restarts},
-        per_centre={"centres": (model.M / scale).T, "task_centres": [(own / scale).T for own in model.Ms]},
+        per_center={"centers": (model.M / scale).T, "task_centers": [(own / scale).T for own in model.Ms]},
         history=history,
         converged=converged,
         shortfall=f"the objective still fell by {drop:.2g} of itself in the last round, more than tol={tol:g}; raise max_iter",

@@ -1,6 +1,6 @@
 """Self-paced multi-task clustering: the model of ``_model``, learned from easy examples first.
 
-    minimise  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
     v       hard_weights, soft_weights of the losses of the examples                           (11), (13)
@@ -53,7 +53,7 @@ class SPMTC(BaseMultitask):
     weighting : {"soft", "hard"}
         Weights of the examples at a stage: between 0 and 1 by their losses (Eq. 13), or 0 and 1 (Eq. 11).
     trade_off : float in [0, 1]
-        lambda_1: 1 clusters every task by itself, 0 by the shared centres alone.
+        lambda_1: 1 clusters every task by itself, 0 by the shared centers alone.
     n_components : int or None
         Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for more.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
@@ -64,7 +64,7 @@ class SPMTC(BaseMultitask):
         When an example with a soft weight counts as in: at full weight, or at any above zero. With "any" the last stage
         still holds hard examples near zero; with "full" it holds all at one.
     weight_power : {1, 2}
-        An example weighs v^weight_power in the updates. With 1, weights and updates minimise one objective; with 2 they are
+        An example weighs v^weight_power in the updates. With 1, weights and updates minimize one objective; with 2 they are
         those printed in (16) to (25), which do not.
     warm_up : int
         Rounds of LSSMTC before the first stage.
@@ -80,7 +80,7 @@ class SPMTC(BaseMultitask):
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centres_, task_centres_, parts_, history_, n_restarts_
+    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_, history_, n_restarts_
         As in :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.
@@ -95,7 +95,7 @@ class SPMTC(BaseMultitask):
     to stage, where its weights change.
 
     **Differences from the paper.** Those of :class:`LSSMTC`; and, for soft weights: (8) and (9) weigh the loss of an example by v,
-    (7) by v^2, and the printed v minimises the first only, so v is the default. "Half of the examples in" is read as half at full weight,
+    (7) by v^2, and the printed v minimizes the first only, so v is the default. "Half of the examples in" is read as half at full weight,
     because otherwise the last stage, in which all examples are to be in, leaves the hardest out again.
 
     References
@@ -127,8 +127,8 @@ class SPMTC(BaseMultitask):
     _test_params = [{}, {"weighting": "hard"}]
 
     subspace_: np.ndarray
-    centres_: np.ndarray
-    task_centres_: list[np.ndarray]
+    centers_: np.ndarray
+    task_centers_: list[np.ndarray]
     n_restarts_: int
     example_weights_: np.ndarray
     shares_: np.ndarray

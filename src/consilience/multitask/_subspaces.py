@@ -3,8 +3,8 @@
     || (W' X' - M P') V ||_F^2,   W' W = I                                                     (1)
 
 X (n, d) holds the examples of all tasks as rows (the papers' X is our X'), P (n, c) their parts, u = v or v^2 their
-weights, M (l, c) the shared centres. A form is told the weights at the start of a stage and is then asked for W in
-every round. ``own`` is what an example costs in (1) before any centre explains it.
+weights, M (l, c) the shared centers. A form is told the weights at the start of a stage and is then asked for W in
+every round. ``own`` is what an example costs in (1) before any center explains it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def oriented(W: np.ndarray) -> np.ndarray:
 
 
 class Reconstruction:
-    """W of the form || (X' - W M P') V ||^2: the directions in which the shared centres lie.
+    """W of the form || (X' - W M P') V ||^2: the directions in which the shared centers lie.
 
     It differs from (1) by the variance that W leaves out, which W no longer gains by leaving out. W are the
     l leading eigenvectors of X' V Pi V X, Pi the projector on the columns of V P; that matrix has rank c, so its

@@ -9,7 +9,7 @@
 
 ``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any labels, ``from_study`` what
 :func:`consilience.choose_k` returns.
-:func:`colours` gives pictures of your own the colours of the displays.
+:func:`colors` gives pictures of your own the colors of the displays.
 """
 
 from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay
@@ -21,7 +21,7 @@ from ._embedding import EmbeddingDisplay
 from ._features import FeaturesDisplay
 from ._history import HistoryDisplay, PacingDisplay
 from ._reliability import ReliabilityDisplay
-from .style import colours
+from .style import colors
 
 __all__ = [
     "AgreementDisplay",
@@ -40,5 +40,5 @@ __all__ = [
     "SpectrumDisplay",
     "TrackingDisplay",
     "WeightsDisplay",
-    "colours",
+    "colors",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._results.view import Fitted
 from ..errors import InputError
-from .style import axes, colour, plain, shorten
+from .style import axes, color, plain, shorten
 
 
 class AgreementDisplay:
@@ -188,7 +188,7 @@ class AlluvialDisplay:
         return Bands(names + [f"{rest} smaller"] * (rest > 0), place, flows)
 
     def plot(self, ax: Any = None) -> AlluvialDisplay:
-        """Draw; bands into the last column have the colour of their consensus cluster."""
+        """Draw; bands into the last column have the color of their consensus cluster."""
         ax = axes(ax, "AlluvialDisplay.plot()", figsize=(2.2 + 2.0 * len(self.stages), 4.8))
         total = self.nodes[-1].sum()
         gap = 0.012 * total
@@ -204,14 +204,14 @@ class AlluvialDisplay:
             for a, b in zip(*np.nonzero(flow)):
                 width = flow[a, b]
                 low = left[a] + (right[b] - left[a]) * bend
-                shade = colour(b) if last else "0.6"
+                shade = color(b) if last else "0.6"
                 ax.fill_between(s + 0.04 + 0.92 * x, low, low + width, color=shade, alpha=0.45, lw=0)
                 left[a] += width
                 right[b] += width
         for s, (nodes, top) in enumerate(zip(self.nodes, tops)):
             last = s == len(self.nodes) - 1
             for j, (weight, y) in enumerate(zip(nodes, top)):
-                ax.bar(s, weight, 0.08, y, color=colour(j) if last else "0.35")
+                ax.bar(s, weight, 0.08, y, color=color(j) if last else "0.35")
                 if weight >= 0.02 * total:
                     side = 1 if last else -1
                     ax.text(s + 0.07 * side, y + weight / 2, shorten(self.node_names[s][j], 10), va="center",

@@ -9,7 +9,7 @@ import numpy as np
 from .._choosing.statistics import changes
 from ..errors import InputError
 from ..metrics import align
-from .style import axes, colour, plain
+from .style import axes, color, plain
 
 #: Columns of a tracking plot: of more objects as many are drawn, evenly along their order.
 _MOST_TRACKED = 2_000
@@ -86,10 +86,10 @@ class ChooseKDisplay:
                 self.ks, self.low, self.high, color="0.85", label=f"{WITHIN:.0%} of the references"
             )
             ax.axhline(0, color="0.6", lw=0.8)
-        ax.plot(self.ks, self.values, marker="o", ms=4, color=colour(0), label="features")
+        ax.plot(self.ks, self.values, marker="o", ms=4, color=color(0), label="features")
         at = dict(zip(self.ks.tolist(), self.values))
         if self.k in at:
-            ax.plot([self.k], [at[self.k]], "o", ms=10, color=colour(5), label=f"answer: {self.k}")
+            ax.plot([self.k], [at[self.k]], "o", ms=10, color=color(5), label=f"answer: {self.k}")
         others = [k for k in self.alternatives if k in at]
         if others:
             ax.plot(
@@ -98,7 +98,7 @@ class ChooseKDisplay:
                 "o",
                 ms=10,
                 mfc="none",
-                color=colour(5),
+                color=color(5),
                 label="also plausible",
             )
         name = "ARI above that of the references" if self.statistic == "gain" else "eigengap"
@@ -214,7 +214,7 @@ class DeltaAreaDisplay:
         """Draw both curves."""
         ax = axes(ax, "DeltaAreaDisplay.plot()", figsize=(6.2, 4))
         ax.plot(self.ks, self.balanced, "--", color="0.5", label="clusters of equal size, any data")
-        ax.plot(self.ks, self.delta, marker="o", ms=4, color=colour(0), label="this study")
+        ax.plot(self.ks, self.delta, marker="o", ms=4, color=color(0), label="this study")
         ax.set(xlabel="number of clusters", ylabel="relative change of the area", title="Delta area")
         ax.set_xticks(self.ks)
         ax.legend(frameon=False, fontsize="small")
@@ -222,7 +222,7 @@ class DeltaAreaDisplay:
 
 
 class TrackingDisplay:
-    """The cluster of every object as k rises, with colours kept: a cluster is named after the one before that it has most of.
+    """The cluster of every object as k rises, with colors kept: a cluster is named after the one before that it has most of.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class TrackingDisplay:
 
         ax = axes(ax, "TrackingDisplay.plot()", figsize=(7, 0.8 + 0.3 * len(self.ks)))
         strip = self.strip()
-        paint = np.array([to_rgb(colour(j)) for j in range(int(strip.max()) + 1)])
+        paint = np.array([to_rgb(color(j)) for j in range(int(strip.max()) + 1)])
         ax.imshow(paint[strip], aspect="auto", interpolation="nearest")
         ax.set_yticks(
             range(len(self.ks)), [f"{k} (answer)" if k == self.k else str(k) for k in self.ks.tolist()]
@@ -280,14 +280,14 @@ class TrackingDisplay:
         ax.set(
             xlabel="objects",
             ylabel="number of clusters",
-            title="Clusters as their number rises, colours kept",
+            title="Clusters as their number rises, colors kept",
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 class SpectrumDisplay:
-    """Eigenvalues of the normalised co-association: k clusters show as k values near 1 and a gap.
+    """Eigenvalues of the normalized co-association: k clusters show as k values near 1 and a gap.
 
     Attributes
     ----------
@@ -329,8 +329,8 @@ class SpectrumDisplay:
             ax.fill_between(
                 number, self.low, self.high, color="0.85", label=f"{WITHIN:.0%} of the references"
             )
-        ax.plot(number, self.values, marker="o", ms=4, color=colour(0), label="features")
-        ax.axvline(self.named + 0.5, color=colour(5), lw=1, ls="--", label=f"largest gap: {self.named}")
+        ax.plot(number, self.values, marker="o", ms=4, color=color(0), label="features")
+        ax.axvline(self.named + 0.5, color=color(5), lw=1, ls="--", label=f"largest gap: {self.named}")
         ax.set(xlabel="number", ylabel="eigenvalue", title="Spectrum of the co-association", ylim=(0, 1.03))
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)

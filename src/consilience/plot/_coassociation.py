@@ -18,7 +18,7 @@ _MOST_ITEMS = 100  # clusters
 class CoassociationDisplay:
     """Heat map of co-association: objects ordered by cluster, the parts of a cluster side by side.
 
-    Up to ``max_cells`` objects every cell is a pair. Beyond, a cell is a block of neighbouring objects of one
+    Up to ``max_cells`` objects every cell is a pair. Beyond, a cell is a block of neighboring objects of one
     cluster and shows the mean over its pairs, computed from tables of base clusters by blocks: O(n m) time,
     O(k max_cells) memory, and never n x n of anything.
 

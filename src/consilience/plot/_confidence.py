@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._results.view import Fitted
-from .style import axes, colour, plain
+from .style import axes, color, plain
 
 
 class ConfidenceDisplay:
@@ -68,7 +68,7 @@ class ConfidenceDisplay:
         heights = 0.85 * self.counts / peaks
         for j in range(c):
             base = c - 1 - j
-            ax.stairs(heights[j] + base, self.edges, baseline=base, fill=True, color=colour(j), alpha=0.75)
+            ax.stairs(heights[j] + base, self.edges, baseline=base, fill=True, color=color(j), alpha=0.75)
             ax.plot([self.quartiles[j, 1]] * 2, [base, base + 0.85], color="black", lw=1)
         ax.set_yticks(np.arange(c)[::-1] + 0.1, [f"{j} ({size:,})" for j, size in enumerate(self.sizes)])
         ax.tick_params(axis="y", length=0)

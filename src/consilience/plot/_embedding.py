@@ -1,4 +1,4 @@
-"""The objects in the plane, coloured by cluster and confidence."""
+"""The objects in the plane, colored by cluster and confidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._data.features import as_features
 from .._kernels.eigen import eigenpairs, leading_eigenvectors
 from .._results.view import Fitted
 from ..errors import InputError
-from .style import axes, colour, plain
+from .style import axes, color, plain
 
 _FIT_ROWS = 20_000  # enough to know two directions well
 _DENSE_CLUSTERS = 2_000
@@ -26,7 +26,7 @@ class EmbeddingDisplay:
     With features, their two principal components. Without, up to three clusters: classical scaling of
     co-association, so that objects that are often together lie close (the principal components of the indicator
     matrix Y, since Y Y' / m is the co-association). With more clusters two dimensions cannot hold their distances:
-    every cluster then has a place on a circle, neighbours are alike, and an object lies between the clusters the
+    every cluster then has a place on a circle, neighbors are alike, and an object lies between the clusters the
     base clusterings tie it to, spread a little so that equal objects stay visible.
 
     At most ``max_points`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
@@ -113,7 +113,7 @@ class EmbeddingDisplay:
         ]
 
     def plot(self, ax: Any = None, *, by: str = "cluster", cmap: Any = "cividis") -> EmbeddingDisplay:
-        """Draw the points, coloured ``by`` "cluster" (faint where doubtful) or "confidence"."""
+        """Draw the points, colored ``by`` "cluster" (faint where doubtful) or "confidence"."""
         if by not in ("cluster", "confidence"):
             raise InputError(f"by={by!r} is not valid: expected 'cluster' or 'confidence'.")
         ax = axes(ax, "EmbeddingDisplay.plot()", figsize=(6.2, 5))
@@ -126,12 +126,12 @@ class EmbeddingDisplay:
             )
             ax.figure.colorbar(drawn, ax=ax, label="confidence", shrink=0.85)
         else:
-            shades = [colour(j) for j in self.labels]
+            shades = [color(j) for j in self.labels]
             ax.scatter(x, y, s=size, c=shades, alpha=0.25 + 0.75 * np.clip(self.confidence, 0, 1), lw=0)
             for j in np.unique(self.labels):
                 middle = np.median(self.points[self.labels == j], axis=0)
                 ax.annotate(str(j), middle, ha="center", va="center", weight="bold",
-                            bbox={"boxstyle": "circle,pad=0.25", "fc": "white", "ec": colour(j)})  # fmt: skip
+                            bbox={"boxstyle": "circle,pad=0.25", "fc": "white", "ec": color(j)})  # fmt: skip
         ax.set(**dict(zip(("xlabel", "ylabel"), self.axis_names())))
         shown = len(self.points)
         rest = "" if shown == self.n_samples else f" ({shown:,} of {self.n_samples:,}, a random sample)"
@@ -179,9 +179,9 @@ def principal_components(
 
 
 def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(u, 2) principal components of the rows of Y, centred over the objects each clustering saw.
+    """(u, 2) principal components of the rows of Y, centered over the objects each clustering saw.
 
-    A missing label is an average one (0 after centring). Dense (k, k) up to 2,000 base clusters, a truncated
+    A missing label is an average one (0 after centering). Dense (k, k) up to 2,000 base clusters, a truncated
     decomposition of the operator beyond.
     """
     Y, w, k = signatures.indicator(), signatures.weights, signatures.n_total_clusters
@@ -190,7 +190,7 @@ def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
     mass = np.maximum(seen.T @ w, np.finfo(float).tiny)
     mean = (Y.T @ w) / mass[owner]  # (k,) share of each base cluster
 
-    def centred(vectors):  # (Y - seen * mean) @ vectors
+    def centered(vectors):  # (Y - seen * mean) @ vectors
         sums = np.zeros((signatures.n_clusterings, vectors.shape[1]))
         np.add.at(sums, owner, mean[:, None] * vectors)
         return Y @ vectors - seen @ sums
@@ -200,17 +200,17 @@ def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
 
     total = float(w @ seen @ (1.0 - np.add.reduceat(mean**2, signatures.offsets[:-1])))
     if k <= _DENSE_CLUSTERS:
-        C = transposed(w[:, None] * centred(np.eye(k)))
+        C = transposed(w[:, None] * centered(np.eye(k)))
         values, vectors = eigenpairs((C + C.T) / 2, min(k, 2), which="largest", overwrite=True)
     else:
-        found = leading_eigenvectors(lambda V: transposed(w[:, None] * centred(V)), k, 2, tol=1e-4)
+        found = leading_eigenvectors(lambda V: transposed(w[:, None] * centered(V)), k, 2, tol=1e-4)
         values, vectors = found.values, found.vectors
     values = np.maximum(values, 0.0)
     vectors = vectors * np.where(
         vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1, 1
     )
     explained = values / total if total > 0 else np.zeros_like(values)
-    return _two_columns(centred(vectors)), _two(explained)
+    return _two_columns(centered(vectors)), _two(explained)
 
 
 def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:

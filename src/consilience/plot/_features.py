@@ -32,7 +32,7 @@ class FeaturesDisplay:
     names : list of str
         Of the features.
     effect : array (n_clusters, n_features)
-        Standardised difference; infinite where a feature does not vary on either side and yet differs.
+        Standardized difference; infinite where a feature does not vary on either side and yet differs.
     error : array (n_clusters, n_features)
         Standard error of the effect, sqrt(1/n_j + 1/n_r + effect^2 / 2 (n_j + n_r)), for as many objects as the weights are
         worth.
@@ -89,7 +89,7 @@ class FeaturesDisplay:
         outside = _mean_and_variance(sums.sum(0) - sums, squares.sum(0) - squares, mass.sum() - mass)
         rest = (mass.sum() - mass)[:, None]
         pooled = np.sqrt((mass[:, None] * inside[1] + rest * outside[1]) / mass.sum())
-        effect = _standardise(inside[0] - outside[0], pooled)
+        effect = _standardize(inside[0] - outside[0], pooled)
         worth = mass**2 / np.bincount(fitted.labels, w**2, minlength=c)
         others = (mass.sum() - mass) ** 2 / np.maximum(
             (w**2).sum() - np.bincount(fitted.labels, w**2, minlength=c), np.finfo(float).tiny
@@ -115,7 +115,7 @@ class FeaturesDisplay:
         ax.set_xticks(range(len(shown)), range(len(shown)))
         ax.set_yticks(range(len(chosen)), [shorten(self.names[f]) for f in chosen])
         ax.set(xlabel="cluster", title="What distinguishes the clusters")
-        ax.figure.colorbar(image, ax=ax, label="standardised difference", shrink=0.85)
+        ax.figure.colorbar(image, ax=ax, label="standardized difference", shrink=0.85)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -166,7 +166,7 @@ def _snapped(unit: np.ndarray) -> np.ndarray:
     return np.where(np.abs(unit) > _NOTHING, unit, 0.0)
 
 
-def _standardise(difference: np.ndarray, pooled: np.ndarray) -> np.ndarray:
+def _standardize(difference: np.ndarray, pooled: np.ndarray) -> np.ndarray:
     """difference / pooled: 0 where neither is anything, infinite where only the spread is nothing."""
     largest = np.nanmax(np.abs(difference), initial=0.0)
     difference = np.where(np.abs(difference) > _NOTHING * largest, difference, 0.0)

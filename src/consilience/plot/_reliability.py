@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._data.labels import encode
 from ..errors import InputError
 from ..metrics import align
-from .style import axes, colour, plain
+from .style import axes, color, plain
 
 
 class ReliabilityDisplay:
@@ -101,7 +101,7 @@ class ReliabilityDisplay:
             shares,
             np.diff(self.edges),
             align="edge",
-            color=colour(0),
+            color=color(0),
             alpha=0.75,
             edgecolor="white",
         )

@@ -1,4 +1,4 @@
-"""Colours and small helpers of all displays."""
+"""Colors and small helpers of all displays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._data.labels import encode
 from ..errors import InputError, need
 
 #: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are numbered.
-CLUSTER_COLOURS = (
+CLUSTER_COLORS = (
     "#0072b2",
     "#e69f00",
     "#009e73",
@@ -26,27 +26,27 @@ CLUSTER_COLOURS = (
 
 
 #: Of objects without a label.
-UNLABELLED = "#d9d9d9"
+UNLABELED = "#d9d9d9"
 
 
-def colour(cluster: int) -> str:
-    return CLUSTER_COLOURS[cluster % len(CLUSTER_COLOURS)]
+def color(cluster: int) -> str:
+    return CLUSTER_COLORS[cluster % len(CLUSTER_COLORS)]
 
 
-def colours(labels: Any) -> np.ndarray:
-    """The colour that the displays give to each object's cluster, for pictures of your own: (n,) strings such as "#0072b2".
+def colors(labels: Any) -> np.ndarray:
+    """The color that the displays give to each object's cluster, for pictures of your own: (n,) strings such as "#0072b2".
 
-    A cluster number has one colour in all pictures, so that labels brought to the same numbers by :func:`consilience.align` can be
-    compared by eye. Labels that are no whole numbers are numbered in sorted order; missing ones are light grey. From the 11th
-    cluster on colours repeat.
+    A cluster number has one color in all pictures, so that labels brought to the same numbers by :func:`consilience.align` can be
+    compared by eye. Labels that are no whole numbers are numbered in sorted order; missing ones are light gray. From the 11th
+    cluster on colors repeat.
 
     >>> import consilience as cs
-    >>> cs.plot.colours([0, 0, 1, -1]).tolist()
+    >>> cs.plot.colors([0, 0, 1, -1]).tolist()
     ['#0072b2', '#0072b2', '#e69f00', '#d9d9d9']
     """
     codes, categories = encode(labels, "labels")
     numbers = categories if categories.dtype.kind in "iu" else np.arange(len(categories))
-    return np.array([*(colour(int(number)) for number in numbers), UNLABELLED])[codes]
+    return np.array([*(color(int(number)) for number in numbers), UNLABELED])[codes]
 
 
 def axes(ax: Any, purpose: str, **options: Any) -> Any:

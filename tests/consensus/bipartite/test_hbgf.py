@@ -26,7 +26,7 @@ def test_is_lwgp_where_all_clusters_are_trusted_alike(seed, missing):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_joint_rows_are_those_of_the_whole_graph(seed, missing):
-    """Unit rows of the generalised eigenvectors of objects, repeated by weight, and base clusters."""
+    """Unit rows of the generalized eigenvectors of objects, repeated by weight, and base clusters."""
     labels, _ = planted(seed, n=50, m=5, missing=missing)
     ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).compress()
     copies = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))
@@ -42,7 +42,7 @@ def test_joint_rows_are_those_of_the_whole_graph(seed, missing):
     assert np.allclose(ours @ ours.T, vectors @ vectors.T, atol=1e-5)  # whatever the signs are
 
 
-def normalised_cut(labels, groups):
+def normalized_cut(labels, groups):
     """Of the graph of objects whose edges are shares of the clusters they meet in: cluster vertices eliminated."""
     Y = cs.Ensemble(labels).indicator().toarray()
     S = (Y / Y.sum(axis=0)) @ Y.T
@@ -56,7 +56,7 @@ def test_refinement_never_raises_the_cut(seed, missing):
     labels, _ = planted(seed, n=120, m=6, noise=0.5, missing=missing)
     plain = cs.HBGF(4, refine=False, random_state=seed).fit_predict(labels)
     model = cs.HBGF(4, random_state=seed).fit(labels)
-    assert normalised_cut(labels, model.labels_) <= normalised_cut(labels, plain) + 1e-12
+    assert normalized_cut(labels, model.labels_) <= normalized_cut(labels, plain) + 1e-12
     assert (np.diff([line["objective"] for line in model.history_]) <= 1e-12).all()
 
 

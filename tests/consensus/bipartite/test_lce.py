@@ -14,7 +14,7 @@ from ..printed import row
 
 
 def test_links_by_hand():
-    """Clusters {0,1}, {2}, {3} and {0,1,2}, {3}: only the first two have a neighbour in common."""
+    """Clusters {0,1}, {2}, {3} and {0,1,2}, {3}: only the first two have a neighbor in common."""
     ens = cs.Ensemble([[0, 0, 1, 2], [0, 0, 0, 1]])
     Z = linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8)
     expected = np.eye(5)

@@ -127,7 +127,7 @@ def test_a_row_split_over_blocks_gives_the_same_sums(seed):
     assert whole.S.max() == 1.0, "a block is not changed in place"
 
 
-def test_C_minimises_its_part_of_the_objective(seed):
+def test_C_minimizes_its_part_of_the_objective(seed):
     rng = np.random.default_rng(seed)
     K, G = np.abs(rng.normal(size=(2, 4, 4)))
     gamma1, gamma2 = 0.3, 0.2

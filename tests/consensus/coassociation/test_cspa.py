@@ -28,7 +28,7 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     assert np.allclose(spread @ spread.T, vectors[:, -3:] @ vectors[:, -3:].T, atol=1e-5)
 
 
-def normalised_cut(labels, groups):
+def normalized_cut(labels, groups):
     A = cs.Ensemble(labels).coassociation()
     return sum(
         1 - A[np.ix_(groups == j, groups == j)].sum() / A[groups == j].sum() for j in np.unique(groups)
@@ -39,7 +39,7 @@ def test_refinement_never_raises_the_cut(seed):
     labels, _ = planted(seed, n=120, m=6, noise=0.5)
     plain = cs.CSPA(4, refine=False, random_state=seed).fit_predict(labels)
     refined = cs.CSPA(4, random_state=seed).fit_predict(labels)
-    assert normalised_cut(labels, refined) <= normalised_cut(labels, plain) + 1e-12
+    assert normalized_cut(labels, refined) <= normalized_cut(labels, plain) + 1e-12
 
 
 def test_missing_labels_are_not_refined(seed):

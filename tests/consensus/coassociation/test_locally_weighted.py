@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 
 import consilience as cs
 from consilience._evidence.table import drawn_by_weight
-from consilience._kernels.pairs.association import normalised_matrix_inplace, normalised_operator
+from consilience._kernels.pairs.association import normalized_matrix_inplace, normalized_operator
 from consilience.consensus._coassociation.locally_weighted import place_others, reliability
 from consilience.metrics import scores
 
@@ -63,20 +63,20 @@ def test_linkage_of_groups_is_linkage_of_all_objects(seed):
 
 
 def explicit_operator(ens, eci):
-    return normalised_matrix_inplace(ens.coassociation(cluster_weights=eci), ens.weights)
+    return normalized_matrix_inplace(ens.coassociation(cluster_weights=eci), ens.weights)
 
 
 def test_implicit_and_explicit_operator_agree(seed):
     ens = weighted(seed)
     eci = reliability(ens, 1.0)
     X = np.random.default_rng(seed).normal(size=(ens.n_samples, 3))
-    implicit = normalised_operator(ens.labels, ens.offsets, ens.weights, eci)
+    implicit = normalized_operator(ens.labels, ens.offsets, ens.weights, eci)
     assert np.allclose(implicit(X), explicit_operator(ens, eci) @ X)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_operator_of_weighted_objects_is_that_of_repeated_ones(seed, missing):
-    """N^1/2 D^-1/2 A D^-1/2 N^1/2 has the leading eigenvalues of the normalised matrix of all objects."""
+    """N^1/2 D^-1/2 A D^-1/2 N^1/2 has the leading eigenvalues of the normalized matrix of all objects."""
     ens = weighted(seed, missing)
     eci = reliability(ens, 1.0)
     rows = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))

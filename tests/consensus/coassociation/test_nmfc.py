@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.consensus._coassociation.nmfc import factorise, times_association
+from consilience.consensus._coassociation.nmfc import factorize, times_association
 
 from ...zoo import planted
 from ..printed import COMMON, row
@@ -39,7 +39,7 @@ def test_iterates_are_those_of_all_objects(seed, missing, orthogonal):
     length = np.linalg.norm(start[rows], axis=0)
     wanted, objective = plain(A, start[rows] / length, orthogonal, 30)
     root = np.sqrt(small.weights)[:, None]
-    Q, history, _ = factorise(
+    Q, history, _ = factorize(
         product, square, root * start / length, orthogonal=orthogonal, max_iter=30, tol=-1.0
     )
     assert np.allclose((Q / root)[rows], wanted, atol=1e-9)

@@ -1,4 +1,4 @@
-"""SEC: the identity with the normalised cut, the best of all partitions of small sets, and weighted k-means of scikit-learn."""
+"""SEC: the identity with the normalized cut, the best of all partitions of small sets, and weighted k-means of scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def dense_cut(labels, weights, groups):
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("single_moves", [False, True])
-def test_reports_the_normalised_cut_of_all_pairs(seed, missing, single_moves):
+def test_reports_the_normalized_cut_of_all_pairs(seed, missing, single_moves):
     labels, _ = planted(seed, n=60, m=6, noise=0.4, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 60)
     model = cs.SEC(3, single_moves=single_moves, random_state=seed).fit(labels, sample_weight=weights)
-    assert model.normalised_cut_ == pytest.approx(dense_cut(labels, weights, model.labels_))
+    assert model.normalized_cut_ == pytest.approx(dense_cut(labels, weights, model.labels_))
     assert (np.diff([line["objective"] for line in model.history_]) <= 1e-12).all()
 
 
@@ -38,7 +38,7 @@ def test_single_moves_never_raise_the_cut(seed):
     labels, _ = planted(seed, n=90, m=6, noise=0.6)
     plain = cs.SEC(5, n_init=1, random_state=seed).fit(labels)
     moved = cs.SEC(5, n_init=1, single_moves=True, random_state=seed).fit(labels)
-    assert moved.normalised_cut_ <= plain.normalised_cut_ + 1e-12
+    assert moved.normalized_cut_ <= plain.normalized_cut_ + 1e-12
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -49,7 +49,7 @@ def test_finds_the_best_of_all_partitions(seed, missing):
     partitions = (np.array((0, *rest)) for rest in product([0, 1], repeat=len(labels) - 1) if any(rest))
     best = min(dense_cut(labels, weights, groups) for groups in partitions)
     found = cs.SEC(2, n_init=30, single_moves=True, random_state=seed).fit(labels, sample_weight=weights)
-    assert found.normalised_cut_ == pytest.approx(best)
+    assert found.normalized_cut_ == pytest.approx(best)
 
 
 def test_is_weighted_k_means_from_the_same_start(seed):
@@ -59,10 +59,10 @@ def test_is_weighted_k_means_from_the_same_start(seed):
     rows, costs = cut_loop(ens.labels, ens.offsets, ens.weights, ones)
     start = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     points = ens.indicator().toarray() * rows.scale[:, None]
-    centres = np.stack(
+    centers = np.stack(
         [np.average(points[start == j], axis=0, weights=rows.mass[start == j]) for j in range(3)]
     )
-    plain = KMeans(3, init=centres, n_init=1, tol=0, max_iter=300).fit(points, sample_weight=rows.mass)
+    plain = KMeans(3, init=centers, n_init=1, tol=0, max_iter=300).fit(points, sample_weight=rows.mass)
     found = alternate(rows, start, 3, costs, max_iter=300, tol=0.0)
     assert same_partition(found.groups, plain.labels_)
     assert min(found.losses) == pytest.approx(plain.inertia_)

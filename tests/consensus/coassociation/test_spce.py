@@ -210,7 +210,7 @@ def by_hand():
 
 
 def test_W_by_hand():
-    # S = A has one 1/2 for each neighbouring pair; alpha = 1/2, so x = 2, s = 4, a = 2:
+    # S = A has one 1/2 for each neighboring pair; alpha = 1/2, so x = 2, s = 4, a = 2:
     # B = 4/4 - 2 + 2 = 1 and W = min(lambda / 2, 1). The pair never together has B = 0, W = 1.
     pairs = spce.make_pairs(by_hand(), sparse=False)
     norm = spce.update_W(pairs, np.array([0.5, 0.5]), 0.8)
@@ -218,7 +218,7 @@ def test_W_by_hand():
 
 
 def test_S_by_hand():
-    # W = 1 and rho |f_p - f_q|^2 = 0.8 for neighbours: C = (2 - 0.4) / 4 = 0.4; cut = sqrt(gamma / 4).
+    # W = 1 and rho |f_p - f_q|^2 = 0.8 for neighbors: C = (2 - 0.4) / 4 = 0.4; cut = sqrt(gamma / 4).
     ensemble = by_hand()
     pairs = spce.make_pairs(ensemble, sparse=False)
     pairs.unpaced()
@@ -230,7 +230,7 @@ def test_S_by_hand():
     assert nonzero == 7
     S = pairs.matrix().toarray()
     assert sorted(S[middle].tolist()) == pytest.approx([0.4, 0.4, 1.0])
-    # Each clustering has one of the two neighbouring pairs together: d = 2 (0.6^2 + 0.4^2), both orders.
+    # Each clustering has one of the two neighboring pairs together: d = 2 (0.6^2 + 0.4^2), both orders.
     np.testing.assert_allclose(d, 2 * (0.36 + 0.16))
     d, nonzero = spce.update_S(pairs, F, np.zeros(3), alpha, 2.0, 0.65)  # cut = 0.403
     assert nonzero == 3
@@ -245,7 +245,7 @@ def test_alpha_by_hand_and_guard():
     assert guarded.sum() == pytest.approx(1)
 
 
-def test_alpha_is_the_minimiser(seed):
+def test_alpha_is_the_minimizer(seed):
     d = np.random.default_rng(seed).uniform(0.1, 5, 6)
     found = minimize(lambda z: np.sum(d / np.exp(z)) * np.sum(np.exp(z)), np.zeros(6), tol=1e-12)
     expected = np.exp(found.x) / np.exp(found.x).sum()
@@ -278,7 +278,7 @@ def test_seeing_little_earns_no_trust():
 
 
 @pytest.mark.parametrize("case", ["complete", "missing"])
-def test_W_and_S_minimise_the_objective_of_each_pair(case, seed):
+def test_W_and_S_minimize_the_objective_of_each_pair(case, seed):
     """Against a fine grid of values, pair by pair."""
     ensemble = ensemble_of(case, seed)
     u, m = ensemble.n_samples, ensemble.n_clusterings

@@ -53,7 +53,7 @@ def test_divergences_and_means_of_dense_matrices(seed, missing):
     assert np.allclose(update_C(ens, v, alpha), expected)
 
 
-def test_rows_of_B_have_weight_one_and_the_form_of_the_minimiser(seed):
+def test_rows_of_B_have_weight_one_and_the_form_of_the_minimizer(seed):
     ens = weighted(seed)
     rng = np.random.default_rng(seed)
     C, pull = update_C(ens, np.ones(ens.n_samples), np.full(5, 0.2)), rng.random((ens.n_samples,) * 2) * 50

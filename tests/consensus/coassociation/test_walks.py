@@ -59,7 +59,7 @@ def distinct(seed, missing=0.0):
     return cs.Ensemble(labels, sample_weight=weights).compress()
 
 
-def test_neighbours_by_hand():
+def test_neighbors_by_hand():
     """Three distinct objects on a line: the middle one was once with each of the others."""
     ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
     expected = np.zeros((3, 3))
@@ -135,7 +135,7 @@ def test_objects_without_company():
     """Nobody was ever with the last three."""
     labels = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [3, 3], [4, 4]])
     for c in range(1, 7):
-        for model in (cs.PTA(c, n_neighbours=2), cs.PTGP(c, n_neighbours=2, random_state=0)):
+        for model in (cs.PTA(c, n_neighbors=2), cs.PTGP(c, n_neighbors=2, random_state=0)):
             assert np.unique(model.fit_predict(labels)).size == c
 
 

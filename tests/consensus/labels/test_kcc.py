@@ -30,9 +30,9 @@ def case(seed, missing=0.0, noise=0.4):
     return ens, label_rows(ens.labels, ens.offsets, ens.weights), np.random.default_rng(seed)
 
 
-def loop(ens, rows, start, utility, normalised=False, order=3.0):
+def loop(ens, rows, start, utility, normalized=False, order=3.0):
     P = overall_shares(ens)
-    v = clustering_factors(P, ens.offsets, utility, order) if normalised else np.ones(ens.n_clusterings)
+    v = clustering_factors(P, ens.offsets, utility, order) if normalized else np.ones(ens.n_clusterings)
     costs = distances(P, ens.offsets, v, utility, order)
     return alternate(rows, start, 3, costs, max_iter=300, tol=0.0), (P, ens.offsets, v, utility, order)
 
@@ -41,8 +41,8 @@ def test_category_is_weighted_k_means_of_one_hot_rows(seed):
     ens, rows, rng = case(seed)
     start = rng.integers(0, 3, ens.n_samples)
     Y = ens.indicator().toarray()
-    centres = np.stack([np.average(Y[start == j], axis=0, weights=ens.weights[start == j]) for j in range(3)])
-    plain = KMeans(3, init=centres, n_init=1, tol=0, max_iter=300).fit(Y, sample_weight=ens.weights)
+    centers = np.stack([np.average(Y[start == j], axis=0, weights=ens.weights[start == j]) for j in range(3)])
+    plain = KMeans(3, init=centers, n_init=1, tol=0, max_iter=300).fit(Y, sample_weight=ens.weights)
     found, _ = loop(ens, rows, start, "category")
     assert np.array_equal(found.groups, plain.labels_)
     assert min(found.losses) == pytest.approx(plain.inertia_)
@@ -71,24 +71,24 @@ def test_entropy_is_classification_em(seed, missing):
 
 
 @every_utility
-@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_losses_fall(seed, utility, normalised, missing):
+def test_losses_fall(seed, utility, normalized, missing):
     ens, rows, rng = case(seed, missing)
-    found, _ = loop(ens, rows, rng.integers(0, 3, ens.n_samples), utility, normalised)
+    found, _ = loop(ens, rows, rng.integers(0, 3, ens.n_samples), utility, normalized)
     assert found.converged
     assert (np.diff(found.losses) <= 1e-9).all()
 
 
 @every_utility
-@pytest.mark.parametrize("normalised", [False, True])
-def test_what_the_loss_falls_the_utility_rises(seed, utility, normalised):
+@pytest.mark.parametrize("normalized", [False, True])
+def test_what_the_loss_falls_the_utility_rises(seed, utility, normalized):
     """Eq. (1): their sum, by weight, is the same for every partition."""
     ens, rows, rng = case(seed)
     sums = []
     for _ in range(3):
         start = rng.integers(0, 3, ens.n_samples)
-        found, about = loop(ens, rows, start, utility, normalised)
+        found, about = loop(ens, rows, start, utility, normalized)
         gained = total_utility(rows.table(found.groups, 3), *about)
         sums += [
             min(found.losses) / ens.weights.sum() + gained,
@@ -98,7 +98,7 @@ def test_what_the_loss_falls_the_utility_rises(seed, utility, normalised):
 
 
 @every_utility
-def test_distributions_are_the_best_centres(seed, utility):
+def test_distributions_are_the_best_centers(seed, utility):
     """No other distribution has a smaller sum of f over the objects of a cluster."""
     rng = np.random.default_rng(seed)
     offsets, table = np.array([0, 4]), rng.integers(1, 9, (4, 1)).astype(float)
@@ -118,9 +118,9 @@ def test_utility_of_ecc_is_the_sum_of_mutual_informations(seed):
 
 def test_ecc_is_kcc_by_entropy(seed):
     labels, _ = planted(seed, n=100, m=6, noise=0.4, missing=0.1)
-    for normalised in (False, True):
-        short = cs.ECC(4, normalised=normalised, random_state=seed).fit(labels)
-        long = cs.KCC(4, utility="entropy", normalised=normalised, random_state=seed).fit(labels)
+    for normalized in (False, True):
+        short = cs.ECC(4, normalized=normalized, random_state=seed).fit(labels)
+        long = cs.KCC(4, utility="entropy", normalized=normalized, random_state=seed).fit(labels)
         assert np.array_equal(short.labels_, long.labels_)
         assert short.utility_ == long.utility_
 

@@ -120,6 +120,6 @@ def test_checked_rows(shared_dir):
         return row(shared_dir, lambda c: cs.Voting(c, random_state=0, **params), name)[0]
 
     assert mean(method="iterative")[0] == pytest.approx(0.669, abs=0.005)
-    assert mean(method="iterative", centre="mean")[0] == pytest.approx(0.671, abs=0.005)
+    assert mean(method="iterative", center="mean")[0] == pytest.approx(0.671, abs=0.005)
     assert mean()[1] == pytest.approx(0.092, abs=0.005)
     assert np.allclose(mean("lung203", match="soft")[0], 0.891, atol=0.005)

@@ -1,4 +1,4 @@
-"""RCE: closed forms against a generic minimiser, descent within a step, and the authors' matrices."""
+"""RCE: closed forms against a generic minimizer, descent within a step, and the authors' matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def divergence(a, b):
 
 
 @pytest.mark.parametrize("l1", [1e-4, 0.1, 1.0, 10.0, 1e4])
-def test_cleaned_values_minimise_their_cost(l1):
+def test_cleaned_values_minimize_their_cost(l1):
     for a in (0.05, 0.3, 0.9):
         b1, b0 = cleaned(np.array(a), l1)
         for found, truth in ((b1, 1), (b0, 0)):
@@ -45,7 +45,7 @@ def counts(labels):
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_a_step_never_raises_the_objective(seed, missing):
-    """KL with the cleaned values held fixed, and the linearised rank."""
+    """KL with the cleaned values held fixed, and the linearized rank."""
     labels, _ = planted(seed, n=30, m=6, noise=0.3, missing=missing)
     t, seen, weights = counts(labels)
     A = learn(t, seen, weights, 1.0, 1.0, 2)

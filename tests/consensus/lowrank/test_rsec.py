@@ -1,4 +1,4 @@
-"""RSEC and NRSEC: each step as a minimiser, the loop against a plain one, and what the paper prints."""
+"""RSEC and NRSEC: each step as a minimizer, the loop against a plain one, and what the paper prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from consilience._kernels.programs import low_rank
 from consilience.consensus._lowrank import _base as lowrank_base
 from consilience.consensus._lowrank import _lagrangian as lagrangian
 from consilience.consensus._lowrank._base import co_association
-from consilience.consensus._lowrank.nrsec import linearise
+from consilience.consensus._lowrank.nrsec import linearize
 from consilience.errors import InputError
 
 from ...zoo import planted, same_partition
@@ -91,7 +91,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("errors_of", ERRORS)
-def test_step_of_Z_minimises_the_lagrangian(errors_of, tiny):
+def test_step_of_Z_minimizes_the_lagrangian(errors_of, tiny):
     S, _, low, B, _ = tiny
     frame, _, now, J, Z, _ = two_steps(errors_of, tiny)
 
@@ -106,7 +106,7 @@ def test_step_of_Z_minimises_the_lagrangian(errors_of, tiny):
 
 
 @pytest.mark.parametrize("errors_of", ERRORS)
-def test_step_of_E_minimises_the_lagrangian_of_the_full_problem(errors_of, tiny):
+def test_step_of_E_minimizes_the_lagrangian_of_the_full_problem(errors_of, tiny):
     """The scaled thresholds are those of the problem in which objects are repeated."""
     S, root, *_ = tiny
     _, errors, now, _, Z, residual = two_steps(errors_of, tiny)
@@ -130,14 +130,14 @@ def test_step_of_E_minimises_the_lagrangian_of_the_full_problem(errors_of, tiny)
     assert np.abs(rest - E).max() <= residual + 1e-6
 
 
-def test_step_of_H_minimises_the_trace(seed):
+def test_step_of_H_minimizes_the_trace(seed):
     """Against random orthonormal matrices, and Dz against its definition on repeated objects."""
     rng = np.random.default_rng(seed)
     root = np.sqrt(np.array([2.0, 1.0, 1.0, 3.0, 1.0]))
     frame = lagrangian.Frame(*eigenpairs(np.eye(5), which="largest"), root, n_clusters=2)
     Z = rng.standard_normal((5, 5))
     frame.graph[:] = Z
-    frame.blocks(lambda a, b: low_rank.symmetrise_inplace(frame.graph, True, a, b))
+    frame.blocks(lambda a, b: low_rank.symmetrize_inplace(frame.graph, True, a, b))
     W = (np.abs(Z) + np.abs(Z.T)) / 2
     assert np.allclose(frame.graph, W, atol=1e-6)
     state = lagrangian.State.zero(frame, 2)
@@ -156,12 +156,12 @@ def test_step_of_H_minimises_the_trace(seed):
         assert best <= np.trace(other.T @ L @ other) + 1e-6
 
 
-def test_symmetrise_in_tiles():
+def test_symmetrize_in_tiles():
     Z = np.random.default_rng(0).standard_normal((150, 150)).astype(np.float32)
     for absolute, expected in ((True, (np.abs(Z) + np.abs(Z.T)) / 2), (False, (Z + Z.T) / 2)):
         W = Z.copy()
         for start in range(0, 150, 64):
-            low_rank.symmetrise_inplace(W, absolute, start, min(start + 64, 150))
+            low_rank.symmetrize_inplace(W, absolute, start, min(start + 64, 150))
         assert np.allclose(W, expected)
 
 
@@ -229,7 +229,7 @@ def test_basis_grows_only_by_what_is_felt():
 def test_slopes_of_the_concave_penalty():
     """Lambda = (1 - sigma/gamma)_+ and W = (1 - |E|/gamma)_+ are derivatives of |t| - t^2/(2 gamma), |t| <= gamma."""
     values, E, root = np.array([3.0, 1.0]), np.array([[4.0, -2.0], [0.5, 0.0]]), np.array([2.0, 1.0])
-    slopes, entries = linearise(values, E, root, gamma=2.0)
+    slopes, entries = linearize(values, E, root, gamma=2.0)
     assert slopes.tolist() == [0.0, 0.5]
     assert np.allclose(entries, [[0.5, 0.5], [0.875, 1.0]])
 
@@ -250,13 +250,13 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     assert model.signatures_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
-    steps = [sum(entry.get("linearisation", 1) == k for entry in model.history_) for k in (0, 1)]
+    steps = [sum(entry.get("linearization", 1) == k for entry in model.history_) for k in (0, 1)]
     expected = None
     for n_iter in steps:  # as many iterations: the stopping test may fall one earlier or later
         if n_iter:
             at = (expected["values"], expected["E"]) if expected else None
             options |= {"tol": 0, "max_iter": n_iter}
-            expected = plain.rsec(S, 3, errors=kind, linearise_at=at, start=expected, **options)
+            expected = plain.rsec(S, 3, errors=kind, linearize_at=at, start=expected, **options)
     Z, E = full(model, "representation_"), full(model, "error_")
     assert np.abs(Z - expected["Z"]).max() < 1e-4
     assert np.abs(E - expected["E"]).max() < 1e-4
@@ -309,7 +309,7 @@ def test_residuals_vanish(method, seed):
     values = np.linalg.svd(np.sqrt(np.outer(weights, weights)) * Z, compute_uv=False)
     assert np.allclose(values[: model.rank_], model.singular_values_, atol=1e-5)
     assert values[model.rank_ :].max(initial=0) < 1e-5
-    penalties = [entry["penalty"] for entry in model.history_ if entry.get("linearisation", 1) == 1]
+    penalties = [entry["penalty"] for entry in model.history_ if entry.get("linearization", 1) == 1]
     assert np.allclose(np.diff(np.log(penalties)), np.log(model.growth))
 
 
@@ -324,7 +324,7 @@ def test_rounding_of_early_steps_does_not_hold_up_the_end(method):
 
 
 def test_nrsec_differs_from_its_convex_start():
-    """From zero all weights are one: one linearisation is then the convex problem."""
+    """From zero all weights are one: one linearization is then the convex problem."""
     labels, _ = planted(0, n=60, m=8)
     zero = cs.NRSEC(3, random_state=0).fit(labels)
     warm = cs.NRSEC(3, start="convex", random_state=0).fit(labels)
@@ -334,9 +334,9 @@ def test_nrsec_differs_from_its_convex_start():
     assert np.allclose(zero.representation_, flat.representation_, atol=1e-6)
     assert np.abs(zero.representation_ - warm.representation_).max() > 1e-3
     assert np.array_equal(second.representation_, warm.representation_)
-    assert {entry["linearisation"] for entry in zero.history_} == {1}
-    assert {entry["linearisation"] for entry in warm.history_} == {0, 1}
-    assert {entry["linearisation"] for entry in again.history_} == {0, 1, 2, 3}
+    assert {entry["linearization"] for entry in zero.history_} == {1}
+    assert {entry["linearization"] for entry in warm.history_} == {0, 1}
+    assert {entry["linearization"] for entry in again.history_} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])

@@ -42,6 +42,6 @@ def test_inertia_is_that_of_the_labels(seed, k):
     rng = np.random.default_rng(seed)
     X, w = rng.normal(size=(30, 4)), rng.uniform(0.5, 2, 30)
     cut = cut_rows(X, k, weights=w, seeds=[0, 1])
-    centres = [np.average(X[cut.labels == j], axis=0, weights=w[cut.labels == j]) for j in range(k)]
-    assert cut.inertia == pytest.approx(w @ ((X - np.array(centres)[cut.labels]) ** 2).sum(axis=1), abs=1e-9)
+    centers = [np.average(X[cut.labels == j], axis=0, weights=w[cut.labels == j]) for j in range(k)]
+    assert cut.inertia == pytest.approx(w @ ((X - np.array(centers)[cut.labels]) ** 2).sum(axis=1), abs=1e-9)
     assert cut.converged

@@ -1,4 +1,4 @@
-"""The normalised cut through label tables: against the cut of the dense graph, and every single move against it."""
+"""The normalized cut through label tables: against the cut of the dense graph, and every single move against it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience._kernels.cut.normalized import cut_loop, move_objects, normalised_cut
+from consilience._kernels.cut.normalized import cut_loop, move_objects, normalized_cut
 from consilience._kernels.labels.grouping import alternate, assign
 
 from ...zoo import planted
@@ -43,13 +43,13 @@ def test_k_means_of_scaled_labels_is_the_cut(seed, missing, kind):
     own = assign(rows, *costs(table), groups).own
     Y = ens.indicator().toarray()
     points = Y * np.sqrt(a) * rows.scale[:, None]
-    centres = np.stack(
+    centers = np.stack(
         [np.average(points[groups == j], axis=0, weights=rows.mass[groups == j]) for j in range(3)]
     )
-    assert np.allclose(own, ((points - centres[groups]) ** 2).sum(axis=1))
+    assert np.allclose(own, ((points - centers[groups]) ** 2).sum(axis=1))
     constant = (ens.weights * (Y @ a) * rows.scale).sum()
     assert rows.mass @ own == pytest.approx(dense_cut(ens, a, groups) - 3 + constant)
-    assert normalised_cut(table, a) == pytest.approx(dense_cut(ens, a, groups))
+    assert normalized_cut(table, a) == pytest.approx(dense_cut(ens, a, groups))
 
 
 @every_graph

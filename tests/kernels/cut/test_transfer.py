@@ -1,4 +1,4 @@
-"""The transfer cut: both sides against the normalised cut of the whole graph, implicit against dense."""
+"""The transfer cut: both sides against the normalized cut of the whole graph, implicit against dense."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def subspaces_agree(A, B, tol):
     return np.linalg.norm(A - B @ (B.T @ A)) <= tol
 
 
-def neighbour_graph(n=900, seed=0, k=6):
-    """(normalised adjacency, its known leading vector) of a connected neighbour graph of two moons and a bridge."""
+def neighbor_graph(n=900, seed=0, k=6):
+    """(normalized adjacency, its known leading vector) of a connected neighbor graph of two moons and a bridge."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)) + 2.5 * np.eye(3)[rng.integers(0, 3, n)]
     index, squares = nearest(Pairs(X), k)
@@ -94,7 +94,7 @@ def test_says_when_products_run_out():
 @pytest.mark.parametrize("way", ["factors", "polynomial"])
 @pytest.mark.parametrize("count", [2, 20])
 def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
-    N, known = neighbour_graph(seed=seed)
+    N, known = neighbor_graph(seed=seed)
     monkeypatch.setattr(lanczos, "FACTORS_UP_TO", (10**6,) * 4 if way == "factors" else (0,) * 4)
     found = lanczos.graph_eigenvectors(N, count, known=known, tol=1e-7)
     values, vectors = np.linalg.eigh(N.toarray())

@@ -1,4 +1,4 @@
-"""Shrinkage: each formula against its definition as a minimiser, and the partial one against the dense one."""
+"""Shrinkage: each formula against its definition as a minimizer, and the partial one against the dense one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_columns_by_hand():
         (lambda Q, t: shrink_singular_values(Q, t).dense(), lambda X: np.linalg.norm(X, "nuc")),
     ],
 )
-def test_minimises_penalty_and_distance(shrink, penalty, seed):
+def test_minimizes_penalty_and_distance(shrink, penalty, seed):
     rng = np.random.default_rng(seed)
     Q, t = rng.standard_normal((4, 3)), 0.8
 
@@ -84,7 +84,7 @@ def test_minimises_penalty_and_distance(shrink, penalty, seed):
         assert f(answer.ravel()) <= f(answer.ravel() + 1e-3 * rng.standard_normal(Q.size)) + 1e-12
 
 
-def test_weighted_singular_values_minimise_their_penalty(seed):
+def test_weighted_singular_values_minimize_their_penalty(seed):
     rng = np.random.default_rng(seed)
     Q, t, weights = rng.standard_normal((4, 4)), 0.7, np.array([0.2, 0.5])
     slopes = np.array([0.2, 0.5, 1.0, 1.0])
@@ -96,7 +96,7 @@ def test_weighted_singular_values_minimise_their_penalty(seed):
     values = np.linalg.svd(Q, compute_uv=False)
     expected = np.maximum(values - t * slopes, 0)
     assert np.allclose(answer.values, expected[expected > 0])
-    # The penalty is not convex, but the formula is its global minimiser as slopes rise while values fall.
+    # The penalty is not convex, but the formula is its global minimizer as slopes rise while values fall.
     for scale in (1e-3, 1e-1, 1.0):
         for _ in range(200):
             assert f(answer.dense()) <= f(answer.dense() + scale * rng.standard_normal(Q.shape)) + 1e-12

@@ -27,7 +27,7 @@ DATA = {
 
 
 def walk(rows, ks, steps, seed):
-    """Sets of centres of several runs that move less and less, jump once, and stand still at the end."""
+    """Sets of centers of several runs that move less and less, jump once, and stand still at the end."""
     rng = np.random.default_rng(seed)
     centers = [rows.rows(rng.choice(N, k, replace=False)) for k in ks]
     spread = np.sqrt(rows.mean_variance)
@@ -64,7 +64,7 @@ def test_labels_are_those_of_a_full_look(name, seed, monkeypatch):
             before = centers
 
 
-def test_most_rows_are_passed_over_once_centres_settle():
+def test_most_rows_are_passed_over_once_centers_settle():
     rows = as_rows(cloud(4), np.ones(N), 1)
     centers = rows.rows(np.arange(8))
     labels = np.zeros((1, N), dtype=np.int32)
@@ -87,8 +87,8 @@ def test_runs_that_are_not_looked_at_stay_as_they_are():
     assert labels[1].max() == 4
 
 
-def test_one_centre_is_never_looked_at_twice():
-    """The bound that stands for a second centre is a number in single precision, and so is the gap."""
+def test_one_center_is_never_looked_at_twice():
+    """The bound that stands for a second center is a number in single precision, and so is the gap."""
     rows = as_rows(cloud(3), np.ones(N), 1)
     centers = rows.rows(np.arange(1))
     memory = Gaps(rows, np.array([1]), np.zeros((1, N), dtype=np.int32))

@@ -114,7 +114,7 @@ def test_weights_equal_repeated_rows():
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_threads_and_neighbouring_runs_change_nothing(init, sparse):
+def test_threads_and_neighboring_runs_change_nothing(init, sparse):
     X = low_rank(3000, 120, 6, 2)
     if sparse:
         X = sp.csr_matrix(np.where(np.abs(X - 5) > 8, X, 0.0))

@@ -47,7 +47,7 @@ def starts_of(rows, ks, seed=0):
 
 
 def plain_lloyd(X, centers, max_iter):
-    """(labels, centres, steps) with every distance in float64; not where a cluster gets empty."""
+    """(labels, centers, steps) with every distance in float64; not where a cluster gets empty."""
     labels, steps = None, 0
     while True:
         new = ((centers**2).sum(axis=1) / 2 - X @ centers.T).argmin(axis=1)
@@ -135,7 +135,7 @@ def test_wide_turned_and_far_rows_share_passes():
     assert not by_tiles(as_rows(cloud(16), np.ones(N), 1), 5, 2)
 
 
-def test_gaps_are_kept_once_centres_settle_and_are_never_too_large():
+def test_gaps_are_kept_once_centers_settle_and_are_never_too_large():
     rows = as_rows(blobs(4), np.ones(N), 1)
     X = rows.rows(np.arange(N))
     run = Run(Tiles(rows), X[:9], np.zeros(N, dtype=np.int32))
@@ -160,7 +160,7 @@ def test_the_used_part_of_gaps_is_the_own_move_and_the_largest_other():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("k", [1, 4, 5, 11])
-def test_one_look_finds_the_nearest_centres_and_lists_what_changed(d, k):
+def test_one_look_finds_the_nearest_centers_and_lists_what_changed(d, k):
     rows = as_rows(cloud(d), np.ones(N), 1)
     X, centers = rows.rows(np.arange(N)), cloud(d, 1, k)
     tiles = np.zeros((n_tiles(N), d, TILE), np.float32)
@@ -180,7 +180,7 @@ def test_one_look_finds_the_nearest_centres_and_lists_what_changed(d, k):
 
 
 @pytest.mark.parametrize("size", [1e3, 1e25])
-def test_equal_centres_the_first_of_them_and_centres_far_beyond(size):
+def test_equal_centers_the_first_of_them_and_centers_far_beyond(size):
     rows = as_rows(cloud(3), np.ones(N), 1)
     far = np.full((2, 3), size) * [[1.0], [-1.0]]
     start = np.vstack([far[:1], rows.rows(np.arange(4)), rows.rows(np.arange(4)), far[1:]])

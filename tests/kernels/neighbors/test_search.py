@@ -1,4 +1,4 @@
-"""Neighbours by blocked products: against scikit-learn and against the formulas over all pairs."""
+"""Neighbors by blocked products: against scikit-learn and against the formulas over all pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_blocks_meet_every_pair_once(monkeypatch):
     assert np.array_equal(again[1], expected[1])
 
 
-def test_sparse_rows_have_the_same_neighbours(seed):
+def test_sparse_rows_have_the_same_neighbors(seed):
     X = cloud(seed, n=150)
     X[np.abs(X) < 1] = 0
     dense, sparse = N.nearest(N.Pairs(X), 6), N.nearest(N.Pairs(sp.csr_array(X)), 6)
@@ -47,7 +47,7 @@ def test_equal_rows_have_distance_zero_however_far_from_the_origin():
     assert (squares == 0).all()
 
 
-def test_all_neighbours_of_few_objects():
+def test_all_neighbors_of_few_objects():
     X = np.array([[0.0], [1.0], [3.0]])
     index, squares = N.nearest(N.Pairs(X), 2)
     assert index.tolist() == [[1, 2], [0, 2], [1, 0]]
@@ -112,7 +112,7 @@ def test_cells_that_all_meet_give_the_exact_lists(seed):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_cells_find_most_neighbours_from_few_pairs(seed, container):
+def test_cells_find_most_neighbors_from_few_pairs(seed, container):
     X, k = container(np.round(cloud(seed, n=4000, d=4), 3)), 10
     cells = N.nearby_cells(X, k, seed)
     sizes = np.diff(cells.starts)

@@ -87,7 +87,7 @@ def test_products_without_the_matrix(seed, steps):
 
 
 def test_by_hand():
-    """Two neighbours swap places with every step; two steps make them equal."""
+    """Two neighbors swap places with every step; two steps make them equal."""
     P = np.array([[0.0, 1.0], [1.0, 0.0]])
     assert trajectory_similarity(P, 1).tolist() == [[1, 0], [0, 1]]
     assert np.allclose(trajectory_similarity(P, 2), [[1, 0], [0, 1]])

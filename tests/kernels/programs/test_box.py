@@ -1,4 +1,4 @@
-"""Row problems over a box: against a generic solver, by hand, and without favour for any column."""
+"""Row problems over a box: against a generic solver, by hand, and without favor for any column."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_weights_do_not_depend_on_the_order_of_columns(seed):
 
 
 def test_contradicting_mirror_images_share_the_doubt():
-    # The published toy: 4 w1 w3 + 4 w2 w4 - sum(w). A minimiser would favour one of each pair; the mirror
+    # The published toy: 4 w1 w3 + 4 w2 w4 - sum(w). A minimizer would favor one of each pair; the mirror
     # images must come out alike, at the saddle.
     E = np.zeros((4, 4))
     E[0, 2] = E[2, 0] = E[1, 3] = E[3, 1] = 4.0

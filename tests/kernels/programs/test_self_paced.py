@@ -10,7 +10,7 @@ from consilience._kernels.programs.self_paced import hard_weights, quantile_loss
 GRID = np.linspace(0, 1, 20001)
 
 
-def test_hard_weights_minimise_their_objective(seed):
+def test_hard_weights_minimize_their_objective(seed):
     L = np.random.default_rng(seed).exponential(size=40)
     age = 0.8
     best = GRID[np.argmin(np.outer(L - age, GRID), axis=1)]
@@ -18,7 +18,7 @@ def test_hard_weights_minimise_their_objective(seed):
 
 
 @pytest.mark.parametrize("gamma", [0.1, 0.4, 3.0])
-def test_soft_weights_minimise_their_objective(seed, gamma):
+def test_soft_weights_minimize_their_objective(seed, gamma):
     L = np.random.default_rng(seed).exponential(size=40)
     age = 0.8
     value = L[:, None] * GRID - gamma * np.log(GRID + gamma / age)

@@ -54,10 +54,10 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
 
 
 def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """For kernels whose inputs are known to be finite: the compiler may reorder and vectorise sums.
+    """For kernels whose inputs are known to be finite: the compiler may reorder and vectorize sums.
 
     One that other kernels call, or a kernel that calls such a one and is called itself, takes ``forceinline=True``: it is compiled into each of them
-    anew, the copies may be vectorised differently, and which copy a call finds depends on what the process loaded first. A process that
+    anew, the copies may be vectorized differently, and which copy a call finds depends on what the process loaded first. A process that
     compiles would then round differently from one that finds the code on disk.
     """
     return kernel(function, fastmath=True, **options)

@@ -9,7 +9,7 @@ from .jit import kernel
 
 @kernel
 def between_scatter(X, labels, weights, n_clusters):
-    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centred; label -1 counts nowhere. O(n d) time.
+    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centered; label -1 counts nowhere. O(n d) time.
 
     Labels lie below n_clusters, as their maximum plus one does by the caller's own count.
     """

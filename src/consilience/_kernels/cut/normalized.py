@@ -1,8 +1,8 @@
-"""The normalised cut of weighted co-association as k-means of labels, and moves of single objects that lower it.
+"""The normalized cut of weighted co-association as k-means of labels, and moves of single objects that lower it.
 
     S = Y diag(a) Y',   s = Y' w,   d = S w = sum over p's clusters b of a_b s_b                            (1)
     Ncut = c - sum_j Q_j / D_j,   C = Y' diag(w) R,   Q_j = sum_b a_b C_bj^2,   D_j = sum_b a_b s_b C_bj    (2)
-    sum_p w_p d_p | x_p - centre |^2 = Ncut - c + sum_p w_p (sum over b of a_b) / d_p,   x_pb = a_b^1/2 Y_pb / d_p     (3)
+    sum_p w_p d_p | x_p - center |^2 = Ncut - c + sum_p w_p (sum over b of a_b) / d_p,   x_pb = a_b^1/2 Y_pb / d_p     (3)
 
 Y (u, k) indicator of base clusters, a (k,) their weights, w (u,) weights of the objects, R (u, c) indicator of the groups. (3) holds for
 every grouping: k-means of the points x with weights w d lowers the very cut that eigenvectors relax. a = 1 is the graph of
@@ -40,7 +40,7 @@ def cut_loop(
     return label_rows(labels, offsets, weights, mass=weights * d, scale=1.0 / d, shift=own / d**2), costs
 
 
-def normalised_cut(table: np.ndarray, cluster_weights: np.ndarray) -> float:
+def normalized_cut(table: np.ndarray, cluster_weights: np.ndarray) -> float:
     """Eq. (2) of a grouping, from its table C (k, c); empty groups count as cut off entirely."""
     a = cluster_weights[:, None]
     volumes = (a * table.sum(axis=1, keepdims=True) * table).sum(axis=0)

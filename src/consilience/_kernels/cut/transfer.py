@@ -1,4 +1,4 @@
-"""The normalised cut of the graph between objects and base clusters, solved on the side of the clusters.
+"""The normalized cut of the graph between objects and base clusters, solved on the side of the clusters.
 
     W = B' diag(w / d) B,   d = B 1                                                                     (1)
     W v = gamma D v,   D = diag(W 1),   the ``count`` largest gamma                                     (2)
@@ -6,7 +6,7 @@
 
 B (u, k) weighs the edges between u objects and k clusters, w (u,) are the weights of the objects, W (k, k) couples clusters
 that share objects, V (k, count), U (u, count). (2) is the transfer cut: gamma = (1 - lambda)^2 for the eigenvalues lambda of the
-normalised Laplacian of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
+normalized Laplacian of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
 
 References
 ----------

@@ -4,7 +4,7 @@
 
 V (n, s) grows by blocks: the last block is multiplied by A and made orthogonal to V, which gives the next one.
 The Ritz pairs of H (s, s) are the answers once R times the last rows of their vectors is small; otherwise the best
-of them replace V and growth goes on. Several vectors at a time turn orthogonalisation, the dearest part, into
+of them replace V and growth goes on. Several vectors at a time turn orthogonalization, the dearest part, into
 matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees the interpreter
 lock, so that solves run side by side on threads.
 
@@ -25,7 +25,7 @@ from .dense import eigenpairs
 from .orthonormal import orthonormal
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
-#: Rows up to which a neighbour graph is factored: at once; at once if it has few edges; when polynomials take more than
+#: Rows up to which a neighbor graph is factored: at once; at once if it has few edges; when polynomials take more than
 #: a while; when they fail.
 FACTORS_UP_TO = (1000, 4000, 8000, 20_000)
 #: Polynomials of a graph: vectors at a time, degree times sqrt(2 (1 - cut)) and its ends, and how much farther from 1 than the
@@ -106,7 +106,7 @@ def _filtered(
     """Largest eigenpairs of N, spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
 
     T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
-    and one orthogonalisation, where the latter cost more. cut must not lie above a wanted eigenvalue, and should not lie far
+    and one orthogonalization, where the latter cost more. cut must not lie above a wanted eigenvalue, and should not lie far
     below the last one: the smallest Ritz value of what a run found is never above it, and the next run cuts somewhat below
     that, until one converges. ``patience``: give up after so many times the steps that fill the basis.
     """
@@ -115,11 +115,11 @@ def _filtered(
     fills, most = (1.0, patience) if np.isfinite(patience) else (3.0, np.inf)
     cut, degree, steps, used, filled = 0.5, 4, 0.0, 0, 0.0
     while True:
-        # [-1, cut] becomes [-1, 1] by (x - centre) / half.
-        centre, half = (cut - 1.0) / 2, (cut + 1.0) / 2
+        # [-1, cut] becomes [-1, 1] by (x - center) / half.
+        center, half = (cut - 1.0) / 2, (cut + 1.0) / 2
 
-        def polynomial(X: np.ndarray, degree=degree, centre=centre, half=half) -> np.ndarray:
-            return _chebyshev(N, X, degree, centre, half)
+        def polynomial(X: np.ndarray, degree=degree, center=center, half=half) -> np.ndarray:
+            return _chebyshev(N, X, degree, center, half)
 
         found = _restarted(polynomial, n, count, known, tol, _WIDTH, room, steps)
         used += degree * found.products
@@ -238,23 +238,23 @@ def _fresh(rng: np.random.Generator, width: int, rows: np.ndarray) -> np.ndarray
     return Q
 
 
-def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, centre: float, half: float) -> np.ndarray:
-    """T_degree((N - centre I) / half) X."""
-    return _chebyshev_of_csr(N.indptr, N.indices, N.data, X, degree, centre, half)
+def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, center: float, half: float) -> np.ndarray:
+    """T_degree((N - center I) / half) X."""
+    return _chebyshev_of_csr(N.indptr, N.indices, N.data, X, degree, center, half)
 
 
 @kernel
-def _chebyshev_of_csr(indptr, indices, data, X, degree, centre, half):
+def _chebyshev_of_csr(indptr, indices, data, X, degree, center, half):
     before, now, free = X.copy(), np.empty_like(X), np.empty_like(X)
-    _recur(indptr, indices, data, before, centre, 1.0 / half, before, 0.0, now)
+    _recur(indptr, indices, data, before, center, 1.0 / half, before, 0.0, now)
     for _ in range(degree - 1):
-        _recur(indptr, indices, data, now, centre, 2.0 / half, before, 1.0, free)
+        _recur(indptr, indices, data, now, center, 2.0 / half, before, 1.0, free)
         before, now, free = now, free, before
     return now
 
 
 @fast_kernel(forceinline=True)
-def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
+def _recur_eight(indptr, indices, data, X, center, alpha, Y, beta, out):
     s = np.empty(8)
     for i in range(X.shape[0]):
         s[:] = 0.0
@@ -264,23 +264,23 @@ def _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out):
             for j in range(8):
                 s[j] += value * X[q, j]
         for j in range(8):
-            out[i, j] = alpha * (s[j] - centre * X[i, j]) - beta * Y[i, j]
+            out[i, j] = alpha * (s[j] - center * X[i, j]) - beta * Y[i, j]
 
 
 @fast_kernel(forceinline=True)
-def _recur(indptr, indices, data, X, centre, alpha, Y, beta, out):
-    """out = alpha (A - centre I) X - beta Y for A in CSR, the others (n, b) in C order.
+def _recur(indptr, indices, data, X, center, alpha, Y, beta, out):
+    """out = alpha (A - center I) X - beta Y for A in CSR, the others (n, b) in C order.
 
     Blocks of four and eight, the usual ones, keep their sums in registers.
     """
     n, b = X.shape
     if b == 8:
-        _recur_eight(indptr, indices, data, X, centre, alpha, Y, beta, out)
+        _recur_eight(indptr, indices, data, X, center, alpha, Y, beta, out)
         return
     if b != 4:
         for i in range(n):
             for j in range(b):
-                out[i, j] = -alpha * centre * X[i, j] - beta * Y[i, j]
+                out[i, j] = -alpha * center * X[i, j] - beta * Y[i, j]
             for p in range(indptr[i], indptr[i + 1]):
                 value = alpha * data[p]
                 for j in range(b):
@@ -297,7 +297,7 @@ def _recur(indptr, indices, data, X, centre, alpha, Y, beta, out):
             s1 += value * flat[q + np.uint64(1)]
             s2 += value * flat[q + np.uint64(2)]
             s3 += value * flat[q + np.uint64(3)]
-        out[i, 0] = alpha * (s0 - centre * X[i, 0]) - beta * Y[i, 0]
-        out[i, 1] = alpha * (s1 - centre * X[i, 1]) - beta * Y[i, 1]
-        out[i, 2] = alpha * (s2 - centre * X[i, 2]) - beta * Y[i, 2]
-        out[i, 3] = alpha * (s3 - centre * X[i, 3]) - beta * Y[i, 3]
+        out[i, 0] = alpha * (s0 - center * X[i, 0]) - beta * Y[i, 0]
+        out[i, 1] = alpha * (s1 - center * X[i, 1]) - beta * Y[i, 1]
+        out[i, 2] = alpha * (s2 - center * X[i, 2]) - beta * Y[i, 2]
+        out[i, 3] = alpha * (s3 - center * X[i, 3]) - beta * Y[i, 3]

@@ -5,7 +5,7 @@
 The null space of a Laplacian is known without solving anything: one vector per connected component. What is
 left is found in its complement, by a dense solver for small matrices and otherwise by a locally optimal block
 iteration (LOBPCG) with the degrees as preconditioner, which starts from the vectors of the last, similar
-matrix: a few products with K instead of a factorisation.
+matrix: a few products with K instead of a factorization.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def dense_eigenvectors(M: np.ndarray, count: int) -> Spectrum:
 
 
 def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype) -> Spectrum:
-    """LOBPCG in the complement of ``null``; the basis [X, R, P] is orthonormalised by its Gram matrix, which
+    """LOBPCG in the complement of ``null``; the basis [X, R, P] is orthonormalized by its Gram matrix, which
     drops directions that have become dependent instead of failing on them."""
     u, b = degrees.size, wanted + _GUARD
     scale = float(degrees.mean()) or 1.0
@@ -104,7 +104,7 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype
         if converged := bool((residual[:wanted] <= tol * scale).all()):
             break
         active = residual > 0.1 * tol * scale
-        # The shift keeps the preconditioner from dividing by degree - lambda = 0 and still favours light nodes.
+        # The shift keeps the preconditioner from dividing by degree - lambda = 0 and still favors light nodes.
         T = orthonormal_basis(_complement(np.hstack([null, X]), inverse[:, None] * R[:, active]))
         AT = degrees[:, None] * T - product(T)
         used += 1

@@ -1,6 +1,6 @@
 """Shrinkage of singular values: the proximal step of low-rank models.
 
-    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimises  t |J|_* + 1/2 |J - X|^2                         (1)
+    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                         (1)
 
 (Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values above t. For small
 matrices one dense decomposition is quickest; for large ones they are found in a growing basis
@@ -12,7 +12,7 @@ X, and F what is missing from them. The basis grows by the directions of F that 
 what is missing is small: block Lanczos, but with a good start, and few columns a round.
 
 What that answer is worth is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most |F W| for the right vectors
-W that are kept, provided that what was left out is below t; and that is decided by a Cholesky factorisation of
+W that are kept, provided that what was left out is below t; and that is decided by a Cholesky factorization of
 (t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`). F takes a product with X, and most of it need
 not be known: as X V0 lies in Q, |F w| <= t tan(w, V0) for w in V. Late in a Lagrangian, large values have turned by less than
 is allowed, and only few columns are multiplied a second time.
@@ -122,7 +122,7 @@ def shrink_singular_values(
     """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
 
     X (a, b) float64. weights: rising, at most 1 (larger values shrink less), so that the answer keeps the order
-    of the values and is the minimiser of the weighted norm. start (b, any): vectors of a similar problem. tol bounds
+    of the values and is the minimizer of the weighted norm. start (b, any): vectors of a similar problem. tol bounds
     the error relative to the threshold.
 
     Cost: dense O(a b min(a, b)); else one product with X and one with X' of rank + 8 columns, then of fewer.
@@ -292,7 +292,7 @@ def remainder_is_below(
     """Whether every singular value of X outside span(right) is at most 1.001 ``threshold``: a proof, by Cholesky.
 
     Single precision suffices: X is deflated and scaled in double, and the slack is far above what is then rounded.
-    O(a b^2) for the Gram matrix of the smaller side and a third of b^3 for the factorisation.
+    O(a b^2) for the Gram matrix of the smaller side and a third of b^3 for the factorization.
     """
     whole = X if isinstance(X, Deflated) else _Whole(X)
     R = np.empty(whole.shape, np.float32)

@@ -1,21 +1,21 @@
 """Many k-means runs over the same data, sharing every pass over it.
 
-    minimise over centres c and labels l    sum_i w_i | x_i - c_l(i) |^2                                 (1)
+    minimize over centers c and labels l    sum_i w_i | x_i - c_l(i) |^2                                 (1)
 
-by Lloyd's two steps: each row to its nearest centre, each centre to the (weighted) mean of its rows. The runs
+by Lloyd's two steps: each row to its nearest center, each center to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
-over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centres (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
+over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centers (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
 in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by
 itself (:mod:`.kmeans_narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
 (:mod:`.kmeans_small`).
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
-where the first centre wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
+where the first center wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
 on the runs beside it, not on the number of threads.
 
 Start, stopping rule and empty clusters follow scikit-learn: greedy k-means++ with 2 + log k candidates a step;
-stop when no label changes, or when the squared moves of the centres sum to at most ``tol`` times the mean
-variance of the columns; an empty cluster restarts at the row farthest from its centre.
+stop when no label changes, or when the squared moves of the centers sum to at most ``tol`` times the mean
+variance of the columns; an empty cluster restarts at the row farthest from its center.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .rows import BLOCK, as_rows
 from .small import Run, SmallRows, is_small, plus_plus, run_from
 from .starts import choose_seeds, random_rows
 
-#: Numbers held for the centres of one batch of runs (sums and centres in float64, screen in float32).
+#: Numbers held for the centers of one batch of runs (sums and centers in float64, screen in float32).
 BATCH = 2**25
 
 
@@ -77,7 +77,7 @@ def many_kmeans(
     seeds : m seeds for ``numpy.random.default_rng``
         Needed unless ``inits`` is given.
     inits : m arrays (k_r, d)
-        Start from these centres.
+        Start from these centers.
     init : "k-means++" or "random"
         How to choose k rows to start from.
     max_iter, tol : the stopping rule (see the module).
@@ -91,7 +91,7 @@ def many_kmeans(
     Notes
     -----
     Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.kmeans_gaps`) a
-    product of q columns with the k centres of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
+    product of q columns with the k centers of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
     otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
     128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the product for all rows until few of them can change.
     """
@@ -117,7 +117,7 @@ def many_kmeans(
         rows = as_rows(X, weight, n_jobs)
         for batch in _batches(ks, rows.n_features):
             if inits is not None:
-                start = [rows.centre(np.asarray(inits[r], dtype=np.float64)) for r in batch]
+                start = [rows.center(np.asarray(inits[r], dtype=np.float64)) for r in batch]
             else:
                 assert seeds is not None
                 rngs = [np.random.default_rng(seeds[r]) for r in batch]
@@ -134,14 +134,14 @@ def many_kmeans(
 
 
 def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None) -> None:
-    """Refuse runs whose centres, scores or labels will not fit; counted is what is there at the same time for certain."""
+    """Refuse runs whose centers, scores or labels will not fit; counted is what is there at the same time for certain."""
     (n, d), m, most = X.shape, len(ks), int(ks.max(initial=1))
     centers = 8.0 * d * (int(ks.sum()) if keep_centers else 0)
     if is_small(X):
-        working = 8.0 * n * most * min(resolve_jobs(n_jobs), m)  # scores of all rows and centres of a run
+        working = 8.0 * n * most * min(resolve_jobs(n_jobs), m)  # scores of all rows and centers of a run
     else:
         batch = max(int(ks[runs].sum()) for runs in _batches(ks, d))
-        # Centres, their sums, those of the step before and the float32 screen; labels; distances of starts.
+        # Centers, their sums, those of the step before and the float32 screen; labels; distances of starts.
         working = 28.0 * d * batch + 8.0 * n * m + 4.0 * BLOCK * most
     ensure_fits(
         centers + working,
@@ -184,34 +184,34 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
 
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
-    """Nearest centre of every row, for each of m sets of centres: (n, m) int32. Exact as :func:`many_kmeans`."""
+    """Nearest center of every row, for each of m sets of centers: (n, m) int32. Exact as :func:`many_kmeans`."""
     X = as_floats(X)
     _check_centers(X, centers)
     with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
-        stacked = np.vstack([rows.centre(np.asarray(c, dtype=np.float64)) for c in centers])
+        stacked = np.vstack([rows.center(np.asarray(c, dtype=np.float64)) for c in centers])
         return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
 
 
 def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:
-    """What the compiled loops take for granted: rows, one weight for each, and at least one centre in every run."""
+    """What the compiled loops take for granted: rows, one weight for each, and at least one center in every run."""
     n = X.shape[0]
     if n == 0 or weight.shape != (n,) or ks.ndim != 1 or (ks < 1).any() or (ks > n).any():
         raise ValueError(f"{weight.shape} weights and ks={ks} for {n} rows; expected (n,) and 1 <= k <= n.")
     if inits is not None:
         _check_centers(X, inits)
         if [len(c) for c in inits] != ks.tolist():
-            raise ValueError(f"inits have {[len(c) for c in inits]} centres for ks={ks}.")
+            raise ValueError(f"inits have {[len(c) for c in inits]} centers for ks={ks}.")
 
 
 def _check_centers(X: Any, centers: Sequence[np.ndarray]) -> None:
     shapes = [np.shape(c) for c in centers]
     if not shapes or any(len(s) != 2 or s[0] == 0 or s[1] != X.shape[1] for s in shapes):
-        raise ValueError(f"Centres of shapes {shapes}; expected (1 or more, {X.shape[1]}) each.")
+        raise ValueError(f"Centers of shapes {shapes}; expected (1 or more, {X.shape[1]}) each.")
 
 
 def _batches(ks: np.ndarray, d: int) -> list[np.ndarray]:
-    """Consecutive runs whose centres fit the working memory together."""
+    """Consecutive runs whose centers fit the working memory together."""
     batches, first = [], 0
     while first < len(ks):
         last = first + max(1, int(np.searchsorted(np.cumsum(ks[first:]) * d, BATCH, side="right")))

@@ -1,4 +1,4 @@
-"""Every row to its nearest centre, in several runs at a time and with nothing known about it before."""
+"""Every row to its nearest center, in several runs at a time and with nothing known about it before."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..runtime.threads import map_blocks
 from .rows import BLOCK, Rows
 from .screen import Stack, screen_block
 
-#: Centres bounded by one product: its output stays in the second-level cache.
+#: Centers bounded by one product: its output stays in the second-level cache.
 PART = 512
 
 
 def assign(rows: Rows, stack: Stack) -> np.ndarray:
-    """Nearest centre of every row in each run of the stack: (runs, n) int32."""
+    """Nearest center of every row in each run of the stack: (runs, n) int32."""
     runs = len(stack.sizes)
     labels = np.empty((runs, rows.n_samples), dtype=np.int32)
     parts = _parts(stack.sizes)
@@ -44,7 +44,7 @@ def assign(rows: Rows, stack: Stack) -> np.ndarray:
 
 
 def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
-    """Consecutive runs with about PART centres together."""
+    """Consecutive runs with about PART centers together."""
     parts, first, total = [], 0, 0
     for r, k in enumerate(sizes):
         if total and total + k > PART:

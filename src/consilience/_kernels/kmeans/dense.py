@@ -52,7 +52,7 @@ class DenseRows:
         mean = np.sum(sums, axis=0) / n
         middle = middle_of(self.X, mean)
         self._squares = np.empty(n)
-        self._fill(lambda a, b: _centred_squares(self.X, middle, self._squares, a, b))
+        self._fill(lambda a, b: _centered_squares(self.X, middle, self._squares, a, b))
         whole = n - n % BLOCK
         squares = [*self._squares[:whole].reshape(-1, BLOCK).sum(axis=1)]
         if whole < n:
@@ -74,7 +74,7 @@ class DenseRows:
         if peak == 0:
             return None
         S = (S / peak).astype(np.float32)
-        # Randomised subspace iteration; the start is fixed, being a matter of speed and not of the result.
+        # Randomized subspace iteration; the start is fixed, being a matter of speed and not of the result.
         Q = np.random.default_rng(0).standard_normal((d, min(width + 8, d)), dtype=np.float32)
         for _ in range(3):
             Q = np.linalg.qr(S.T @ (S @ Q))[0]
@@ -85,7 +85,7 @@ class DenseRows:
         q = min(int(np.searchsorted(share, ENOUGH_VARIANCE)) + 1, width)
         if share[q - 1] < LEAST_VARIANCE:
             return None
-        # A second factorisation in float64, because (1) needs columns orthonormal far below float32.
+        # A second factorization in float64, because (1) needs columns orthonormal far below float32.
         return np.linalg.qr(Q.astype(np.float64) @ turn[:, :q])[0]
 
     def _turn(self) -> None:
@@ -131,13 +131,13 @@ class DenseRows:
             self._screen = None
 
     def rows(self, index: np.ndarray) -> np.ndarray:
-        """Centred float64 rows."""
+        """Centered float64 rows."""
         return self.X[index].astype(np.float64) - self.middle
 
     def uncentre(self, centers: np.ndarray) -> np.ndarray:
         return centers + self.middle
 
-    def centre(self, centers: np.ndarray) -> np.ndarray:
+    def center(self, centers: np.ndarray) -> np.ndarray:
         return centers - self.middle
 
     def stack(self, centers: np.ndarray, sizes: np.ndarray) -> Stack:
@@ -155,7 +155,7 @@ class DenseRows:
         return stack
 
     def bounds(self, stack: Stack, part: slice, start: int, stop: int) -> np.ndarray:
-        """The product in L of Eq. (2), transposed: (centres of ``part``, rows start..stop)."""
+        """The product in L of Eq. (2), transposed: (centers of ``part``, rows start..stop)."""
         out = buffer(self._buffers, part.stop - part.start, stop - start)
         return np.dot(stack.screen[part], self.screen[start:stop].T, out=out)
 
@@ -213,7 +213,7 @@ class DenseRows:
         return out
 
     def add_residuals(self, labels: np.ndarray, mass: np.ndarray, centers: np.ndarray) -> None:
-        """Bring centres to the means of their rows to the last digit, where far rows count."""
+        """Bring centers to the means of their rows to the last digit, where far rows count."""
         add_residuals(self.X, self.middle, self.weight, labels, mass, centers)
 
     def seeds(self, index: np.ndarray) -> Any:
@@ -260,7 +260,7 @@ def _column_sums(X, out, start, stop):
 
 
 @fast_kernel
-def _centred_squares(X, mean, out, start, stop):
+def _centered_squares(X, mean, out, start, stop):
     for i in range(start, stop):
         total = 0.0
         for c in range(X.shape[1]):
@@ -299,7 +299,7 @@ def _aligned(n: int, q: int) -> np.ndarray:
 def _settle_dense(
     X, mean, centers, half_squares, least, offsets, L, runs, rows, limits, count, start, labels
 ):
-    """Exact scores of the centres that a row in doubt has left; the first of equal ones wins."""
+    """Exact scores of the centers that a row in doubt has left; the first of equal ones wins."""
     d = X.shape[1]
     x = np.empty(d)
     for t in range(count):

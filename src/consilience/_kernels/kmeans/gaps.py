@@ -1,17 +1,17 @@
 """Rows that cannot have changed their cluster are passed over.
 
-For a row x of a run, with u the distance to its own centre and l that to the next nearest one, the gap l - u is known
-once both were measured. When centres have moved, centre j by v_j, the triangle inequality leaves of it at least
+For a row x of a run, with u the distance to its own center and l that to the next nearest one, the gap l - u is known
+once both were measured. When centers have moved, center j by v_j, the triangle inequality leaves of it at least
 
     (l - u) - (v_own + max over the others of v),                                                  (1)
 
-and as long as that is above 0 the row stays where it is. The moves of (1) are added up for each centre, so that a row that
+and as long as that is above 0 the row stays where it is. The moves of (1) are added up for each center, so that a row that
 stays is read and not written: its gap, and the label that says with which sum to compare it. A few steps after the start
-most rows of most runs stay, and a step costs one pass over labels and gaps instead of a product with all centres.
+most rows of most runs stay, and a step costs one pass over labels and gaps instead of a product with all centers.
 
 Rows whose gap is used up are gathered, screened in float32 (:mod:`.kmeans_screen`) and settled in float64 where that
 leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that it has. Where
-two centres are equally near the gap is 0, and the first of them is chosen anew every time.
+two centers are equally near the gap is 0, and the first of them is chosen anew every time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Gaps:
         self._buffers = threading.local()
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Bring labels of the active runs up to the centres of ``stack``; says what changed, if that is to be listed."""
+        """Bring labels of the active runs up to the centers of ``stack``; says what changed, if that is to be listed."""
         rows, n = self.rows, self.rows.n_samples
         size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
         used = np.concatenate([self.used[r] for r in active])
@@ -81,7 +81,7 @@ class Gaps:
         return Changes(*map(np.concatenate, zip(*parts)))
 
     def moved(self, r: int, before: np.ndarray, after: np.ndarray) -> None:
-        """The centres of run r have moved."""
+        """The centers of run r have moved."""
         step = (after - before) / self.rows.scale
         moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1 + 1e-9)
         others = np.full(len(moves), moves.max())
@@ -109,7 +109,7 @@ def _look(
 ):  # fmt: skip
     """Labels and gaps of the rows start..stop whose gap is used up; returns how many labels changed.
 
-    Labels are positions among the centres of their run, before (0 at first) and after; the three lists have a place for every
+    Labels are positions among the centers of their run, before (0 at first) and after; the three lists have a place for every
     row of every active run, or none at all.
     """
     p = screen.shape[1]
@@ -220,7 +220,7 @@ def _gap(norm, own, other):
 
 @kernel
 def _slack_of(chosen, lengths, far, turned, where, remainder, margin, norms, slack):
-    """|x|, and what the bound of the nearest centre may be off without the row's blur; rows not turned have no remainder."""
+    """|x|, and what the bound of the nearest center may be off without the row's blur; rows not turned have no remainder."""
     for t in range(chosen.size):
         norms[t] = lengths[chosen[t]]
         slack[t] = margin[where[t]]
@@ -240,8 +240,8 @@ def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
 
 @fast_kernel(forceinline=True)
 def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, screened, x):
-    """(smallest and second smallest exact score of the centres not above the limit, over scale^2, and which is the first)."""
-    _centre(row, middle, x)
+    """(smallest and second smallest exact score of the centers not above the limit, over scale^2, and which is the first)."""
+    _center(row, middle, x)
     best, other, where = 1.7e308, 1.7e308, screened
     for j in range(bounds.size):
         if bounds[j] + least[j] <= limit:
@@ -254,6 +254,6 @@ def _settle(row, middle, scale, centers, half_squares, bounds, least, limit, scr
 
 
 @kernel
-def _centre(row, middle, out):
+def _center(row, middle, out):
     for c in range(row.size):
         out[c] = np.float64(row[c]) - middle[c]

@@ -3,7 +3,7 @@
     |x_p - c_j|^2 = G_pp - 2 S_jp / W_j + q_j / W_j^2                                                          (1)
     S_jp = sum over q in j of w_q G_pq,   W_j = sum over q in j of w_q,   q_j = sum over p in j of w_p S_jp     (2)
 
-G (n, n) holds the inner products of centred rows. S is corrected for the rows that changed their cluster alone, so that a run costs
+G (n, n) holds the inner products of centered rows. S is corrected for the rows that changed their cluster alone, so that a run costs
 O(n^2) for its first step, O(n k) for each, and O(n) for each move, where Lloyd on the rows takes O(n d k) a step. Start and
 empty clusters are those of :mod:`.kmeans`; a run stops when no label changes.
 """
@@ -16,14 +16,14 @@ from ..compile.jit import kernel
 
 
 class Gram:
-    """Inner products G (n, n) of centred rows, in the place of the rows: a subset of them is a block of G."""
+    """Inner products G (n, n) of centered rows, in the place of the rows: a subset of them is a block of G."""
 
     def __init__(self, G: np.ndarray):
         self.G = G
 
     @classmethod
     def of(cls, X: np.ndarray) -> Gram:
-        """Of rows (n, d), which are centred here."""
+        """Of rows (n, d), which are centered here."""
         C = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
         return cls(C @ C.T)
 
@@ -148,7 +148,7 @@ def _move(G, weights, p, old, new, S, mass):
 @kernel
 def _fill_empty(G, weights, labels, least, S, mass):
     """Move the farthest row into each cluster without rows; returns whether there was one. ``least`` is half the squared distance from
-    the centre, less G_pp / 2."""
+    the center, less G_pp / 2."""
     counts = np.zeros(mass.size, np.int64)
     for p in range(labels.size):
         counts[labels[p]] += 1
@@ -165,7 +165,7 @@ def _fill_empty(G, weights, labels, least, S, mass):
                 far = distance
                 where = p
         if where < 0 or far <= 1e-12 * G[where, where]:
-            continue  # all rows sit on their centre: rows coincide, and the cluster stays empty
+            continue  # all rows sit on their center: rows coincide, and the cluster stays empty
         counts[labels[where]] -= 1
         _move(G, weights, where, labels[where], j, S, mass)
         labels[where] = j

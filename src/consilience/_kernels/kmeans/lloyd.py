@@ -22,7 +22,7 @@ def lloyd(
     tol: float,
     on_done: Callable[[int], Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
-    """Labels (m, n), iterations, whether converged, and centres of all runs from the given starts."""
+    """Labels (m, n), iterations, whether converged, and centers of all runs from the given starts."""
     m = len(starts)
     ks = np.array([len(c) for c in starts])
     offsets = np.concatenate([[0], np.cumsum(ks)])
@@ -31,7 +31,7 @@ def lloyd(
     labels = np.zeros((m, rows.n_samples), dtype=np.int32)
     memory = Gaps(rows, ks, labels) if isinstance(rows, DenseRows) else Afresh(rows, labels)
     n_iter, converged = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool)
-    last_look = np.zeros(m, dtype=bool)  # centres stand; labels are to be read off once more
+    last_look = np.zeros(m, dtype=bool)  # centers stand; labels are to be read off once more
     active = np.arange(m)
     first = True
     while len(active):
@@ -74,7 +74,7 @@ class Afresh:
         self.rows, self.labels = rows, labels  # (m, n) int32, changed in place
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Labels of the active runs by the centres of ``stack``, and what changed, if that is to be listed."""
+        """Labels of the active runs by the centers of ``stack``, and what changed, if that is to be listed."""
         old, new = self.labels[active], assign(self.rows, stack)
         self.labels[active] = new
         run, row = np.nonzero(old != new) if listed else (np.empty(0, np.int64),) * 2

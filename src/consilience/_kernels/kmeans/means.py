@@ -1,4 +1,4 @@
-"""Centres of one run of k-means from the sums of its clusters."""
+"""Centers of one run of k-means from the sums of its clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .rows import Rows
 
 
 def means(rows: Rows, before: np.ndarray, sums: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Centres of one run from its cluster sums, with empty clusters moved to the farthest rows."""
+    """Centers of one run from its cluster sums, with empty clusters moved to the farthest rows."""
     if not (rows.uneven or rows.far) and sums[:, -1].all():  # most steps, with nothing to look after
         return sums[:, :-1] / sums[:, -1:]
     sums, mass = sums[:, :-1], sums[:, -1].copy()

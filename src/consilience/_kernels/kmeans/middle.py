@@ -45,7 +45,7 @@ def mean_variance(mean_square: float, shift: np.ndarray) -> float:
 def add_residuals(X, middle, weight, labels, mass, centers):
     """centers += mean over their rows of x - middle - c: a second pass, that takes off the rounding of the first.
 
-    A far row that is alone is then its own centre. Without, an error in the last digit of 1e30 would be the inertia.
+    A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the inertia.
     """
     sums = np.zeros(centers.shape)
     for i in range(labels.size):

@@ -20,15 +20,15 @@ from .tiles import SAMPLED, TILE, fill_tiles, look_at_tiles, n_tiles, padded, sc
 
 T = TypeVar("T")
 
-#: Columns and centres up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py, --grid): from 0.9 (32 columns, 10 centres, no
+#: Columns and centers up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py, --grid): from 0.9 (32 columns, 10 centers, no
 #: clusters) to 2.3 times as fast as passes that runs share.
 COLUMNS, CENTERS = 32, 128
 #: Columns up to which several runs go by tiles. Beyond, what they share of a pass is worth more (measured on 100,000 rows of 16 columns, 6 runs of 20 to 60
-#: centres: tiles take 1.02 to 1.14 times the CPU time; of 4 columns, 8 runs of 5 to 15 centres, 0.6 to 0.85 times).
+#: centers: tiles take 1.02 to 1.14 times the CPU time; of 4 columns, 8 runs of 5 to 15 centers, 0.6 to 0.85 times).
 SEVERAL = 4
 #: Products of one task at least, and tiles: less is done before it is handed out. And tiles at most. No result depends on it.
 PRODUCTS, FEWEST, MOST = 2**25, 136, 1024
-#: Moves of the centres, as large as the last ones, that a row must be far from changing for its gap to save work. About as
+#: Moves of the centers, as large as the last ones, that a row must be far from changing for its gap to save work. About as
 #: many rows as are nearer than two are looked at in each step when gaps are kept.
 STEPS = 2.0
 
@@ -91,7 +91,7 @@ class Tiles:
         self.map(lambda a, b: fill_tiles(*data, a, b), 1)
 
     def map(self, work: Callable[[int, int], T], k: int) -> list[T]:
-        """Work on so many tiles at a time that products with k centres are worth handing out."""
+        """Work on so many tiles at a time that products with k centers are worth handing out."""
         size = min(max(PRODUCTS // (TILE * self.rows.n_features * k), FEWEST), MOST)
         return map_blocks(work, len(self.values), size=size, n_jobs=self.rows.n_jobs)
 
@@ -129,11 +129,11 @@ class Run:
             converged = bool(squares.sum() <= tol)
             self.moved(np.sqrt(squares.sum(axis=1)) * ((1 + 1e-9) / self.rows.scale))
             if converged or n_iter == max_iter:
-                self.look()  # centres stand; labels are read off once more
+                self.look()  # centers stand; labels are read off once more
                 return n_iter, converged
 
     def moved(self, moves: np.ndarray) -> None:
-        """What is used of the gaps, Eq. (1) of :mod:`.kmeans_gaps`: the move of the own centre and the largest of the others."""
+        """What is used of the gaps, Eq. (1) of :mod:`.kmeans_gaps`: the move of the own center and the largest of the others."""
         farthest = moves.argmax()
         self.step = moves + moves[farthest]
         moves[farthest] = 0.0
@@ -141,7 +141,7 @@ class Run:
         self.used += self.step
 
     def look(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bring labels up to the centres; where in the lists of changes those of each task begin, and how many they are."""
+        """Bring labels up to the centers; where in the lists of changes those of each task begin, and how many they are."""
         rows, tiles, n = self.rows, self.tiles, len(self.labels)
         margin = screen_centers(self.centers, rows.scale, rows.rounding, *self.screen)
         half_squares = np.einsum("ij,ij->i", self.centers, self.centers) / 2
@@ -164,7 +164,7 @@ class Run:
 def few_enough(k: int, d: int) -> float:
     """Share of rows to be looked at below which it pays to keep gaps.
 
-    Measured on 100,000 rows, in ns: a row of a tile with its distances to all centres (``each``); 2 to find out that a gap is not used up;
+    Measured on 100,000 rows, in ns: a row of a tile with its distances to all centers (``each``); 2 to find out that a gap is not used up;
     and 45 to gather a row and to keep its gap.
     """
     each = 0.17 * k + 0.022 * k * d + 0.43 * d

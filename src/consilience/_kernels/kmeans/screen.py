@@ -1,22 +1,22 @@
-"""Scores of all centres bounded in float32, by which most rows find their nearest centre.
+"""Scores of all centers bounded in float32, by which most rows find their nearest center.
 
-Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a centre, all
-questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest centre.
+Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a center, all
+questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest center.
 
-Scores are first bounded from below in float32, for every row and centre at once by one matrix product, and
+Scores are first bounded from below in float32, for every row and center at once by one matrix product, and
 settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
 directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
 
     x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                 (1)
 
-and centres, being averages, have small remainders. So the product runs over q instead of d columns, and
+and centers, being averages, have small remainders. So the product runs over q instead of d columns, and
 
     L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
     L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
 
 with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of summation is at
 most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their squares. So what rounding blurs
-is a share of the row and one of the centre; the remainders take one more column, and rows that are not turned none.
+is a share of the row and one of the center; the remainders take one more column, and rows that are not turned none.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ import numpy as np
 from ..compile.jit import fast_kernel
 
 UNIT = 2.0**-24  # rounding unit of float32
-#: Lengths, in units of the longest row, from which on the squares of centres may not fit into float32.
+#: Lengths, in units of the longest row, from which on the squares of centers may not fit into float32.
 BEYOND = 1e18
-#: An error of a bound that leaves every centre in doubt, and is a number in float32 still, also doubled.
+#: An error of a bound that leaves every center in doubt, and is a number in float32 still, also doubled.
 LOOSE = 1e37
-#: The second smallest bound where there is one centre: a number in float32 still, doubled.
+#: The second smallest bound where there is one center: a number in float32 still, doubled.
 NO_MORE = np.float32(1e38)
 #: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors take addresses a
 #: multiple of 4 kB apart for the same one at first.
@@ -40,7 +40,7 @@ WIDTH = 1040
 
 
 class Stack:
-    """Centres of several runs on top of each other, in the form the float32 product needs."""
+    """Centers of several runs on top of each other, in the form the float32 product needs."""
 
     def __init__(self, centers: np.ndarray, sizes: np.ndarray):
         self.centers = centers  # (K, d) float64
@@ -53,17 +53,17 @@ class Stack:
         self.margin: np.ndarray  # (K,) m(c)
 
     def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets the centres' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
+        """Sets the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
         beyond = self.limit(remainder, norm, g)
         if beyond.any():
             turned = np.where(beyond[:, None], 0.0, turned)
         return np.hstack([-turned, -self.remainder[:, None]])
 
     def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets what does not hang on the features of the centres' side of L in Eq. (2); returns which centres have none (K,).
+        """Sets what does not hang on the features of the centers' side of L in Eq. (2); returns which centers have none (K,).
 
-        The square of a centre far beyond all rows is no number in float32. Its bound is one that holds of every such
-        centre, and so loose that, wherever it is the smallest, float64 decides.
+        The square of a center far beyond all rows is no number in float32. Its bound is one that holds of every such
+        center, and so loose that, wherever it is the smallest, float64 decides.
         """
         beyond = norm > BEYOND
         if beyond.any():
@@ -121,12 +121,12 @@ def insert(value, j, low, second, where):
 
 @fast_kernel
 def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start, runs, rows, limits):
-    """Nearest centre of every row by the bounds L (centres, rows) + least; returns how many are in doubt.
+    """Nearest center of every row by the bounds L (centers, rows) + least; returns how many are in doubt.
 
-    Run r owns the centres offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
+    Run r owns the centers offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
     not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
-    centre is out in ``limits``; these have a place for every row of every run. No run is without centres, and a
-    bound that is no number leaves the first of them: labels are always centres of the run.
+    center is out in ``limits``; these have a place for every row of every run. No run is without centers, and a
+    bound that is no number leaves the first of them: labels are always centers of the run.
     """
     b = L.shape[1]
     smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(b, np.int32)

@@ -59,7 +59,7 @@ def plus_plus(rows: SmallRows, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def run_from(rows: SmallRows, centers: np.ndarray, max_iter: int, tol: float) -> Run:
-    """Lloyd's steps from the given centres (middle taken off)."""
+    """Lloyd's steps from the given centers (middle taken off)."""
     return Run(
         *_lloyd(rows.X, rows.columns, rows.weight, np.ascontiguousarray(centers), max_iter, tol, rows.far)
     )
@@ -147,7 +147,7 @@ def _keep_smaller(closest, weight, trial):
 
 @kernel
 def _lloyd(X, columns, weight, centers, max_iter, tol, far):
-    """(labels, centres, inertia, steps, whether converged)."""
+    """(labels, centers, inertia, steps, whether converged)."""
     n = X.shape[0]
     labels = np.full(n, -1, np.int32)
     n_iter, converged = 0, False
@@ -163,7 +163,7 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
             break
         if _moved(centers, before) <= tol or n_iter == max_iter:
             converged = _moved(centers, before) <= tol
-            labels = _nearest(columns, centers)  # centres stand; labels are read off once more
+            labels = _nearest(columns, centers)  # centers stand; labels are read off once more
             break
     inertia = 0.0
     for i in range(n):
@@ -173,7 +173,7 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
 
 @kernel
 def _nearest(columns, centers):
-    """The first of the centres with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
+    """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
     scores = np.empty((centers.shape[0], columns.shape[1]))
     np.dot(centers, columns, scores)
     smallest = np.full(columns.shape[1], np.inf)
@@ -195,7 +195,7 @@ def _take_smaller(half, scores, j, smallest, where):
 
 @kernel(forceinline=True)
 def _means(X, weight, before, labels, far):
-    """Means of the clusters, empty ones restarted at the rows farthest from their centre."""
+    """Means of the clusters, empty ones restarted at the rows farthest from their center."""
     k = before.shape[0]
     sums, mass = np.zeros(before.shape), np.zeros(k)
     for i in range(labels.size):
@@ -215,7 +215,7 @@ def _means(X, weight, before, labels, far):
 
 @kernel(forceinline=True)
 def _restart_empty(X, weight, before, labels, sums, mass):
-    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their centre."""
+    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their center."""
     empty = np.empty(mass.size, np.int64)
     count = 0
     for j in range(mass.size):

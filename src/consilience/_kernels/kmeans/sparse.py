@@ -56,7 +56,7 @@ class SparseRows:
     def uncentre(self, centers: np.ndarray) -> np.ndarray:
         return centers
 
-    def centre(self, centers: np.ndarray) -> np.ndarray:
+    def center(self, centers: np.ndarray) -> np.ndarray:
         return centers
 
     def stack(self, centers: np.ndarray, sizes: np.ndarray) -> Stack:

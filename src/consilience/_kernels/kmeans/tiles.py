@@ -1,10 +1,10 @@
-"""Nearest centres of many rows of few columns, by tiles of rows held by columns.
+"""Nearest centers of many rows of few columns, by tiles of rows held by columns.
 
 In a tile the same column of TILE rows lies side by side, so that one instruction works on eight rows or more, and nothing is gathered: all
-distances of a row to ten centres in four columns cost 3 ns, where a bound on them that may save this costs 10 to keep. What is computed are the bounds
+distances of a row to ten centers in four columns cost 3 ns, where a bound on them that may save this costs 10 to keep. What is computed are the bounds
 L of :mod:`.kmeans_screen` in float32; a row whose two smallest ones leave a doubt is settled in float64, as there.
 
-Where centres and columns are more, or once few rows are near enough to change, the gaps of :mod:`.kmeans_gaps` pay: then only rows whose gap is used up
+Where centers and columns are more, or once few rows are near enough to change, the gaps of :mod:`.kmeans_gaps` pay: then only rows whose gap is used up
 are looked at, gathered from several tiles into one, or as their tile if they are many of it.
 """
 
@@ -23,7 +23,7 @@ TILE = 240
 #: Columns up to which distances are computed here, with nothing written between; beyond, BLAS is faster
 #: (measured, k = 10: 3.4 against 4.5 ns a row for 4 columns; 15 against 10 for 16).
 FUSED = 4
-#: Centres that are compared at a time there.
+#: Centers that are compared at a time there.
 TOGETHER = 5
 #: Share of a tile's rows from which on it is looked at as it is, with nothing gathered.
 DENSE = 0.5
@@ -36,12 +36,12 @@ def n_tiles(n: int) -> int:
 
 
 def padded(k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Room for what :func:`screen_centers` fills: (centres, columns) and one number for each centre, so many as are compared at a time.
+    """Room for what :func:`screen_centers` fills: (centers, columns) and one number for each center, so many as are compared at a time.
 
-    What is not filled is a centre that is nowhere near, or a column of zeros.
+    What is not filled is a center that is nowhere near, or a column of zeros.
     """
-    centres = -(-k // TOGETHER) * TOGETHER
-    return np.zeros((centres, max(d, FUSED)), np.float32), np.full(centres, NO_MORE, np.float32)
+    centers = -(-k // TOGETHER) * TOGETHER
+    return np.zeros((centers, max(d, FUSED)), np.float32), np.full(centers, NO_MORE, np.float32)
 
 
 @kernel
@@ -58,9 +58,9 @@ def fill_tiles(X, middle, scale, tiles, start, stop):
 
 @kernel
 def screen_centers(centers, scale, rounding, across, least):
-    """The centres' side of L: -c by columns, |c|^2 / 2 - m(c); returns the largest m(c).
+    """The centers' side of L: -c by columns, |c|^2 / 2 - m(c); returns the largest m(c).
 
-    Centres far beyond all rows are as in :meth:`.kmeans_screen.Stack.limit`: so loose that float64 decides.
+    Centers far beyond all rows are as in :meth:`.kmeans_screen.Stack.limit`: so loose that float64 decides.
     """
     largest = 0.0
     for j in range(centers.shape[0]):
@@ -215,7 +215,7 @@ def _doubts(margin, rounding, lengths, doubt):
 
 @kernel(forceinline=True)
 def _noteworthy(found, where, doubt, labels, out):
-    """Places of a tile whose nearest centre is another than before, or in doubt; returns how many."""
+    """Places of a tile whose nearest center is another than before, or in doubt; returns how many."""
     for s in range(labels.size):  # a loop of its own: this one becomes vector code
         out[s] = (where[s] != labels[s]) | (not found[WIDTH + s] - found[s] > doubt[s])
     count = 0
@@ -244,7 +244,7 @@ def _gaps_of(found, doubt, lengths, gaps):
 
 @fast_kernel(forceinline=True)
 def _nearest(row, middle, centers, half_squares, where, x):
-    """The first of the centres with the smallest score in float64; ``where`` if none is a number."""
+    """The first of the centers with the smallest score in float64; ``where`` if none is a number."""
     for c in range(row.size):
         x[c] = np.float64(row[c]) - middle[c]
     best = 1.7e308
@@ -272,7 +272,7 @@ def _two_nearest(tile, across, least, found, where):
 
 @fast_kernel(forceinline=True)
 def _five_centers(x0, x1, x2, x3, across, least, found, j):
-    """Five centres at a time: what was found is read and written less often.
+    """Five centers at a time: what was found is read and written less often.
 
     Places are kept as float32, beside the bounds: of one array the compiler sees that its parts do not overlap.
     """

@@ -24,7 +24,7 @@ _PARTITIONS = 1 << _PARTITION_BITS
 
 @kernel
 def mix(h):
-    """Spread the bits of a 64-bit word (the finaliser of splitmix64)."""
+    """Spread the bits of a 64-bit word (the finalizer of splitmix64)."""
     h ^= h >> np.uint64(30)
     h *= np.uint64(0xBF58476D1CE4E5B9)
     h ^= h >> np.uint64(27)
@@ -222,11 +222,11 @@ class RowTable:
 @kernel
 def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
     for i in range(start, stop):
-        colour = mix(object_colors[i])
+        color = mix(object_colors[i])
         for j in range(codes.shape[1]):
             g = codes[i, j]
             if g >= 0:
-                cluster_sums[g] += colour
+                cluster_sums[g] += color
 
 
 @kernel
@@ -249,16 +249,16 @@ def canonical_colors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fingerprints of objects and of clusterings that ignore every order and every name.
 
-    Colour refinement on the graph objects - clusters - clusterings: a cluster is coloured by the multiset of
+    Color refinement on the graph objects - clusters - clusterings: a cluster is colored by the multiset of
     its objects, a clustering by that of its clusters, an object by that of its clusters. Multisets are
-    hashed by wrapping sums, so the colours do not depend on the order of summation. Where objects share a colour after
+    hashed by wrapping sums, so the colors do not depend on the order of summation. Where objects share a color after
     ``rounds`` rounds, more follow until none is told apart any more: what shares one then looks alike from every side
     (in large ensembles: within 16 steps).
 
     codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
-    Returns colours (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
+    Returns colors (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
     """
-    # Weights in single precision: sums of the same weights in another order must not change a colour.
+    # Weights in single precision: sums of the same weights in another order must not change a color.
     colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
     for _ in range(rounds):
         colors, clustering_colors = _refine(codes, offsets, colors)
@@ -275,7 +275,7 @@ def canonical_colors(
 
 
 def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One round: new colours of objects, and those of clusterings that they were made from."""
+    """One round: new colors of objects, and those of clusterings that they were made from."""
     m = offsets.size - 1
     sums, refined = np.zeros(int(offsets[-1]), np.uint64), colors.copy()
     _refine_clusters(codes, 0, colors.size, colors, sums)
@@ -292,7 +292,7 @@ def membership_colors(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fingerprints of objects, clusters and clusterings of memberships Y (u, k), CSR, that ignore every order and every name.
 
-    :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colours (u,), (k,) and
+    :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colors (u,), (k,) and
     (m,), uint64. O(entries) a round, 4 to 16 rounds.
     """
     m = offsets.size - 1
@@ -403,7 +403,7 @@ def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> n
 
 
 class RowKeys:
-    """Rows of features that others are recognised among, by 64-bit numbers: 16 bytes a row, whatever its width.
+    """Rows of features that others are recognized among, by 64-bit numbers: 16 bytes a row, whatever its width.
 
     Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers are one.
     """

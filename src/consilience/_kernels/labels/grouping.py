@@ -6,7 +6,7 @@
 
 labels (u, m) hold codes, -1 for missing; cluster j of clustering i is row offsets[i] + j of the tables; Y (u, k) is their
 indicator, which is never formed. R (u, c) says which groups the objects are in, w (u,) are their weights. Whatever a method
-minimises, its alternation is this: (1), its own ``costs``, (2) and (3). O(u m c) a round, O(u + k c) memory.
+minimizes, its alternation is this: (1), its own ``costs``, (2) and (3). O(u m c) a round, O(u + k c) memory.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def alternate(
 ) -> Settled:
     """(1), (2), (3) in turn until no object moves, or the loss falls by no more than ``tol`` of itself.
 
-    The loss of a grouping is the mass-weighted cost of the objects in their own groups. Where the table of a grouping minimises it the losses
+    The loss of a grouping is the mass-weighted cost of the objects in their own groups. Where the table of a grouping minimizes it the losses
     fall; where they do not, the loop ends at the first rise. The best grouping seen is returned. Groups left empty get the
     object of largest loss.
     """

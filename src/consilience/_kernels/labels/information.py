@@ -62,7 +62,7 @@ def mean_entropy(entropy_a, entropy_b, mean):
 
 
 @kernel
-def normalise_information(information, entropy_a, entropy_b, mean):
+def normalize_information(information, entropy_a, entropy_b, mean):
     """NMI of two different partitions; if one of them is a single cluster, the information is zero."""
     scale = mean_entropy(entropy_a, entropy_b, mean)
     return min(1.0, max(0.0, information / scale)) if scale > 0 else 0.0
@@ -91,7 +91,7 @@ def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs
         E = sum_ij sum_k  k/n log( n k / (a_i b_j) ) P(k),    P hypergeometric with (a_i, b_j, n)
 
     Equal margins are summed once. Each inner sum starts at the mode of P, walks outwards by the ratio
-    P(k+1)/P(k) until the terms no longer count, and is normalised by the sum of P itself: about 20 standard
+    P(k+1)/P(k) until the terms no longer count, and is normalized by the sum of P itself: about 20 standard
     deviations of terms instead of min(a_i, b_j), and no differences of large log-factorials.
     """
     a, repeats_a = np.unique(np.asarray(rows, np.float64), return_counts=True)
@@ -182,7 +182,7 @@ def pairwise_measure(
 ) -> np.ndarray:
     """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), codes with -1 missing.
 
-    Each pair is compared on the objects that both have labelled; a pair without any is NaN. Time
+    Each pair is compared on the objects that both have labeled; a pair without any is NaN. Time
     O(n m^2 / 2), memory one copy of ``labels`` and one table per thread; threads share the columns.
     """
     check("measure", measure, Choice(*PAIRWISE_MEASURES))
@@ -267,7 +267,7 @@ def _measure(table, which, with_itself):
     for j in range(table.shape[1]):
         if b[j] > 0:
             entropy_b += _entropy_terms(b[j], n)
-    return normalise_information(information / n, entropy_a, entropy_b, which % 3)
+    return normalize_information(information / n, entropy_a, entropy_b, which % 3)
 
 
 def _sparse_pair(a: np.ndarray, b: np.ndarray, weights: np.ndarray, which: int) -> float:
@@ -287,4 +287,4 @@ def _sparse_pair(a: np.ndarray, b: np.ndarray, weights: np.ndarray, which: int) 
             *confuse_pairs(float(counts @ counts), float(rows @ rows), float(columns @ columns), n, n)
         )
     information = mutual_information(cells, rows, columns)
-    return normalise_information(information, entropy(rows), entropy(columns), which % 3)
+    return normalize_information(information, entropy(rows), entropy(columns), which % 3)

@@ -6,11 +6,11 @@
     v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                            (4)
     u_i   = sum_l B_il v_l,  scaled to length one                                                             (5)
 
-B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalised cut of the graph with n + p nodes, found from p x p
+B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalized cut of the graph with n + p nodes, found from p x p
 numbers (the transfer cut), and (5) carries it over to the rows.
 
 (1) is sought in three steps, as U-SPEC does: the nearest of some sqrt(p) groups of landmarks, the nearest landmark in it, and
-then the K nearest among those near that one. That is O(sqrt(p) d) for a row and misses some neighbours.
+then the K nearest among those near that one. That is O(sqrt(p) d) for a row and misses some neighbors.
 
 What a row gets depends on that row alone, to the last bit: not on those beside it, nor on threads. Rows that come later are
 therefore placed just as they would have been at first.
@@ -32,7 +32,7 @@ from ..kmeans import many_kmeans
 from ..labels.distinct import row_hashes
 from .search import insert
 
-#: Landmarks near the nearest one that are looked at, for each neighbour wanted.
+#: Landmarks near the nearest one that are looked at, for each neighbor wanted.
 NEARBY = 10
 #: Steps of the k-means that places landmarks, and of the one that groups them: neither is an answer by itself.
 STEPS, GROUP_STEPS = 3, 10
@@ -43,7 +43,7 @@ class Landmarks(NamedTuple):
 
     points: np.ndarray  # (p, d) of the rows' precision
     lengths: np.ndarray  # (p,) float64, their squares
-    groups: np.ndarray  # (g, d) centres of the groups
+    groups: np.ndarray  # (g, d) centers of the groups
     group_lengths: np.ndarray  # (g,)
     starts: np.ndarray  # (g + 1,) where each group begins among the points; none is empty
     nearby: np.ndarray  # (p, q) int32, the points nearest to each, itself first
@@ -71,11 +71,11 @@ class Rows(NamedTuple):
 
 
 def place_landmarks(
-    Z: Any, p: int, n_neighbours: int, *, seed: Any, weight: np.ndarray | None = None
+    Z: Any, p: int, n_neighbors: int, *, seed: Any, weight: np.ndarray | None = None
 ) -> Landmarks:
     """At most p landmarks for the rows of Z, a sample of all: means of a short k-means, or the different rows if they are so few.
 
-    ``n_neighbours`` is the K they will be asked for.
+    ``n_neighbors`` is the K they will be asked for.
     """
     different = _first_of_equals(Z)
     if different.size <= p:
@@ -86,9 +86,9 @@ def place_landmarks(
             Z, [p], seeds=[seed], init="random", max_iter=STEPS, sample_weight=weight, n_jobs=1
         )
         points = runs.centers[0].astype(Z.dtype)
-        # Several at one place would crowd out other neighbours of the rows there.
+        # Several at one place would crowd out other neighbors of the rows there.
         points = points[_first_of_equals(points)]
-    return _grouped(points, n_neighbours, seed)
+    return _grouped(points, n_neighbors, seed)
 
 
 def _first_of_equals(Z: Any) -> np.ndarray:
@@ -96,7 +96,7 @@ def _first_of_equals(Z: Any) -> np.ndarray:
     return np.sort(np.unique(row_hashes(Z), return_index=True)[1])
 
 
-def _grouped(points: np.ndarray, n_neighbours: int, seed: Any) -> Landmarks:
+def _grouped(points: np.ndarray, n_neighbors: int, seed: Any) -> Landmarks:
     p = len(points)
     count = isqrt(p - 1) + 1
     runs = many_kmeans(points, [count], seeds=[seed], max_iter=GROUP_STEPS, n_jobs=1)
@@ -108,7 +108,7 @@ def _grouped(points: np.ndarray, n_neighbours: int, seed: Any) -> Landmarks:
     products = wide @ wide.T
     squares = lengths[:, None] + lengths - (products + products.T)
     np.fill_diagonal(squares, -np.inf)  # itself first, whatever rounding says
-    near = np.argsort(squares, axis=1, kind="stable")[:, : NEARBY * n_neighbours]
+    near = np.argsort(squares, axis=1, kind="stable")[:, : NEARBY * n_neighbors]
     return Landmarks(
         points,
         lengths,
@@ -128,7 +128,7 @@ def nearest_landmarks(
     """
     if not 1 <= index.shape[1] <= landmarks.nearby.shape[1] or index.shape != squares.shape:
         raise ValueError(
-            f"{index.shape} and {squares.shape} neighbours of {landmarks.nearby.shape[1]} at hand."
+            f"{index.shape} and {squares.shape} neighbors of {landmarks.nearby.shape[1]} at hand."
         )
     if landmarks.points.shape[1] != len(rows.columns):
         raise ValueError(f"Landmarks have {landmarks.points.shape[1]} columns, rows {len(rows.columns)}.")
@@ -161,9 +161,9 @@ def graph_of_landmarks(
 def label_rows(
     index: np.ndarray, squares: np.ndarray, sigma: float, vectors: np.ndarray, centers: np.ndarray
 ) -> np.ndarray:
-    """(n,) int32: the centre (k, c) nearest to u_i of Eq. (5), from the vectors (p, c) of the landmarks.
+    """(n,) int32: the center (k, c) nearest to u_i of Eq. (5), from the vectors (p, c) of the landmarks.
 
-    The products of vectors and centres are those of landmarks, not of rows: O(K (c + k)) for each.
+    The products of vectors and centers are those of landmarks, not of rows: O(K (c + k)) for each.
     """
     labels = np.empty(len(index), np.int32)
     half = np.einsum("ij,ij->i", centers, centers) / 2
@@ -288,7 +288,7 @@ def _add_rows(index, squares, rate, weight, least, E):
 
 @kernel
 def _label(index, squares, rate, vectors, products, half, labels):
-    """argmax over centres c of  u'c - |u| |c|^2 / 2,  which is that of u / |u|, the first if several are."""
+    """argmax over centers c of  u'c - |u| |c|^2 / 2,  which is that of u / |u|, the first if several are."""
     share, u, score = np.empty(index.shape[1]), np.empty(vectors.shape[1]), np.empty(half.size)
     for i in range(index.shape[0]):
         _shares(squares[i], rate, share)

@@ -1,4 +1,4 @@
-"""Nearest neighbours and neighbourhood kernels by blocks of inner products, never n by n in memory.
+"""Nearest neighbors and neighborhood kernels by blocks of inner products, never n by n in memory.
 
     d(i, l)^2 = |x_i|^2 + |x_l|^2 - 2 x_i . x_l                                                     (1)
 
@@ -9,8 +9,8 @@ Products are of single precision: half the time and half the memory. They only m
 rounding can add to (1), no pair that is wanted goes unmarked; the squares of the marked are taken from the differences
 in double precision, so that equal rows have distance zero and close ones do not lose their digits.
 
-All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centres and only pairs of
-rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some neighbours.
+All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centers and only pairs of
+rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some neighbors.
 
 Everything here is serial; threads run over members.
 """
@@ -34,11 +34,11 @@ _ABOVE = 1.0 + 2.0**-20  # a number times this is still above it when rounded to
 _KEEP = 2**24  # inner products (64 MB) that are kept from one pass over the pairs to the next
 _NEARBY = 24  # groups that a group is compared with, itself included (recall: benchmarks/bench_mdec.py)
 _ENOUGH = 4  # times k: rows that these groups hold at least
-_LEARN_FROM, _STEPS = 32, 5  # rows of each group that centres are learned from, and how long
+_LEARN_FROM, _STEPS = 32, 5  # rows of each group that centers are learned from, and how long
 
 
 class Cells(NamedTuple):
-    """Rows grouped around centres, and which groups are near each other."""
+    """Rows grouped around centers, and which groups are near each other."""
 
     order: np.ndarray  # (n,) rows, group after group
     starts: np.ndarray  # (groups + 1,) where each begins in ``order``
@@ -46,7 +46,7 @@ class Cells(NamedTuple):
 
 
 def nearby_cells(X: Any, k: int, seed: Any) -> Cells:
-    """About sqrt(n) groups of the rows of X, each paired with those nearest to it, for lists of k neighbours."""
+    """About sqrt(n) groups of the rows of X, each paired with those nearest to it, for lists of k neighbors."""
     n = X.shape[0]
     count = int(np.ceil(np.sqrt(n)))
     sample = np.sort(np.random.default_rng(seed).choice(n, min(n, _LEARN_FROM * count), replace=False))
@@ -136,7 +136,7 @@ class Pairs:
 def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(indices (n, k) int32, squares (n, k)) of the k nearest other rows in Euclidean distance, k < n.
 
-    Neighbours come by rising distance, equal ones by rising index. O(n^2 d / 2) time without cells, O(n k) memory
+    Neighbors come by rising distance, equal ones by rising index. O(n^2 d / 2) time without cells, O(n k) memory
     beside the pairs.
     """
     index, key = _empty_lists(np.full(pairs.n_samples, np.inf), k)
@@ -184,7 +184,7 @@ def minus_log_density(squares: np.ndarray, s: np.ndarray) -> np.ndarray:
 def _empty_lists(bound: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """k places for each row, held by nobody (-1) and open to keys below the row's bound."""
     if not 1 <= k < bound.size:
-        raise ValueError(f"k={k} neighbours among {bound.size} rows; expected 1 to {bound.size - 1}.")
+        raise ValueError(f"k={k} neighbors among {bound.size} rows; expected 1 to {bound.size - 1}.")
     return np.full((bound.size, k), -1, np.int32), np.repeat(bound, k).reshape(-1, k)
 
 
@@ -193,7 +193,7 @@ def _exact(pairs: Pairs, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, k = index.shape
     if (index < 0).any():  # only distances that are not finite leave places open: no row to point at
         raise ValueError(
-            f"Fewer than {k} neighbours have a finite distance; X must be finite and of moderate size."
+            f"Fewer than {k} neighbors have a finite distance; X must be finite and of moderate size."
         )
     if pairs.cells is not None:
         order = pairs.cells.order

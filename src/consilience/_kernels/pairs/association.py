@@ -1,4 +1,4 @@
-"""Normalised co-association, as an operator that is never formed or as a matrix, for its leading eigenvectors.
+"""Normalized co-association, as an operator that is never formed or as a matrix, for its leading eigenvectors.
 
     A_pq = mean over clusterings of e_b [p, q together in cluster b],    A_pp = 1                             (1)
     N^1/2 D^-1/2 A D^-1/2 N^1/2,    N = diag(weights),  D = diag(A weights)                                   (2)
@@ -17,7 +17,7 @@ import numpy as np
 from ..labels.overlaps import gather, scatter
 
 
-def normalised_operator(
+def normalized_operator(
     labels: np.ndarray,
     offsets: np.ndarray,
     weights: np.ndarray,
@@ -37,7 +37,7 @@ def normalised_operator(
     return lambda X: root * times_A(root * X) + loop * X
 
 
-def normalised_matrix_inplace(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def normalized_matrix_inplace(A: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(2) of a given A (u, u), which is overwritten; also with missing labels, where A is not a product."""
     own = A.diagonal().copy()
     degree = A @ weights + 1.0 - own

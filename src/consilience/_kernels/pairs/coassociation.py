@@ -4,7 +4,7 @@
 
 a_i weighs a clustering, b a cluster. A pair never seen together, or only by clusterings of weight 0, has denominator 0
 and is stored as 0.
-codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbours in
+codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbors in
 memory), -1 missing. An Ensemble numbers them below k, the length of cluster_weights and of first less one.
 """
 

@@ -1,6 +1,6 @@
 """Agglomeration of weighted groups, from a matrix of distances.
 
-Nearest-neighbour chains give the exact average, complete or single linkage tree in O(u^2) time. Starting
+Nearest-neighbor chains give the exact average, complete or single linkage tree in O(u^2) time. Starting
 sizes are the weights of the groups, so that average linkage on u groups equals average linkage on all
 objects in them.
 """
@@ -20,7 +20,7 @@ def _chain(D, sizes, rule, left, right, height):
     """Merge all groups; D (u, u) is spent. Merge t joins the groups then held by left[t] and right[t].
 
     Returns whether it could. A chain comes back to one of its own groups only if D is not symmetric, and finds no
-    neighbour only if a row of D is without finite numbers: it then stops, so that a chain holds distinct groups and
+    neighbor only if a row of D is without finite numbers: it then stops, so that a chain holds distinct groups and
     cannot outgrow its u places, whatever D holds. For a finite symmetric D neither happens, ties and rounding
     included: each link is shorter than the one before, and no update makes a group nearer than both its parts were.
     """
@@ -123,7 +123,7 @@ def merge_tree_inplace(
         raise ValueError(f"D must be finite; its values go from {D.min()} to {D.max()}.")
     left, right, height = np.empty(u - 1, np.int64), np.empty(u - 1, np.int64), np.empty(u - 1)
     if not _chain(D, weights.astype(float), _RULES[linkage], left, right, height):
-        raise ValueError("D must be symmetric: nearest neighbours ran in a circle. Use (D + D.T) / 2.")
+        raise ValueError("D must be symmetric: nearest neighbors ran in a circle. Use (D + D.T) / 2.")
     order = np.argsort(height, kind="stable")
     return left[order], right[order], height[order]
 

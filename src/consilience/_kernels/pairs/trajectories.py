@@ -3,7 +3,7 @@
     q_p = row p of [P, P^2, ..., P^T] side by side,    Q = sum_t P^t (P^t)'  holds their inner products   (1)
     Z_pq = Q_pq / sqrt(Q_pp Q_qq)                                                                        (2)
 
-P (v, v) has rows that add up to 1, or to 0 for a vertex without neighbours, whose similarities are then 0.
+P (v, v) has rows that add up to 1, or to 0 for a vertex without neighbors, whose similarities are then 0.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     V_t = P' V_(t-1),   G <- V_t + P G   for t = T..1,   so that  P G = sum_t P^t (P^t)' V_0              (2)
 
 P (v, v) in rows. Walks stay in their component of the graph: each is worked on by itself, its vertices in an order in which
-neighbours are near each other, and so many columns at once as stay in the processor's memory.
+neighbors are near each other, and so many columns at once as stay in the processor's memory.
 """
 
 from __future__ import annotations

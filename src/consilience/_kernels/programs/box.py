@@ -168,7 +168,7 @@ def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
     The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of the
     solution exceeds 1. So a guess of the positive entries, solved for, corrected by the signs found and solved
     again, only grows from then on and ends at the solution (Hintermueller, Ito, Kunisch 2003, Theorem 3.2).
-    Rows with the same positive entries share a factorisation where all weights are 1.
+    Rows with the same positive entries share a factorization where all weights are 1.
     """
     S, W, seen = problem[:3]
     free = S[rows] > 0.0

@@ -144,7 +144,7 @@ def largest_gap(gap, root, start, stop):
 
 
 @fast_kernel
-def symmetrise_inplace(W, absolute, start, stop):
+def symmetrize_inplace(W, absolute, start, stop):
     """W <- (|W| + |W|') / 2, or (W + W') / 2, for the pairs (i, p <= i) of rows start..stop.
 
     In tiles as wide as the block is high, so that reading down a column stays in the cache.

@@ -1,6 +1,6 @@
 """Self-paced weights: which examples a model learns from now, easy ones first.
 
-For losses L_i >= 0, an age lambda > 0 and, in the soft case, a width gamma > 0, the weights in [0, 1] that minimise
+For losses L_i >= 0, an age lambda > 0 and, in the soft case, a width gamma > 0, the weights in [0, 1] that minimize
 
     hard    sum_i v_i L_i - lambda sum_i v_i                                                   (1)
     soft    sum_i v_i L_i - gamma sum_i ln(v_i + gamma / lambda)                               (2)
@@ -14,12 +14,12 @@ import numpy as np
 
 
 def hard_weights(losses: np.ndarray, age: float) -> np.ndarray:
-    """The minimiser of (1): 1 where L <= lambda, else 0."""
+    """The minimizer of (1): 1 where L <= lambda, else 0."""
     return (losses <= age).astype(np.float64)
 
 
 def soft_weights(losses: np.ndarray, age: float, gamma: float) -> np.ndarray:
-    """The minimiser of (2): gamma / L - gamma / lambda, held to [0, 1].
+    """The minimizer of (2): gamma / L - gamma / lambda, held to [0, 1].
 
     It is 1 up to L = gamma lambda / (gamma + lambda), 0 from L = lambda on, and continuous.
     """

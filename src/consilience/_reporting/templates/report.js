@@ -4,7 +4,7 @@
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const colour = (j) => data.colours[j % data.colours.length];
+  const color = (j) => data.colors[j % data.colors.length];
   const percent = (v) => (v > 0 && v < 0.005 ? "under 1%" : v >= 0.995 && v < 1 ? "over 99%" : Math.round(100 * v) + "%");
   const count = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const objects = (v) => count(v) + (v === 1 ? " object" : " objects");
@@ -34,7 +34,7 @@
   function rgb(hex) {
     return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   }
-  function ramp() { // 256 colours from the page's own
+  function ramp() { // 256 colors from the page's own
     const stops = ["--heat-0", "--heat-1", "--heat-2"].map((name) => rgb(css(name)));
     return Array.from({ length: 256 }, (_, i) => {
       const t = i / 127.5, a = stops[t < 1 ? 0 : 1], b = stops[t < 1 ? 1 : 2], s = t < 1 ? t : t - 1;
@@ -86,7 +86,7 @@
   const leave = () => { tip.hidden = true; };
   addEventListener("scroll", leave, { passive: true });
 
-  // Annotations: a colour for each kind, or a shade for each number.
+  // Annotations: a color for each kind, or a shade for each number.
   const strips = data.strips || [];
   const kinds = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#e0884a", "#44aa99", "#9970ab", "#888888"];
   const noted = (strip, code, shades) => (code < 0 ? "#9aa2ab" : strip.numeric ? "rgb(" + shades[Math.round(30 + (code * 225) / 255)].join(",") + ")" : kinds[code]);
@@ -166,11 +166,11 @@
         pen.fillStyle = css("--ink");
         pen.fillText(text, x + 2, y + 11);
       };
-      if (map.columnCluster) { // colours of the clusters along the edges
+      if (map.columnCluster) { // colors of the clusters along the edges
         const ends = [0, ...across, columns];
         for (let s = 0; s + 1 < ends.length; s++) {
           const j = map.columnCluster[ends[s]], from = ends[s] * wide, to = ends[s + 1] * wide;
-          pen.fillStyle = colour(j);
+          pen.fillStyle = color(j);
           pen.fillRect(from, 0, to - from, 4);
           if (map.rowCluster === map.columnCluster) {
             pen.fillRect(0, ends[s] * high, 4, (ends[s + 1] - ends[s]) * high);
@@ -180,7 +180,7 @@
       }
       if (map.rowCluster && map.rowCluster !== map.columnCluster) {
         map.rowCluster.forEach((j, i) => {
-          pen.fillStyle = colour(j);
+          pen.fillStyle = color(j);
           pen.fillRect(0, i * high, 4, high);
           if (high > 12) name(String(j), 6, i * high + high / 2 - 7);
         });
@@ -303,7 +303,7 @@
           "v" + h + "C" + middle + "," + (y1 + h) + " " + middle + "," + (y0 + h) + " " + left + "," + (y0 + h) + "z";
         const cluster = consensus[b].cluster;
         const off = picked !== null && cluster !== picked;
-        const path = drawing("path", { d: shape, class: off ? "band off" : "band", fill: cluster === null ? css("--soft") : colour(cluster) });
+        const path = drawing("path", { d: shape, class: off ? "band off" : "band", fill: cluster === null ? css("--soft") : color(cluster) });
         const text = objects(weight) + " of cluster “" + flow.nodes[a].name + "” are in consensus " + consensus[b].name + ".";
         path.addEventListener("pointerenter", () => { path.style.fillOpacity = 0.85; out.textContent = text; });
         path.addEventListener("pointerleave", () => { path.style.fillOpacity = ""; });
@@ -326,7 +326,7 @@
         svg.append(group);
       });
       consensus.forEach((node, b) => {
-        svg.append(drawing("rect", { x: right, y: to[b], width: 8, height: Math.max(1, node.size * scale), fill: node.cluster === null ? css("--soft") : colour(node.cluster) }));
+        svg.append(drawing("rect", { x: right, y: to[b], width: 8, height: Math.max(1, node.size * scale), fill: node.cluster === null ? css("--soft") : color(node.cluster) }));
         if (node.size * scale > 9) svg.append(drawing("text", { x: right + 13, y: to[b] + (node.size * scale) / 2 + 4 }, width < 500 ? node.name.replace("cluster ", "") : node.name));
       });
       byId("alluvial-note").textContent = "NMI with the consensus " + flow.nmi.toFixed(2) +
@@ -346,7 +346,7 @@
     const order = Array.from({ length: p }, (_, i) => i).sort((a, b) => points.confidence[a] - points.confidence[b]);
     let at = null, width = 0, height = 0;
     const X = (i) => 16 + (xs[i] / 65535) * (width - 32), Y = (i) => 16 + (1 - ys[i] / 65535) * (height - 32);
-    const bright = (hex) => { // colours made for white, on a dark ground
+    const bright = (hex) => { // colors made for white, on a dark ground
       const mixed = rgb(hex).map((v) => Math.round(v + (255 - v) * 0.3));
       return "rgb(" + mixed.join(",") + ")";
     };
@@ -355,7 +355,7 @@
       [pen, width, height] = fit(canvas, (w) => ({ width: Math.min(w, 760), height: Math.round(Math.min(w, 760) * 0.8) }));
       pen.clearRect(0, 0, width, height);
       const r = p > 3000 ? 1.9 : p > 800 ? 2.5 : 3.6, shades = ramp(), dark = isDark();
-      const fills = data.colours.map((each) => (dark ? bright(each) : each));
+      const fills = data.colors.map((each) => (dark ? bright(each) : each));
       const strip = strips[mode];
       const sequence = order.slice().reverse(); // doubtful objects on top
       for (const i of sequence) {
@@ -370,11 +370,11 @@
         pen.fill();
       }
       pen.globalAlpha = 1;
-      if (mode === "cluster" && map.centres.length <= 60) {
+      if (mode === "cluster" && map.centers.length <= 60) {
         pen.font = "700 12px system-ui, sans-serif";
         pen.textAlign = "center";
         pen.textBaseline = "middle";
-        for (const [j, x, y] of map.centres) {
+        for (const [j, x, y] of map.centers) {
           if (picked !== null && j !== picked) continue;
           const aside = p < 200 ? 14 : 0; // few points are not to be covered
           const cx = Math.min(width - 14, 16 + (x / 65535) * (width - 32) + aside), cy = Math.max(14, 16 + (1 - y / 65535) * (height - 32) - aside);
@@ -383,7 +383,7 @@
           pen.fillStyle = css("--bg");
           pen.fill();
           pen.lineWidth = 2.5;
-          pen.strokeStyle = colour(j);
+          pen.strokeStyle = color(j);
           pen.stroke();
           pen.fillStyle = css("--ink");
           pen.fillText(String(j), cx, cy + 1);
@@ -471,7 +471,7 @@
     }
     function cells(row) {
       const tr = element("tr"), [, cluster, , own, first, firstTies, second, secondTies, , confidence] = row;
-      const swatch = (j) => { const s = element("span", { className: "swatch" }); s.style.setProperty("--c", colour(j)); return s; };
+      const swatch = (j) => { const s = element("span", { className: "swatch" }); s.style.setProperty("--c", color(j)); return s; };
       const td = (label, ...inside) => { const node = element("td", {}, ...inside); node.dataset.label = label; return node; };
       const choice = (label, j, text) => (j >= 0 ? td(label, swatch(j), j + " (" + text + ")") : td(label, "–"));
       tr.append(element("th", { scope: "row", className: "text", textContent: called(row) }));

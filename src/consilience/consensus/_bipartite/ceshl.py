@@ -55,7 +55,7 @@ class CESHL(BaseConsensus):
     Notes
     -----
     O(u m^2 + k^3) once and O(u k c) a step, 21 a round; 250 u k + 24 k^2 bytes, refused beforehand if they will not fit. No matrix of pairs. The
-    vectors are of the plain Laplacian while the step for H uses the normalised one, as published: this is no descent. A weight of 1 is one object. A missing label
+    vectors are of the plain Laplacian while the step for H uses the normalized one, as published: this is no descent. A weight of 1 is one object. A missing label
     is a 0 in Y, which H may fill in.
 
     Examples

@@ -47,7 +47,7 @@ def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
 
 
 class HBGF(BaseConsensus):
-    """Hybrid bipartite graph formulation: normalised cut of the graph between objects and base clusters.
+    """Hybrid bipartite graph formulation: normalized cut of the graph between objects and base clusters.
 
     Linear in the number of objects. Also the consensus step of U-SENC.
 
@@ -58,7 +58,7 @@ class HBGF(BaseConsensus):
     joint : bool, default False
         Cluster objects and base clusters together, as published; by default objects alone.
     refine : bool, default True
-        Lower the normalised cut further by moving objects, from the clusters that the eigenvectors gave (spectral).
+        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave (spectral).
     partitioner : {"spectral", "metis"}, default "spectral"
         "metis" cuts the graph by METIS (extra ``graph``), which asks for clusters of equal weight and cuts through unequal ones.
     n_init : int, default 10
@@ -77,7 +77,7 @@ class HBGF(BaseConsensus):
         The vectors of Eq. (3).
 
     history_ : list of dict
-        ``objective`` of the refinement at each iteration: the normalised cut up to a constant.
+        ``objective`` of the refinement at each iteration: the normalized cut up to a constant.
 
     Notes
     -----

@@ -8,7 +8,7 @@
 
 B (u, k) weighs the edges between u distinct objects and k base clusters, w (u,) are the weights of the objects,
 W (k, k) couples clusters that share objects, V (k, n_clusters). (4) is the transfer cut: it has the same solutions as
-the normalised cut of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
+the normalized cut of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
 
 References
 ----------
@@ -55,7 +55,7 @@ class LWGP(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.

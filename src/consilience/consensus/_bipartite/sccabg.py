@@ -3,7 +3,7 @@
 Objects and base clusters are the two sides of a graph. Learn its edges S, how far to trust each of them, W,
 and how alike base clusters are, C, such that the graph falls into c components: these are the clusters.
 
-    minimise over S, W, C, F
+    minimize over S, W, C, F
         ||W o (S - Y)||^2 - lam sum(W) + gamma1 sum_i sum_pq C_pq (S_ip - S_iq)^2 W_ip W_iq
         + gamma2 ||C - K||^2 + rho tr(F' L F)                                                         (9)
     with 0 <= S, W <= 1, C >= 0, F'F = I
@@ -16,7 +16,7 @@ and how alike base clusters are, C, such that the graph falls into c components:
     lam doubles every round until every W is 1; rho doubles until there are c components
 
 Y (n, k) 0/1 base clusters of each object, k of them in all; S, W (n, k); K = Y'Y, C, G (k, k); F (n + k, c);
-L the normalised Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either side.
+L the normalized Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either side.
 
 Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows, which
 runs on threads here and would run on any number of workers: the updates (10) to (18) are in :mod:`._graph`, how
@@ -169,7 +169,7 @@ class SCCABG(BaseConsensus):
         Mean of ``edge_reliability_`` over the objects in a base cluster.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
-        normalised. Not there with ``weighting="none"``, which trusts all alike.
+        normalized. Not there with ``weighting="none"``, which trusts all alike.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_pieces_ : int

@@ -22,7 +22,7 @@ from ..._kernels.eigen import smallest_eigenvectors
 from ..._kernels.labels.overlaps import gather
 from ..._kernels.pairs.components import components
 from ..._kernels.pairs.connective import log_sums, nearest_of_weight_one, shared_out
-from ..._kernels.programs.low_rank import symmetrise_inplace
+from ..._kernels.programs.low_rank import symmetrize_inplace
 from ..._kernels.runtime.threads import map_blocks
 
 _RISE = 1.1  # of lam in each round
@@ -87,7 +87,7 @@ def update_B(C: np.ndarray, pull: np.ndarray, weights: np.ndarray, n_jobs: int |
 def update_S(V: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """Eq. (5) for rows V, then the mean with its transpose."""
     S = nearest_of_weight_one(V, weights, n_jobs=n_jobs)
-    map_blocks(lambda a, b: symmetrise_inplace(S, False, a, b), len(S), size=_TILE, n_jobs=n_jobs)
+    map_blocks(lambda a, b: symmetrize_inplace(S, False, a, b), len(S), size=_TILE, n_jobs=n_jobs)
     return S
 
 

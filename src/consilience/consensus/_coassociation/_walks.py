@@ -18,11 +18,11 @@ from ..._kernels.pairs.company import strongest_company
 from ..._kernels.pairs.trajectories import stochastic_rows
 from ...errors import warn
 
-_FEW = 16  # distinct objects; with fewer the rule gives walks of one step to one neighbour
+_FEW = 16  # distinct objects; with fewer the rule gives walks of one step to one neighbor
 
 
 def rule(u: int) -> int:
-    """Neighbours and steps where none are given: half the root of the distinct objects, at most 20."""
+    """Neighbors and steps where none are given: half the root of the distinct objects, at most 20."""
     return max(1, min(20, int(np.sqrt(u) / 2)))
 
 
@@ -30,19 +30,19 @@ class Walk(NamedTuple):
     """Where walks go and how far; ``measure`` (u,) has measure_p P_pq = measure_q P_qp."""
 
     P: sp.csr_array  # (u, u) of Eq. (2)
-    neighbours: int
+    neighbors: int
     steps: int
     measure: np.ndarray
 
 
-def ties(ensemble: Any, n_neighbours: int, *, stay: bool = False, n_jobs: int | None = None) -> sp.csr_array:
+def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | None = None) -> sp.csr_array:
     """S (u, u) of Eq. (1). O(u^2 m) time, 12 bytes an entry kept.
 
     stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.
     """
     labels = ensemble.labels
     S = strongest_company(
-        labels, labels, n_neighbours, same=True, any_missing=ensemble.has_missing, n_jobs=n_jobs
+        labels, labels, n_neighbors, same=True, any_missing=ensemble.has_missing, n_jobs=n_jobs
     )
     S = S.maximum(S.T)
     return sp.csr_array(S + sp.eye_array(ensemble.n_samples) if stay else S)
@@ -56,14 +56,14 @@ def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
 def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
     """By the model's parameters, with a word where there are too few objects to walk among."""
     u = ensemble.n_samples
-    if u < _FEW and model.n_neighbours is None:
+    if u < _FEW and model.n_neighbors is None:
         warn(
             f"{type(model).__name__} walks among the nearest of {u} distinct objects, too few to tell them apart by: "
-            "use EvidenceAccumulation, or set n_neighbours.",
+            "use EvidenceAccumulation, or set n_neighbors.",
             stacklevel=6,
         )
-    neighbours = rule(u) if model.n_neighbours is None else model.n_neighbours
+    neighbors = rule(u) if model.n_neighbors is None else model.n_neighbors
     steps = rule(u) if model.walk_length is None else model.walk_length
-    S = ties(ensemble, neighbours, stay=model.object_weights, n_jobs=model.n_jobs)
+    S = ties(ensemble, neighbors, stay=model.object_weights, n_jobs=model.n_jobs)
     relative = weights / weights.max()  # products of very large or small weights have no number
-    return Walk(transitions(S, weights), neighbours, steps, relative * (S @ relative))
+    return Walk(transitions(S, weights), neighbors, steps, relative * (S @ relative))

@@ -25,7 +25,7 @@ from ..._kernels.cut.graph import PARTITIONERS, partition_graph
 from ..._kernels.cut.normalized import cut_loop
 from ..._kernels.eigen import Leading, leading_eigenvectors
 from ..._kernels.labels.grouping import alternate
-from ..._kernels.pairs.association import normalised_matrix_inplace, normalised_operator
+from ..._kernels.pairs.association import normalized_matrix_inplace, normalized_operator
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
 
@@ -35,7 +35,7 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
     u, ones = ensemble.n_samples, np.ones(ensemble.n_total_clusters)
 
     def explicit() -> np.ndarray:
-        return normalised_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.weights)
+        return normalized_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.weights)
 
     if ensemble.has_missing:
         ensure_fits(
@@ -43,7 +43,7 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
         )
         S = explicit()
         return leading_eigenvectors(lambda X: S @ X, u, count, dense=lambda: S)
-    implicit = normalised_operator(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=n_jobs)
+    implicit = normalized_operator(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=n_jobs)
     return leading_eigenvectors(implicit, u, count, dense=explicit)
 
 
@@ -58,14 +58,14 @@ def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
 
 
 class CSPA(BaseConsensus):
-    """Cluster-based similarity partitioning: normalised cut of the graph of co-associations.
+    """Cluster-based similarity partitioning: normalized cut of the graph of co-associations.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     refine : bool, default True
-        Lower the normalised cut further by moving objects, from the clusters that the eigenvectors gave. With missing labels nothing
+        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave. With missing labels nothing
         is refined: A is no product of labels then.
     partitioner : {"spectral", "metis"}, default "spectral"
         "metis" cuts the graph by METIS (extra ``graph``), as published. It asks for clusters of equal weight and cuts through unequal
@@ -86,7 +86,7 @@ class CSPA(BaseConsensus):
         The eigenvectors (spectral).
 
     history_ : list of dict
-        ``objective`` of the refinement at each iteration: the normalised cut up to a constant.
+        ``objective`` of the refinement at each iteration: the normalized cut up to a constant.
 
     Notes
     -----

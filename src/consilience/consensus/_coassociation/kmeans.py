@@ -43,7 +43,7 @@ class CoassociationKMeans(BaseConsensus):
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
     inertia_ : float
-        Weighted sum of squared distances of co-association rows to their centres.
+        Weighted sum of squared distances of co-association rows to their centers.
 
     Notes
     -----

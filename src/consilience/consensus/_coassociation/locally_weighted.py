@@ -31,7 +31,7 @@ from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import compact
 from ..._kernels.eigen import leading_eigenvectors
 from ..._kernels.labels.overlaps import cluster_reliability
-from ..._kernels.pairs.association import normalised_matrix_inplace, normalised_operator
+from ..._kernels.pairs.association import normalized_matrix_inplace, normalized_operator
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
@@ -93,7 +93,7 @@ class LWEA(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
@@ -165,7 +165,7 @@ class LWEA(BaseConsensus):
 
 
 class LWSC(BaseConsensus):
-    """Locally weighted spectral consensus: normalised spectral clustering of the weighted co-association.
+    """Locally weighted spectral consensus: normalized spectral clustering of the weighted co-association.
 
     The consensus of MDEC-SC.
 
@@ -192,7 +192,7 @@ class LWSC(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalised.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
@@ -244,7 +244,7 @@ class LWSC(BaseConsensus):
 
         def explicit() -> np.ndarray:
             A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
-            return normalised_matrix_inplace(A, ensemble.weights)
+            return normalized_matrix_inplace(A, ensemble.weights)
 
         if ensemble.has_missing:
             ensure_fits(
@@ -253,7 +253,7 @@ class LWSC(BaseConsensus):
             S = explicit()
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)
         else:
-            implicit = normalised_operator(
+            implicit = normalized_operator(
                 ensemble.labels, ensemble.offsets, ensemble.weights, eci, n_jobs=self.n_jobs
             )
             found = leading_eigenvectors(implicit, u, self.n_clusters, dense=explicit)

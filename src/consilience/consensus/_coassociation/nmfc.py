@@ -59,7 +59,7 @@ def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(above), where=below > np.finfo(float).tiny)
 
 
-def factorise(
+def factorize(
     product: Callable[[np.ndarray], np.ndarray],
     square: float,
     Q: np.ndarray,
@@ -92,7 +92,7 @@ def factorise(
 
 
 class NMFC(BaseConsensus):
-    """Non-negative factorisation of co-association: soft clusters whose products come nearest to it.
+    """Non-negative factorization of co-association: soft clusters whose products come nearest to it.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class NMFC(BaseConsensus):
             if not self.orthogonal:
                 Q = Q * np.sqrt(np.einsum("pj,pj->j", Q, product(Q)))
             runs.append(
-                factorise(
+                factorize(
                     product, square, Q, orthogonal=self.orthogonal, max_iter=self.max_iter, tol=self.tol
                 )
             )

@@ -34,7 +34,7 @@ class PTA(BaseConsensus):
         Number of clusters returned.
     linkage : {"average", "complete", "single"}
         Distance of two groups: mean, largest or smallest 1 - Z over their pairs.
-    n_neighbours : int, default None
+    n_neighbors : int, default None
         Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
     walk_length : int, default None
         Steps of the walks, T, at most 10,000; None by the same rule.
@@ -53,7 +53,7 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + T e u) time for e links between neighbours (2 K u, and more with ties) and 16 u^2 bytes; with more than u^2 / T links O(u^2 m + u^3) and
+    O(u^2 m + T e u) time for e links between neighbors (2 K u, and more with ties) and 16 u^2 bytes; with more than u^2 / T links O(u^2 m + u^3) and
     40 u^2. Refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
     Objects without any company are at distance 1 from all.
 
@@ -69,7 +69,7 @@ class PTA(BaseConsensus):
 
     constraints = {
         "linkage": Choice("average", "complete", "single"),
-        "n_neighbours": Nothing() | Integer(1),
+        "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "object_weights": Flag(),
     }
@@ -82,14 +82,14 @@ class PTA(BaseConsensus):
         n_clusters: int | None = None,
         *,
         linkage: str = "average",
-        n_neighbours: int | None = None,
+        n_neighbors: int | None = None,
         walk_length: int | None = None,
         object_weights: bool = True,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
-        self.n_neighbours = n_neighbours
+        self.n_neighbors = n_neighbors
         self.walk_length = walk_length
         self.object_weights = object_weights
         self.n_jobs = n_jobs
@@ -99,7 +99,7 @@ class PTA(BaseConsensus):
         what = f"PTA on {u} distinct objects"
         ensure_fits(
             16.0 * u * u, what=what, remedy=WITHOUT_PAIRS
-        )  # at least; before neighbours are looked for
+        )  # at least; before neighbors are looked for
         found = walk(self, ensemble, ensemble.weights)
         ensure_fits(similarity_bytes(found.P, found.steps), what=what, remedy=WITHOUT_PAIRS)
         Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)

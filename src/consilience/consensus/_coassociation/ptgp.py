@@ -54,7 +54,7 @@ def edges(found: Walk, ensemble: Any, weights: np.ndarray, n_jobs: int | None) -
 
 
 def enter(
-    ensemble: Any, rows: np.ndarray, weights: np.ndarray, n_neighbours: int, M: np.ndarray, n_jobs: int | None
+    ensemble: Any, rows: np.ndarray, weights: np.ndarray, n_neighbors: int, M: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
     """(u, c) rows of the cut for objects that are not among ``rows``, Eq. (4'), from M (s, c + 1) = G [V, 1]; 0 elsewhere.
 
@@ -66,7 +66,7 @@ def enter(
     for a, b in blocks(others.size, _ENTERING):
         own = others[a:b]
         step = strongest_company(
-            ensemble.labels[own], inside, n_neighbours, any_missing=ensemble.has_missing, n_jobs=n_jobs
+            ensemble.labels[own], inside, n_neighbors, any_missing=ensemble.has_missing, n_jobs=n_jobs
         )
         reached = step @ weighted
         total = reached[:, -1:]
@@ -83,7 +83,7 @@ class PTGP(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    n_neighbours, walk_length, object_weights :
+    n_neighbors, walk_length, object_weights :
         As of PTA.
     sample : int or None, default 10,000
         Distinct objects that are walked among, at most: where there are more, so many are drawn by weight, the same every time, and
@@ -122,7 +122,7 @@ class PTGP(BaseConsensus):
     """
 
     constraints = {
-        "n_neighbours": Nothing() | Integer(1),
+        "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "object_weights": Flag(),
         "sample": Nothing() | Integer(2),
@@ -136,7 +136,7 @@ class PTGP(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        n_neighbours: int | None = None,
+        n_neighbors: int | None = None,
         walk_length: int | None = None,
         object_weights: bool = True,
         sample: int | None = 10_000,
@@ -145,7 +145,7 @@ class PTGP(BaseConsensus):
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.n_neighbours = n_neighbours
+        self.n_neighbors = n_neighbors
         self.walk_length = walk_length
         self.object_weights = object_weights
         self.sample = sample
@@ -170,7 +170,7 @@ class PTGP(BaseConsensus):
         objects = cut.objects
         if rows is not None:
             M = G @ np.hstack([cut.clusters, np.ones((k, 1))])
-            objects = enter(ensemble, rows, drawn, found.neighbours, M, self.n_jobs)
+            objects = enter(ensemble, rows, drawn, found.neighbors, M, self.n_jobs)
             objects[rows] = cut.objects
         parts = cut_rows(
             objects,

@@ -1,7 +1,7 @@
-"""Spectral ensemble clustering: the normalised cut of co-association as weighted k-means of label vectors.
+"""Spectral ensemble clustering: the normalized cut of co-association as weighted k-means of label vectors.
 
     d_p = sum over p's clusters b of s_b,   s = Y' w                                                        (1)
-    minimise   sum_p w_p d_p | Y_p / d_p - centre of p's cluster |^2                                        (2)
+    minimize   sum_p w_p d_p | Y_p / d_p - center of p's cluster |^2                                        (2)
              = Ncut(Y Y') - n_clusters + sum_p w_p m_p / d_p                                                (3)
 
 Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, s (k,) weights of the clusters, d (u,) degrees, m_p how many
@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from ..._base.parameters import Flag, Integer
-from ..._kernels.cut.normalized import cut_loop, move_objects, normalised_cut
+from ..._kernels.cut.normalized import cut_loop, move_objects, normalized_cut
 from ..._kernels.labels.grouping import best_start
 from .._base import BaseConsensus, Solution
 
 
 class SEC(BaseConsensus):
-    """Spectral ensemble clustering: normalised cut of co-association by weighted k-means of label vectors.
+    """Spectral ensemble clustering: normalized cut of co-association by weighted k-means of label vectors.
 
     Linear in the number of objects.
 
@@ -53,7 +53,7 @@ class SEC(BaseConsensus):
     labels_, confidence_ : arrays (n_samples,)
         Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
         methods: :attr:`consilience._evidence.table.Evidence.confidence`.
-    normalised_cut_ : float
+    normalized_cut_ : float
         Of Y Y', Eq. (3).
     history_ : list of dict
         ``objective``, Eq. (2), at each iteration of the best start.
@@ -77,7 +77,7 @@ class SEC(BaseConsensus):
     constraints = {"single_moves": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}, {"n_init": 5, "single_moves": True}]
 
-    normalised_cut_: float
+    normalized_cut_: float
 
     def __init__(
         self,
@@ -119,5 +119,5 @@ class SEC(BaseConsensus):
             groups,
             history=[{"objective": loss} for loss in found.losses],
             converged=found.converged,
-            extra={"normalised_cut": normalised_cut(table, ones)},
+            extra={"normalized_cut": normalized_cut(table, ones)},
         )

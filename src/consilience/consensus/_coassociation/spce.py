@@ -78,7 +78,7 @@ def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
 def update_alpha(d, seen: float | np.ndarray = 1.0) -> np.ndarray:
     """Eq. (6) of d_i / s_i, where s = ``seen`` (m,) are the shares of all pairs that the clusterings saw.
 
-    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing little. This alpha minimises
+    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing little. This alpha minimizes
     sum_i d_i / alpha_i subject to sum_i s_i alpha_i = mean(s), which is the published constraint where all saw alike. The published rule
     divides by 0 when a clustering equals S: no root counts as less than 1e-9 of the largest.
     """
@@ -230,7 +230,7 @@ class SPCE(BaseConsensus):
     consensus_matrix_ : sparse array (n_samples, n_samples)
         S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalised.
+        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalized.
     clustering_losses_ : array (n_clusterings,)
         alpha, adding up to 1: how far each base clustering is from the consensus matrix, for the pairs it saw.
     n_pieces_ : int

@@ -42,7 +42,7 @@ class TRCE(BaseConsensus):
     labels_, confidence_ : arrays (n_samples,)
         Cluster of each object, 0 the largest, and the share of its evidence that points there.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: 1 / alpha, normalised.
+        Trust in each base clustering, adding up to 1: 1 / alpha, normalized.
     embedding_ : array (n_samples, n_clusters)
         F, by which too large pieces are split.
     n_pieces_ : int

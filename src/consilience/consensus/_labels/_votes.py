@@ -1,4 +1,4 @@
-"""How members are aligned with a partition, and what centres of groups of label vectors are."""
+"""How members are aligned with a partition, and what centers of groups of label vectors are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
 
 
 def commonest(P: np.ndarray, offsets: np.ndarray) -> Costs:
-    """Costs for centres that are labels: 0 for the commonest of the group (the lowest of equals), 1 for others."""
+    """Costs for centers that are labels: 0 for the commonest of the group (the lowest of equals), 1 for others."""
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = np.ones(table.shape)

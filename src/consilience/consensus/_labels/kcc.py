@@ -1,6 +1,6 @@
 """k-means-based consensus: k-means on label vectors, with a distance that fits a utility.
 
-    maximise   sum_i v_i U(pi, pi_i)   <=>   minimise   sum_p w_p sum over i that saw p of v_i f(x_pi, M_ji)         (1)
+    maximize   sum_i v_i U(pi, pi_i)   <=>   minimize   sum_p w_p sum over i that saw p of v_i f(x_pi, M_ji)         (1)
     M_ji = distribution of clustering i's labels over the objects of cluster j that i saw                            (2)
 
     category   f = 1 + |M|^2 - 2 M[x]           entropy   f = - log2 M[x]                                             (3)
@@ -33,7 +33,7 @@ from ._utilities import UTILITIES, clustering_factors, distances, total_utility
 
 
 class KCC(BaseConsensus):
-    """k-means-based consensus clustering: k-means on label vectors that maximises a utility.
+    """k-means-based consensus clustering: k-means on label vectors that maximizes a utility.
 
     Linear in the number of objects.
 
@@ -46,7 +46,7 @@ class KCC(BaseConsensus):
         (:class:`ECC`), or norms of the label distributions of clusters.
     order : float, default 5.0
         Of the norms of ``utility="power"``; above 1.
-    normalised : bool, default False
+    normalized : bool, default False
         Divide the utility of each clustering by what it could be at most.
     n_init : int, default 10
         Starts (k-means++ by the method's own distance); the best is kept.
@@ -88,14 +88,14 @@ class KCC(BaseConsensus):
     constraints = {
         "utility": Choice(*UTILITIES),
         "order": Real(1, open_low=True, high=100),
-        "normalised": Flag(),
+        "normalized": Flag(),
         "n_init": Integer(1),
     }
     _test_params = [
         {"n_init": 5},
-        {"n_init": 5, "utility": "entropy", "normalised": True},
+        {"n_init": 5, "utility": "entropy", "normalized": True},
         {"n_init": 5, "utility": "cosine"},
-        {"n_init": 5, "utility": "power", "normalised": True},
+        {"n_init": 5, "utility": "power", "normalized": True},
     ]
 
     utility_: float
@@ -106,7 +106,7 @@ class KCC(BaseConsensus):
         *,
         utility: str = "category",
         order: float = 5.0,
-        normalised: bool = False,
+        normalized: bool = False,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -116,7 +116,7 @@ class KCC(BaseConsensus):
         self.n_clusters = n_clusters
         self.utility = utility
         self.order = order
-        self.normalised = normalised
+        self.normalized = normalized
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -126,7 +126,7 @@ class KCC(BaseConsensus):
     def _fit(self, ensemble, rng):
         offsets, kind = ensemble.offsets, (self.utility, float(self.order))
         P = overall_shares(ensemble)
-        v = clustering_factors(P, offsets, *kind) if self.normalised else np.ones(offsets.size - 1)
+        v = clustering_factors(P, offsets, *kind) if self.normalized else np.ones(offsets.size - 1)
         rows = label_rows(ensemble.labels, offsets, ensemble.weights)
         found = best_start(
             rows,
@@ -150,13 +150,13 @@ class KCC(BaseConsensus):
 class ECC(KCC):
     """Entropy-based consensus clustering: the consensus that shares most information with the base clusterings.
 
-    :class:`KCC` with ``utility="entropy"``: maximises the sum of mutual informations. Linear in the number of objects.
+    :class:`KCC` with ``utility="entropy"``: maximizes the sum of mutual informations. Linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
-    normalised : bool, default False
+    normalized : bool, default False
         Divide the mutual information with each clustering by its entropy.
     n_init : int, default 10
         Starts (k-means++ by the method's own distance); the best is kept.
@@ -182,7 +182,7 @@ class ECC(KCC):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"normalised": Flag(), "n_init": Integer(1)}
+    constraints = {"normalized": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}]
     utility = "entropy"
     order = 2.0
@@ -191,7 +191,7 @@ class ECC(KCC):
         self,
         n_clusters: int | None = None,
         *,
-        normalised: bool = False,
+        normalized: bool = False,
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -199,7 +199,7 @@ class ECC(KCC):
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.normalised = normalised
+        self.normalized = normalized
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

@@ -40,7 +40,7 @@ class Run(NamedTuple):
     converged: bool
 
 
-def maximise(table: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def maximize(table: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eq. (3) as costs: (- log v (k, c), - log a (c,))."""
     total = sizes.sum()
     v = block_shares(table + _SMOOTH * total, offsets, np.ones(len(table)))
@@ -61,7 +61,7 @@ def ascend(
     gains: list[float] = []
     R = np.empty(0)
     for _ in range(max_iter):
-        R, table, sums = soften(rows, *maximise(table, sizes, rows.offsets), n_jobs=n_jobs)
+        R, table, sums = soften(rows, *maximize(table, sizes, rows.offsets), n_jobs=n_jobs)
         sizes = R.T @ rows.weights
         gains.append(float(rows.weights @ sums / total))
         dead = np.flatnonzero(sizes < _DEAD * total)
@@ -76,7 +76,7 @@ def ascend(
 
 
 class MixtureConsensus(BaseConsensus):
-    """Mixture model of label vectors, by expectation maximisation.
+    """Mixture model of label vectors, by expectation maximization.
 
     Linear in the number of objects; memberships are soft.
 

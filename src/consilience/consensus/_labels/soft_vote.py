@@ -1,6 +1,6 @@
 """Soft voting: memberships of all clusterings are aligned with each other and averaged.
 
-    minimise over M and B_i    f = sum_p w_p sum_i s_ip || P_ip B_i / s_ip - M_p ||^2 / sum_p w_p n_p         (1)
+    minimize over M and B_i    f = sum_p w_p sum_i s_ip || P_ip B_i / s_ip - M_p ||^2 / sum_p w_p n_p         (1)
     M_p  = sum_i P_ip B_i / n_p,   n_p = sum_i s_ip                                                           (2)
     B_i  = min  tr(B' G_i B) - 2 tr(B' T_i),   T_i = P_i' diag(w) M,   G_i = P_i' diag(w / s_i) P_i           (3)
 

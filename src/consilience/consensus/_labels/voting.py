@@ -2,8 +2,8 @@
 
 aligned     T = Y' diag(w) R (k, c);  B_i maps clustering i's clusters to groups, from T_i                            (1)
             group of p = the one that most of the clusterings that saw p map it to                                    (2)
-iterative   centre of group j in clustering i = its commonest label, or the distribution M_ji of its labels           (3)
-            group of p = that of least mean disagreement: [x_pi is not the centre], or 1 - M_ji[x_pi]                 (4)
+iterative   center of group j in clustering i = its commonest label, or the distribution M_ji of its labels           (3)
+            group of p = that of least mean disagreement: [x_pi is not the center], or 1 - M_ji[x_pi]                 (4)
 
 Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects; both loops end where no object moves.
 
@@ -58,7 +58,7 @@ class Voting(BaseConsensus):
     match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
         Of ``method="aligned"``: what a member's cluster may stand for. The last two take members with any number of clusters as they are,
         but one cluster for all satisfies them too.
-    centre : {"mode", "mean"}, default "mode"
+    center : {"mode", "mean"}, default "mode"
         Of ``method="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
     n_init : int, default 10
         Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the members if aligned, else
@@ -105,14 +105,14 @@ class Voting(BaseConsensus):
     constraints = {
         "method": Choice("aligned", "iterative"),
         "match": Choice("one-to-one", "many-to-one", "soft"),
-        "centre": Choice("mode", "mean"),
+        "center": Choice("mode", "mean"),
         "n_init": Integer(1),
     }
     _test_params = [
         {"n_init": 5},
         {"match": "soft", "n_init": 5},
         {"method": "iterative"},
-        {"method": "iterative", "centre": "mean"},
+        {"method": "iterative", "center": "mean"},
     ]
 
     cluster_labels_: np.ndarray
@@ -123,7 +123,7 @@ class Voting(BaseConsensus):
         *,
         method: str = "aligned",
         match: str = "one-to-one",
-        centre: str = "mode",
+        center: str = "mode",
         n_init: int = 10,
         max_iter: int = 100,
         random_state: Any = None,
@@ -132,7 +132,7 @@ class Voting(BaseConsensus):
         self.n_clusters = n_clusters
         self.method = method
         self.match = match
-        self.centre = centre
+        self.center = center
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -162,7 +162,7 @@ class Voting(BaseConsensus):
         return best_start(
             label_rows(ensemble.labels, offsets, ensemble.weights, scale=1.0 / seen),
             self.n_clusters,
-            commonest(P, offsets) if self.centre == "mode" else disagreement(P, offsets),
+            commonest(P, offsets) if self.center == "mode" else disagreement(P, offsets),
             rng,
             n_init=self.n_init,
             max_iter=self.max_iter,

@@ -260,7 +260,7 @@ class EntryErrors:
         )
 
     def restart(self, weights: np.ndarray) -> None:
-        """A new linearisation: weights change, E stays, its multiplier starts anew."""
+        """A new linearization: weights change, E stays, its multiplier starts anew."""
         self.weights = weights if (weights != 1).any() else np.zeros((0, 0), np.float32)
         self.Y1[:] = 0.0
         self._refresh(1.0)
@@ -378,7 +378,7 @@ def solve(
     """
     mu = 1.5 / frame.norm if penalty is None else penalty
     frame.start(tol)
-    frame.rest[:] = frame.gap  # X = Z: 0 at first; a second linearisation starts where the first ended
+    frame.rest[:] = frame.gap  # X = Z: 0 at first; a second linearization starts where the first ended
     state.converged = False
     for _ in progress(range(max_iter), what="low rank, at most", unit="iteration"):
         mu_next = min(growth * mu, LARGEST_PENALTY)
@@ -429,7 +429,7 @@ def build_graph(frame: Frame, J: LowRank, *, absolute: bool) -> None:
         W[a:b] += left[a:b] @ right
 
     frame.blocks(add)
-    frame.blocks(lambda a, b: passes.symmetrise_inplace(W, absolute, a, b))
+    frame.blocks(lambda a, b: passes.symmetrize_inplace(W, absolute, a, b))
 
 
 def update_H(frame: Frame, state: State) -> int:

@@ -24,7 +24,7 @@ from ..._base.parameters import Flag, Integer, Real
 from ..._kernels.cut.embedding import cut_rows, unit_rows
 from ..._kernels.eigen import eigenpairs, leading_eigenvectors
 from ..._kernels.labels.overlaps import gather, overlap_matrix
-from ..._kernels.pairs.association import normalised_matrix_inplace
+from ..._kernels.pairs.association import normalized_matrix_inplace
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from ..._kernels.runtime.threads import row_product
 from .._base import BaseConsensus, Solution
@@ -137,7 +137,7 @@ class DREC(BaseConsensus):
         Us = embed(kap, a, ridges(kap, a, self.ridge, self.n_rounds))
         S = row_product(Us, Us.T, n_jobs=self.n_jobs)
         S **= 4
-        S = normalised_matrix_inplace((S + S.T) / 2, weights)
+        S = normalized_matrix_inplace((S + S.T) / 2, weights)
         found = leading_eigenvectors(lambda X: S @ X, u, c, dense=lambda: S)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         cut = cut_rows(

@@ -1,4 +1,4 @@
-"""NRSEC: RSEC with concave penalties, solved by linearising them. Equations and symbols: :mod:`.rsec`."""
+"""NRSEC: RSEC with concave penalties, solved by linearizing them. Equations and symbols: :mod:`.rsec`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._base import BaseLowRank, co_association, scaled
 from ._lagrangian import EntryErrors, State, solve
 
 
-def linearise(
+def linearize(
     values: np.ndarray, E: np.ndarray, root: np.ndarray, gamma: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes of the concave penalties at (sigma(J), E): Lambda (r,), and W (u, u) in the layout of E. Algorithm 2, lines 4-5."""
@@ -25,7 +25,7 @@ class NRSEC(BaseLowRank):
     """RSEC with errors of single entries, and concave penalties of rank and error, which shrink what is large less.
 
     The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties here (MCP) leave off beyond
-    ``gamma``. They are solved by linearisation, as a reweighted RSEC with entrywise errors. Once and from zero, as
+    ``gamma``. They are solved by linearization, as a reweighted RSEC with entrywise errors. Once and from zero, as
     printed and by default, all those weights are one, and what differs from RSEC is the error. ``start="convex"`` makes the
     penalties act, at twice the time; over twelve sets the two are level (figures in the method's page).
 
@@ -39,21 +39,21 @@ class NRSEC(BaseLowRank):
         gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the convex penalties.
         Singular values of Z hardly exceed 1, errors do not: at 2 none is spared. Of no effect from zero in one step.
     start : {"zero", "convex"}
-        What the penalties are linearised about first: zero as printed, where all weights are one, or the answer with convex
+        What the penalties are linearized about first: zero as printed, where all weights are one, or the answer with convex
         penalties (nuclear norm and l1), which is the answer from zero.
     n_steps : int, default 1
-        Linearisations. The paper takes one.
+        Linearizations. The paper takes one.
     growth : float, default 1.3
         rho, as printed.
     labels_from, affinity, evidence, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
-        max_iter bounds each linearisation.
+        max_iter bounds each linearization.
 
     Attributes
     ----------
     labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_, n_iter_, converged_ :
         see :class:`RSEC`
     history_ : list of dict
-        As in :class:`RSEC`, over all linearisations one after the other, with ``linearisation`` (0 is the convex start).
+        As in :class:`RSEC`, over all linearizations one after the other, with ``linearization`` (0 is the convex start).
 
     Notes
     -----
@@ -128,10 +128,10 @@ class NRSEC(BaseLowRank):
         first = 0 if self.start == "convex" else 1
         for step in range(first, self.n_steps + 1):
             if step > 0:
-                rank_weights, weights = linearise(state.J.values, errors.E, root, self.gamma)
+                rank_weights, weights = linearize(state.J.values, errors.E, root, self.gamma)
                 errors.restart(weights)
             begun = len(state.history)
             solve(frame, errors, state, rank_weights=rank_weights, **self._options())
             for entry in state.history[begun:]:
-                entry["linearisation"] = step
+                entry["linearization"] = step
         return frame, errors, state

@@ -19,7 +19,7 @@ import numpy as np
 from ..._base.parameters import Integer, Real
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.eigen import leading_eigenvectors
-from ..._kernels.pairs.association import normalised_matrix_inplace
+from ..._kernels.pairs.association import normalized_matrix_inplace
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
 from ._robust import learn
@@ -60,7 +60,7 @@ class RCE(BaseConsensus):
     the published program holds m matrices of all objects. Missing labels: counts among the clusterings that saw both; a pair that none saw starts at the mean, and only
     the rank moves it. A weight of 1 is one object.
 
-    Differences from the paper: on distinct objects the bound that (1) is lowered by differs a little from that on all, not the minimiser; labels by k-means.
+    Differences from the paper: on distinct objects the bound that (1) is lowered by differs a little from that on all, not the minimizer; labels by k-means.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class RCE(BaseConsensus):
         t = np.rint(ensemble.coassociation(n_jobs=self.n_jobs) * seen)
         A = learn(t, seen, weights, self.error_weight, self.low_rank_weight, self.n_rounds, self.n_jobs)
         A = (A + A.T) / 2
-        S = normalised_matrix_inplace(A.copy(), weights)
+        S = normalized_matrix_inplace(A.copy(), weights)
         found = leading_eigenvectors(lambda X: S @ X, u, c, dense=lambda: S)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         cut = cut_rows(

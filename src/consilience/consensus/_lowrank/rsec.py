@@ -1,11 +1,11 @@
 """RSEC and NRSEC: a low-rank representation of the co-association matrix and its spectral embedding, learned together.
 
-    minimise  tr(H' Lz H) + lambda_1 rank(Z) + lambda_2 |E|     s. t.  S = S Z + E,  H'H = I                     (4)
+    minimize  tr(H' Lz H) + lambda_1 rank(Z) + lambda_2 |E|     s. t.  S = S Z + E,  H'H = I                     (4)
     Lz = I - Dz^-1/2 (W + H H') Dz^-1/2,   W = (|Z| + |Z|')/2,   Dz = row sums of W + H H'                     (5, 6)
 
 S (n, n) co-association, Z (n, n) representation, E (n, n) error, H (n, c) embedding. RSEC measures rank by the nuclear
 norm and E by its column norms (l2,1); NRSEC by concave penalties of the singular values and of the entries (MCP,
-phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearised about zero or a first answer. With Z = J split off, multipliers
+phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearized about zero or a first answer. With Z = J split off, multipliers
 Y1, Y2 and a growing penalty mu:
 
     J  <- shrink singular values of Z + Y2/mu by lambda_1/mu (times Lambda_i)                                   (11, 24)

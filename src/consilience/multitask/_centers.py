@@ -1,4 +1,4 @@
-"""Centres of a task, what they make of its examples, and clusters that are left empty."""
+"""Centers of a task, what they make of its examples, and clusters that are left empty."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .._kernels.programs.nnls import nonnegative_parts
 
 
 @dataclass
-class Centres:
-    """What places an example of one task: minimise p B p - 2 a p over p >= 0, a = x' combined."""
+class Centers:
+    """What places an example of one task: minimize p B p - 2 a p over p >= 0, a = x' combined."""
 
     combined: np.ndarray  #: (d, c) l1 M^t + (1 - l1) W M
     B: np.ndarray  #: (c, c)
     largest: int | None = None  #: cluster with most of the examples that were learned from
 
     def parts(self, X: Any) -> np.ndarray:
-        """(n, c) the best P for these centres."""
+        """(n, c) the best P for these centers."""
         return nonnegative_parts(np.asarray(X @ self.combined), self.B)
 
     def memberships(self, P: np.ndarray) -> np.ndarray:
-        """(n, c) how much each centre contributes to each example; rows sum to 1, or are 0 where P is.
+        """(n, c) how much each center contributes to each example; rows sum to 1, or are 0 where P is.
 
-        The columns of P can be scaled against those of the centres; the length of a contribution, p_j times the
-        length of centre j, cannot.
+        The columns of P can be scaled against those of the centers; the length of a contribution, p_j times the
+        length of center j, cannot.
         """
         size = P * np.sqrt(np.maximum(np.diag(self.B), 0.0))
         total = size.sum(axis=1, keepdims=True)
@@ -42,9 +42,9 @@ class Centres:
             labels[empty] = here if self.largest is None else self.largest
         return labels, shares
 
-    def reordered(self, order: np.ndarray, *, largest: int) -> Centres:
+    def reordered(self, order: np.ndarray, *, largest: int) -> Centers:
         """The clusters in another order, and which of them is the largest then."""
-        return Centres(self.combined[:, order], self.B[np.ix_(order, order)], largest)
+        return Centers(self.combined[:, order], self.B[np.ix_(order, order)], largest)
 
 
 def fill_empty(labels: np.ndarray, shares: np.ndarray, c: int) -> int:

@@ -1,8 +1,8 @@
 """Members that label further objects: what each kind keeps of its fit, and how rows are placed by it.
 
-* k-means, random-k, random-features and bagging keep their centres: a row goes to the nearest;
+* k-means, random-k, random-features and bagging keep their centers: a row goes to the nearest;
 * landmarks keep their landmarks (:class:`consilience.generate.LandmarkMember`);
-* metric-subspace and spectral members, and clusterers without ``predict``, go by neighbours: a row gets the label of the
+* metric-subspace and spectral members, and clusterers without ``predict``, go by neighbors: a row gets the label of the
   nearest row of the fit, as the member sees rows (its features, preparation and metric). They share one table of those
   rows. A row whose nearest one was missing from the member is missing too;
 * clusterers with ``predict`` are kept as they are.
@@ -47,8 +47,8 @@ def table_bytes(X: Any) -> float:
     return float(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
 
 
-def neighbour_bytes(X: Any, m: int) -> float:
-    """What m members that go by neighbours keep: the rows of fit once, and for every member a label and a width of each."""
+def neighbor_bytes(X: Any, m: int) -> float:
+    """What m members that go by neighbors keep: the rows of fit once, and for every member a label and a width of each."""
     return table_bytes(X) + 12.0 * m * X.shape[0]
 
 
@@ -74,7 +74,7 @@ class Member(ABC):
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
         """(codes (n,), distances (n,) from what it was learned from, or None) of prepared rows.
 
-        known : the rows of fit, prepared, for those that go by neighbours.
+        known : the rows of fit, prepared, for those that go by neighbors.
         """
 
     @abstractmethod
@@ -88,12 +88,12 @@ class Member(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class CentreMember(Member):
-    """k-means: a row goes to the nearest centre.
+class CenterMember(Member):
+    """k-means: a row goes to the nearest center.
 
     columns : positions of the prepared features it sees; None is all.
     centers (k, d) : in the order of the codes.
-    largest : distance of the farthest row of fit from its centre.
+    largest : distance of the farthest row of fit from its center.
     """
 
     columns: np.ndarray | None
@@ -108,25 +108,25 @@ class CentreMember(Member):
         return self.largest
 
 
-def centre_member(
+def center_member(
     preparation: Preparation, columns: np.ndarray | None, Z: Any, centers: np.ndarray, labels: np.ndarray
-) -> CentreMember:
-    """From the labels (n,) of the rows Z that a k-means saw; a centre that lost all its rows attracts no others."""
+) -> CenterMember:
+    """From the labels (n,) of the rows Z that a k-means saw; a center that lost all its rows attracts no others."""
     filled, index = np.unique(labels, return_inverse=True)
     centers = centers[filled]
     squares = own_squares(Z, centers, index.reshape(-1))
-    return CentreMember(preparation, columns, centers, float(np.sqrt(squares.max())))
+    return CenterMember(preparation, columns, centers, float(np.sqrt(squares.max())))
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours(Member):
+class Neighbors(Member):
     """A row gets the label of the nearest row of fit.
 
     X : the rows of fit as they were given, shared by all members.
     codes (len(rows),) : their labels, -1 for missing.
     rows : positions of those that the member saw; None is all.
     columns, unit, metric : as :func:`seen_by` takes them.
-    widths (len(rows),) : mean square distance of each row to its own neighbours, by which distances to it are measured, as the
+    widths (len(rows),) : mean square distance of each row to its own neighbors, by which distances to it are measured, as the
         member's kernel does; None compares distances as they are. Without it rows in a crowd, such as short texts, would be nearest to
         everybody.
     """
