@@ -32,7 +32,7 @@ from .reference_methods import best_k_means, indicator, starts_of
 
 LINEAR = ("HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting", "MixtureConsensus", "ECPCS-MC", "NMFC")
 #: Settings in which a method is measured, beside the defaults; a variant has a name of its own.
-SETTINGS = {"Voting": {"method": "iterative"}, "ECPCS-MC": {"variant": "mc"}}
+SETTINGS = {"Voting": {"algorithm": "iterative"}, "ECPCS-MC": {"variant": "mc"}}
 
 
 #: Whose plain versions take too long to be measured whole, and have rounds of equal work.
@@ -278,7 +278,7 @@ def fit_million(name: str) -> tuple[float, float, int, str]:
     begun, worked = time.perf_counter(), time.process_time()
     model = build(name, 10).fit(labels)
     used = time.perf_counter() - begun, time.process_time() - worked
-    return *used, model.signatures_.n_samples, nmi(model.labels_, truth)
+    return *used, model.distinct_.n_samples, nmi(model.labels_, truth)
 
 
 def million(name: str) -> dict:

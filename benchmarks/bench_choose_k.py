@@ -89,7 +89,7 @@ def measure_set(item: Any) -> dict[str, Any]:
 
     loaded = load_set(item.data, SHARED / "data", item.transform)
     start = time.process_time()
-    study = cs.choose_k(loaded.features, k=KS, max_objects=MOST, random_state=0, verbose=False)
+    study = cs.choose_k(loaded.features, k=KS, max_samples=MOST, random_state=0, verbose=False)
     seconds = time.process_time() - start
     rows = np.arange(study.n_samples) if study.sample is None else study.sample
     half, how = item.group.split(", ")

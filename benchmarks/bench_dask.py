@@ -62,7 +62,7 @@ FIELDS = (
 
 
 @functools.lru_cache(maxsize=1)
-def signatures() -> tuple[np.ndarray, np.ndarray]:
+def distinct() -> tuple[np.ndarray, np.ndarray]:
     """(labels (u, M) int8 of the signatures, running sums of their frequencies): C clusters, split or merged, and noise."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, C, SIGNATURES)
@@ -78,7 +78,7 @@ def signatures() -> tuple[np.ndarray, np.ndarray]:
 
 
 def label_block(n: int, seed: int) -> np.ndarray:
-    labels, ends = signatures()
+    labels, ends = distinct()
     return labels[np.searchsorted(ends, np.random.default_rng([1, seed]).random(n))]
 
 
@@ -191,7 +191,7 @@ def labels_case(n: int, *, written: bool = False) -> dict[str, Any]:
         per_task = cluster.per_task()
         ens = cs.dask.Ensemble(lazily(label_block, n, M, np.int8))
         start = time.perf_counter()
-        found = ens.signatures()
+        found = ens.distinct()
         merged, cpu = time.perf_counter(), time.process_time()
         model = cs.LWGP(C, random_state=0).fit(ens)
         fitted, cpu = time.perf_counter(), time.process_time() - cpu

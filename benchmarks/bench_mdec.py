@@ -163,10 +163,10 @@ def consensus(method: str) -> dict:
     make = getattr(cs, method)
     make(2, **options).fit(labels[:200, :5])
     start = clocks()
-    model = make(np.unique(y).size, theta=0.4, **options).fit(labels)
+    model = make(np.unique(y).size, instability_tolerance=0.4, **options).fit(labels)
     used = clocks() - start
     return {
-        "case": f"consensus: {method}, 100 clusterings ({model.signatures_.n_samples} distinct)",
+        "case": f"consensus: {method}, 100 clusterings ({model.distinct_.n_samples} distinct)",
         "objects": labels.shape[0],
         "seconds": used[0],
         "CPU": used[1],
@@ -197,7 +197,7 @@ def million(n: int = 1_000_000) -> dict:
     model = cs.LWGP(20, random_state=0).fit(labels)
     used = clocks() - start
     return {
-        "case": f"million: LWGP, 100 clusterings ({model.signatures_.n_samples} distinct)",
+        "case": f"million: LWGP, 100 clusterings ({model.distinct_.n_samples} distinct)",
         "objects": n,
         "seconds": used[0],
         "CPU": used[1],

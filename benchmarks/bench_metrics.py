@@ -140,7 +140,7 @@ def inside(n, rng):
     truth = rng.integers(0, 10, n)
     L = np.where(rng.random((n, m)) < 0.7, truth[:, None], rng.integers(0, 10, (n, m)))
     ensemble = Ensemble(L)
-    for name in ("anmi", "object_stability", "cluster_stability"):
+    for name in ("anmi", "sample_stability", "cluster_stability"):
         function = getattr(metrics, name)
         ((seconds, _),) = race(lambda function=function: function(truth, ensemble))
         yield {"what": f"{name}, m = {m}", "n": n, "s": seconds}

@@ -76,12 +76,12 @@ def ours(method: str, name: str, labels: np.ndarray, max_iter: int = 500) -> dic
         "seconds": time.process_time() - start,
         "elapsed": time.perf_counter() - begun,
         "iterations": model.n_iter_,
-        "distinct": model.signatures_.n_samples,
+        "distinct": model.distinct_.n_samples,
         "rank": model.rank_,
         "labels": model.labels_,
     }
     if ensemble.n_samples <= 5000:
-        inverse = model.signatures_.inverse
+        inverse = model.distinct_.inverse
         S = ensemble.coassociation()
         found["objective"] = objective(S, model.representation_[inverse][:, inverse], *WEIGHTS.values())
     return found
@@ -145,9 +145,10 @@ def spared(name: str, gamma: float = 2.0) -> dict:
     c = loaded.n_classes
     ensemble = cs.generate.random_k(loaded.features, 100, k_min=c, init="random", random_state=0)
     convex, once, twice = (
-        cs.NRSEC(c, n_steps=steps, gamma=gamma, random_state=0, n_jobs=1).fit(ensemble) for steps in (1, 2, 3)
+        cs.NRSEC(c, n_linearizations=steps, saturation=gamma, random_state=0, n_jobs=1).fit(ensemble)
+        for steps in (1, 2, 3)
     )
-    weights = np.outer(convex.signatures_.weights, convex.signatures_.weights)
+    weights = np.outer(convex.distinct_.weights, convex.distinct_.weights)
     sigma, errors = convex.singular_values_, np.abs(convex.error_)
 
     def moved(model) -> float:
@@ -264,7 +265,7 @@ def fit(name: str, method: str, labels: np.ndarray) -> dict:
     return {
         "seconds": time.perf_counter() - begun,
         "CPU s": time.process_time() - start,
-        "u": model.signatures_.n_samples,
+        "u": model.distinct_.n_samples,
         "iterations": model.n_iter_,
         "rank": model.rank_,
         "converged": model.converged_,

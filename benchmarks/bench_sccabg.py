@@ -63,12 +63,24 @@ def plain_row(s, y, linear, E):
 
 def against_plain() -> list[dict]:
     labels, truth = pool("semeion")
-    settings = {"gamma1": 1e-4, "gamma2": 5e-5, "weighting": "none", "mode": "authors", "n_jobs": 1}
+    settings = {
+        "similarity_weight": 1e-4,
+        "overlap_weight": 5e-5,
+        "weighting": "none",
+        "mode": "authors",
+        "n_jobs": 1,
+    }
     cs.SCCABG(n_clusters=10, **settings).fit(labels)  # compile
     seconds, cpu, model = clocked(lambda: cs.SCCABG(n_clusters=10, **settings).fit(labels))
-    ensemble = cs.Ensemble(labels).compress()
+    ensemble = cs.Ensemble(labels).distinct()
     graph = graphs.Graph(
-        ensemble, gamma1=1e-4, mu=1.0, self_paced=False, missing_counts=True, scale_free=False, n_jobs=1
+        ensemble,
+        similarity_weight=1e-4,
+        mu=1.0,
+        self_paced=False,
+        missing_counts=True,
+        scale_free=False,
+        n_jobs=1,
     )
     rounds, spent, worst = len(model.history_) - 1, 0.0, 0.0
     # The plain version knows nothing of equal objects or equal base clusters: every object, all columns.
@@ -113,7 +125,7 @@ def digits(name: str) -> dict:
     return {
         "what": f"{name}, m=20, k=200",
         "n": ensemble.n_samples,
-        "u": model.signatures_.n_samples,
+        "u": model.distinct_.n_samples,
         "s": seconds,
         "cpu s": cpu,
         "held before MB": before / 1e6,
@@ -149,7 +161,7 @@ def grown(n: int) -> dict:
     ensemble = cs.Ensemble(repeated(n))
     cs.SCCABG(n_clusters=10).fit(ensemble.take(np.arange(500)))
     seconds, cpu, model = clocked(lambda: cs.SCCABG(n_clusters=10).fit(ensemble))
-    u = model.signatures_.n_samples
+    u = model.distinct_.n_samples
     note = f"{1e6 * cpu / u / model.n_iter_:.0f} us of CPU per signature and round, {model.n_iter_} rounds"
     return {"what": "growth", "n": n, "u": u, "s": seconds, "cpu s": cpu, "note": note}
 

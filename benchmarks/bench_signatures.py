@@ -44,12 +44,12 @@ def ours(n: int, n_jobs: int | None, whole: bool) -> tuple[float, float, int]:
     import consilience as cs
     from consilience._kernels.labels.distinct import unique_rows
 
-    cs.Ensemble(make_labels(1000)).compress(n_jobs=n_jobs)  # compile
+    cs.Ensemble(make_labels(1000)).distinct(n_jobs=n_jobs)  # compile
     before = resident()
     labels = make_labels(n)
     start = time.perf_counter()
     if whole:
-        distinct = cs.Ensemble(labels).compress(n_jobs=n_jobs).n_samples
+        distinct = cs.Ensemble(labels).distinct(n_jobs=n_jobs).n_samples
     else:
         distinct = unique_rows(labels, n_jobs=n_jobs)[0].size
     seconds = time.perf_counter() - start
@@ -72,7 +72,7 @@ def run(n: int = N) -> list[dict]:
     ways = {
         "unique_rows, n_jobs=1": (1, False),
         "unique_rows": (None, False),
-        "Ensemble(labels).compress()": (None, True),
+        "Ensemble(labels).distinct()": (None, True),
     }
     for way, options in ways.items():
         _, _, (seconds, share, distinct) = alone(ours, n, *options)

@@ -67,7 +67,7 @@ def ours(which: str, n: int | None, params: dict, threads: int | None) -> dict[s
     scores = cs.metrics.scores(model.labels_, truth)
     return {
         "n": len(truth),
-        "u": model.signatures_.n_samples,
+        "u": model.distinct_.n_samples,
         "c": c,
         "seconds": seconds,
         "CPU s": cpu,

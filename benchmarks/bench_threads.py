@@ -83,7 +83,7 @@ def measure_rows() -> Iterator[tuple[str, str, Call]]:
         where = f"{n:,} labels"
         first = labels[:, 0].copy()
         yield "scores", where, _bounded(lambda a=first, b=truth: cs.metrics.scores(a, b))
-        for name in ("anmi", "object_stability", "cluster_stability"):
+        for name in ("anmi", "sample_stability", "cluster_stability"):
             measure = getattr(cs.metrics, name)
             yield name, where, _bounded(lambda f=measure, t=truth, e=ensemble: f(t, e))
         yield "base_scores", where, _bounded(lambda e=ensemble, t=truth: cs.metrics.base_scores(e, t))

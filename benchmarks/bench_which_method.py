@@ -30,7 +30,7 @@ import numpy as np
 
 from consilience import _register
 from consilience.consensus import BaseConsensus, methods
-from consilience.errors import ConsensusWarning, NotEnoughMemoryError
+from consilience.errors import LowAgreementWarning, NotEnoughMemoryError
 
 from ._measure import ROOT, origin, table
 from .bench_baselines import synthetic
@@ -495,7 +495,7 @@ COMMON = frozenset(
         "sample_names",
         "n_iter",
         "converged",
-        "signatures",
+        "distinct",
         "history",
         "n_samples",
         "n_clusterings",
@@ -512,7 +512,7 @@ def tells() -> dict[str, list[str]]:
     for cls in methods().values():
         with warnings.catch_warnings():
             warnings.simplefilter(
-                "ignore", ConsensusWarning
+                "ignore", LowAgreementWarning
             )  # of these labels nothing is wanted but the names
             model = build(cls.__name__, 3).fit(labels)
         learned = [

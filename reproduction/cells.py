@@ -14,7 +14,7 @@ import consilience
 from consilience import consensus, generate
 from consilience.errors import ConsilienceError, InputError
 
-from .former import first_params, first_row
+from .former import first_class, first_params, first_row
 from .protocol import DataSet, Ensembles, Method, Protocol, Variation, digest, setting_of
 from .sets import LoadedSet, differences, fingerprint, load_set
 
@@ -71,7 +71,7 @@ class Cell:
             {
                 "data": self.item.data,
                 "transform": self.transform,
-                "method": self.method.method,
+                "method": first_class(self.method.method),
                 "input": self.method.input,
                 "fill": self.method.fill,
                 "params": first_params(self.method.method, self.params),

@@ -47,7 +47,7 @@ def check_written(adata, key, c=3):
 @pytest.mark.parametrize("where", [{}, {"use_rep": "X"}, {"use_rep": "X_pca"}, {"layer": "counts"}])
 def test_cluster(adata, where, tmp_path):
     model = cs.anndata.cluster(adata, 3, n_clusterings=10, random_state=0, **where)
-    assert model.consensus_.sample_names_ == list(adata.obs_names)
+    assert model.method_.sample_names_ == list(adata.obs_names)
     check_written(adata, "consilience")
     said = adata.uns["consilience"]
     assert said["estimator"] == "ConsensusClustering"
@@ -63,8 +63,8 @@ def test_consensus_of_columns(adata, tmp_path):
     columns = [f"leiden_{j}" for j in range(4)]
     model = cs.anndata.consensus(adata, columns, 3, key_added="joint", method="lwgp", random_state=0)
     assert isinstance(model, cs.LWGP)
-    assert model.signatures_.clustering_names == columns
-    assert (model.signatures_.labels < 0).sum() == 1
+    assert model.distinct_.clustering_names == columns
+    assert (model.distinct_.labels < 0).sum() == 1
     check_written(adata, "joint")
     assert adata.uns["joint"]["source"]["columns"] == columns
     given = cs.EvidenceAccumulation(3)
@@ -77,7 +77,7 @@ def test_links_and_sizes_by_name_of_the_cell(adata):
     columns = [f"leiden_{j}" for j in range(4)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        cs.anndata.consensus(adata, columns, 6, must_link=[("cell 0", "cell 1")], min_size=10)
+        cs.anndata.consensus(adata, columns, 6, must_link=[("cell 0", "cell 1")], min_cluster_size=10)
     assert adata.obs["consilience"].iloc[0] == adata.obs["consilience"].iloc[1]
     assert adata.obs["consilience"].value_counts().min() >= 10
 

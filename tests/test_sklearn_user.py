@@ -80,8 +80,8 @@ def test_a_second_fit_leaves_nothing_of_the_first():
 def test_n_clusters_of_a_consensus_estimator_counts():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
-        assert cs.ConsensusClustering(consensus=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 2
-        assert cs.ConsensusClustering(4, consensus=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        assert cs.ConsensusClustering(method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 2
+        assert cs.ConsensusClustering(4, method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 3
 
 
 # score -----------------------------------------------------------------------------------------------------
@@ -232,8 +232,8 @@ def test_objects_that_no_member_saw_name_remedies_that_work():
 )  # fmt: skip
 def test_short_names(name, cls):
     assert cs.consensus.method(name).__name__ == cls
-    model = cs.ConsensusClustering(3, consensus=name, random_state=0).fit(X)
-    assert type(model.consensus_).__name__ == cls
+    model = cs.ConsensusClustering(3, method=name, random_state=0).fit(X)
+    assert type(model.method_).__name__ == cls
 
 
 @pytest.mark.parametrize("name", ["random-subspace", "random_features", "RandomFeatures"])
@@ -251,24 +251,24 @@ def test_generators_in_other_spellings(name):
     ],
 )
 def test_mdec_by_name_is_mdec(name, way):
-    named = cs.ConsensusClustering(3, consensus=name, n_clusterings=10, random_state=0).fit(X)
-    itself = cs.MDEC(3, consensus=way, n_clusterings=10, random_state=0).fit(X)
+    named = cs.ConsensusClustering(3, method=name, n_clusterings=10, random_state=0).fit(X)
+    itself = cs.MDEC(3, method=way, n_clusterings=10, random_state=0).fit(X)
     np.testing.assert_array_equal(named.labels_, itself.labels_)
     assert named.ensemble_ == itself.ensemble_
-    again = cs.MDEC(3, consensus=name, n_clusterings=10, random_state=0).fit(X)
+    again = cs.MDEC(3, method=name, n_clusterings=10, random_state=0).fit(X)
     np.testing.assert_array_equal(again.labels_, itself.labels_)
 
 
 def test_mdec_by_name_takes_no_other_members_and_the_remedies_work():
     with pytest.raises(
         InputError,
-        match="members come from metric-subspace: leave out generator='kmeans', or choose consensus='lwea'",
+        match="members come from metric-subspace: leave out generator='kmeans', or choose method='lwea'",
     ):
-        cs.ConsensusClustering(3, consensus="mdec", generator="kmeans").fit(X)
+        cs.ConsensusClustering(3, method="mdec", generator="kmeans").fit(X)
     for params in (
-        {"consensus": "mdec"},
-        {"consensus": "mdec", "generator": "metric_subspace"},
-        {"consensus": "lwea", "generator": "kmeans"},
+        {"method": "mdec"},
+        {"method": "mdec", "generator": "metric_subspace"},
+        {"method": "lwea", "generator": "kmeans"},
     ):
         assert cs.ConsensusClustering(3, n_clusterings=5, random_state=0, **params).fit(X).labels_.max() == 2
 
@@ -276,7 +276,7 @@ def test_mdec_by_name_takes_no_other_members_and_the_remedies_work():
 # Advice elsewhere ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("score", ["anmi", "object_stability", "cluster_stability"])
+@pytest.mark.parametrize("score", ["anmi", "sample_stability", "cluster_stability"])
 def test_swapped_arguments_are_said_and_swapping_helps(score):
     measure = getattr(cs.metrics, score)
     with pytest.raises(

@@ -39,7 +39,7 @@ GENERATORS = {
     "bagging": lambda j: cs.generate.bagging(X, 4, k=4, unseen="nearest", random_state=0, n_jobs=j),
     "metric_subspace": lambda j: cs.generate.metric_subspace(X, 4, random_state=0, n_jobs=j),
     "landmarks": lambda j: cs.generate.landmarks(
-        X, 4, n_landmarks=60, prepare="diverse", random_state=0, n_jobs=j
+        X, 4, n_landmarks=60, preprocess="diverse", random_state=0, n_jobs=j
     ),
     "spectral": lambda j: cs.generate.spectral(X, 4, random_state=0, n_jobs=j),
     "estimators": lambda j: cs.generate.estimators(

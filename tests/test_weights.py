@@ -53,7 +53,7 @@ def test_the_scale_of_weights_does_not_matter(name, scale, request):
     model, plain = fitted(name, labels, scale * weights), fitted(name, labels, weights)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_allclose(model.confidence_, plain.confidence_, atol=1e-6)
-    assert model.signatures_.weights.sum() == pytest.approx(scale * weights.sum(), rel=1e-12)
+    assert model.distinct_.weights.sum() == pytest.approx(scale * weights.sum(), rel=1e-12)
 
 
 def test_which_methods_take_weights_for_counts():
@@ -131,17 +131,17 @@ def test_measures_of_an_ensemble(scale):
     np.testing.assert_allclose(other.similarity(), plain.similarity(), rtol=1e-9)
     assert np.isfinite(other.similarity("ari")).all()
     assert metrics.anmi(truth, other) == pytest.approx(metrics.anmi(truth, plain), rel=1e-9)
-    assert np.isfinite(metrics.object_stability(truth, other)).all()
+    assert np.isfinite(metrics.sample_stability(truth, other)).all()
     assert np.isfinite(metrics.cluster_stability(truth, other)).all()
     if scale >= 1e6:  # where an object is nothing beside its copies
-        for measure in (metrics.object_stability, metrics.cluster_stability):
+        for measure in (metrics.sample_stability, metrics.cluster_stability):
             np.testing.assert_allclose(measure(truth, other), measure(truth, plain), atol=1e-3)
 
 
 def test_an_object_alone_has_no_stability_whatever_its_weight():
     for weights in ([1e-20, 2e-20, 0.3e-20], [0.1, 0.2, 0.3], [1.0, 1.0, 1.0]):
         ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=weights)
-        found = metrics.object_stability([0, 0, 1], ensemble)
+        found = metrics.sample_stability([0, 0, 1], ensemble)
         assert np.isnan(found[2])
         assert np.isfinite(found[:2]).all()
 
@@ -258,8 +258,8 @@ def test_weights_of_equal_objects_add_up_alike_in_any_order(seed):
     """A last digit that depended on the order of rows once decided between tied eigenvectors."""
     rng = np.random.default_rng(seed)
     labels, weights = rng.integers(0, 2, (200, 2)), rng.uniform(0.1, 3, 200)
-    wanted = cs.Ensemble(labels, sample_weight=weights).compress()
+    wanted = cs.Ensemble(labels, sample_weight=weights).distinct()
     order = rng.permutation(200)
-    found = cs.Ensemble(labels[order], sample_weight=weights[order]).compress()
+    found = cs.Ensemble(labels[order], sample_weight=weights[order]).distinct()
     totals = {tuple(row): weight for row, weight in zip(wanted.labels.tolist(), wanted.weights)}
     assert {tuple(row): weight for row, weight in zip(found.labels.tolist(), found.weights)} == totals

@@ -3,7 +3,7 @@ Predicting a second batch
 =========================
 
 Clusters were found in January; in February more objects arrive. Clustering everything again would give other clusters under other
-numbers. ``predict`` places the new objects in the clusters there are, and ``reach`` tells which of them are unlike anything seen before.
+numbers. ``predict`` places the new objects in the clusters there are, and ``score_samples`` tells which of them are unlike anything seen before.
 """
 
 # %%
@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     january = cs.load(path)
 
 labels = january.predict(second)
-reach = january.reach(second)
+reach = january.score_samples(second)
 print(f"first batch: ARI of the clusters {cs.metrics.ari(january.labels_, kind_one):.2f}")
 print(f"known kinds: ARI of the prediction {cs.metrics.ari(labels[~new], kind_two[~new]):.2f}")
 print(

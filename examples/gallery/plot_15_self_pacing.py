@@ -37,7 +37,7 @@ for model in (spce, sccabg):
 
 rounds = np.arange(2, sccabg.n_iter_ + 1)  # nothing is doubted before there is a first answer
 least = np.array([step["min_W"] for step in sccabg.history_])[1:]
-doubted = np.array([step["rows_weighed"] for step in sccabg.history_])[1:] / sccabg.signatures_.n_samples
+doubted = np.array([step["rows_weighed"] for step in sccabg.history_])[1:] / sccabg.distinct_.n_samples
 print(f"SCCABG, least trusted edge: {least[0]:.2f} in round 2, {least[-1]:.2f} in round {rounds[-1]}")
 print(
     f"SCCABG, objects with a doubted edge: {doubted[0]:.0%} in round 2, {doubted[-1]:.0%} in round {rounds[-1]}"

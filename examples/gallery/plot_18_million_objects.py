@@ -39,7 +39,7 @@ made = time.perf_counter() - start
 start = time.perf_counter()
 model = cs.LWGP(n_clusters=10, random_state=0).fit(runs)
 fitted = time.perf_counter() - start
-print(f"{n:,} objects, of which {model.signatures_.n_samples:,} differ in their base labels")
+print(f"{n:,} objects, of which {model.distinct_.n_samples:,} differ in their base labels")
 print(f"ten base clusterings {made:.1f} s, consensus {fitted:.1f} s")
 alone = cs.metrics.base_scores(runs, kind)["ari"]
 print(
@@ -55,7 +55,7 @@ for size in sizes:
     start = time.perf_counter()
     part = cs.LWGP(n_clusters=10, random_state=0).fit([run[:size] for run in runs])
     seconds.append(time.perf_counter() - start)
-    distinct.append(part.signatures_.n_samples)
+    distinct.append(part.distinct_.n_samples)
     print(f"{size:9,} objects: {distinct[-1]:6,} differ, {seconds[-1]:.2f} s")
 
 # %%

@@ -33,7 +33,7 @@ ensemble = cs.dask.generate(
     "kmeans",
     n_clusterings=10,
     generator_params={"k": (6, 12)},
-    sample_size=20_000,
+    max_samples=20_000,
     random_state=0,
 )
 model = cs.LWGP(n_clusters=6, random_state=0).fit(ensemble)
@@ -44,8 +44,8 @@ print(f"ARI with the simulated clusters: {cs.metrics.ari(model.labels_, kind):.2
 # How little has to travel: the different rows of labels in each block, and in all of them together.
 
 labels = ensemble.labels
-each = [cs.Ensemble(labels.blocks[i].compute()).compress().n_samples for i in range(labels.numblocks[0])]
-together = ensemble.signatures()
+each = [cs.Ensemble(labels.blocks[i].compute()).distinct().n_samples for i in range(labels.numblocks[0])]
+together = ensemble.distinct()
 print(f"different rows: {min(each)} to {max(each)} a block, {together.n_samples} in all, for {n:,} objects")
 
 # One machine, all labels in memory, the same method: the same answer.

@@ -26,7 +26,7 @@ ring = np.digitize(radius, np.quantile(radius, [0.25, 0.5, 0.75]))
 models = {
     "digits": (cs.ConsensusClustering(10, random_state=0).fit(X), digits),
     "a cloud in four rings": (
-        cs.ConsensusClustering(4, generator="random-k", consensus="lwea", random_state=0).fit(cloud),
+        cs.ConsensusClustering(4, generator="random-k", method="lwea", random_state=0).fit(cloud),
         ring,
     ),
 }
@@ -39,7 +39,7 @@ models = {
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, (model, truth)) in zip(axes, models.items()):
-    display = cs.plot.ReliabilityDisplay.from_estimator(
+    display = cs.plot.CalibrationDisplay.from_estimator(
         model, truth, edges=[0, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
     ).plot(ax)
     ax.set_title(f"{name}: {cs.metrics.accuracy(model.labels_, truth):.0%} rightly placed")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from . import metrics as metrics
     from . import multitask as multitask
     from . import plot as plot
-    from ._choosing import Study as Study
+    from ._choosing import ChooseKResult as ChooseKResult
     from ._choosing import choose_k as choose_k
     from ._data.ensemble import Ensemble as Ensemble
     from ._data.features import Features as Features

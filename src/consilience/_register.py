@@ -78,7 +78,7 @@ CONTAINERS = (
     Entry("Ensemble", "_data.ensemble"),
     Entry("SoftEnsemble", "_data.soft"),
     Entry("Features", "_data.features"),
-    Entry("Study", "_choosing"),
+    Entry("ChooseKResult", "_choosing"),
 )
 FUNCTIONS = (
     Entry("align", "metrics"),

@@ -79,7 +79,7 @@ def cluster(
     layer: str | None = None,
     key_added: str = "consilience",
     must_link: Any = None,
-    min_size: Any = None,
+    min_cluster_size: Any = None,
     **params: Any,
 ) -> ConsensusClustering:
     """Cluster the cells by consensus, and write labels, confidence and membership to ``adata`` under a key.
@@ -94,7 +94,7 @@ def cluster(
         Where the features are: see :func:`features_of`.
     key_added : str, default "consilience"
         Key of what is written.
-    must_link, min_size : optional
+    must_link, min_cluster_size : optional
         As in ``fit`` of every consensus method.
     params : optional
         Further parameters of :class:`~consilience.ConsensusClustering`: ``generator``, ``consensus``, ``random_state``, ...
@@ -106,7 +106,7 @@ def cluster(
     """
     features = features_of(adata, use_rep=use_rep, layer=layer)
     model = ConsensusClustering(n_clusters, **params)
-    model.fit(features, must_link=must_link, min_size=min_size)
+    model.fit(features, must_link=must_link, min_cluster_size=min_cluster_size)
     source = {"use_rep": use_rep or ("" if layer else "X"), "layer": layer or ""}
     write(adata, model, key_added=key_added, source=source)
     return model
@@ -120,7 +120,7 @@ def consensus(
     method: Any = "lwea",
     key_added: str = "consilience",
     must_link: Any = None,
-    min_size: Any = None,
+    min_cluster_size: Any = None,
     **params: Any,
 ) -> BaseConsensus:
     """Combine clusterings that are columns of ``obs``, and write the answer to ``adata`` under a key.
@@ -137,7 +137,7 @@ def consensus(
         A name as in ``consilience methods``, or an estimator, which is fitted as it is.
     key_added : str, default "consilience"
         Key of what is written.
-    must_link, min_size : optional
+    must_link, min_cluster_size : optional
         As in ``fit`` of every consensus method.
     params : optional
         Further parameters of the method given by name.
@@ -152,7 +152,7 @@ def consensus(
         model = method
     else:
         model = by_name(method)(n_clusters, **params)
-    model.fit(ensemble, must_link=must_link, min_size=min_size)
+    model.fit(ensemble, must_link=must_link, min_cluster_size=min_cluster_size)
     write(adata, model, key_added=key_added, source={"columns": list(ensemble.clustering_names)})
     return model
 
@@ -167,7 +167,7 @@ def write(
     """
     _check(adata)
     pandas = need("pandas", "anndata", "consilience.anndata")
-    fitted = getattr(model, "consensus_", model)
+    fitted = getattr(model, "method_", model)
     if len(model.labels_) != adata.n_obs:
         raise InputError(
             f"The model was fitted to {len(model.labels_)} objects, and adata has {adata.n_obs} cells. Pass the AnnData it was fitted to."

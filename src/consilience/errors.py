@@ -29,7 +29,7 @@ class NumericalError(ConsilienceError, ArithmeticError):
     """A computation has no finite answer; the message says what the numbers were."""
 
 
-class MissingExtraError(ConsilienceError, ImportError):
+class MissingDependencyError(ConsilienceError, ImportError):
     """An optional dependency is needed; the message names the extra to install."""
 
 
@@ -41,7 +41,7 @@ class OrientationWarning(ConsilienceWarning):
     """A label matrix looks transposed."""
 
 
-class ConsensusWarning(ConsilienceWarning):
+class LowAgreementWarning(ConsilienceWarning):
     """A consensus that the base clusterings it was made of contradict."""
 
 
@@ -57,7 +57,7 @@ def need(module: str, extra: str, purpose: str):
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise MissingExtraError(
+        raise MissingDependencyError(
             f"{purpose} needs the package {module.split('.')[0]!r}; install it with: "
             f"pip install 'consilience[{extra}]'"
         ) from None

@@ -85,7 +85,7 @@ def test_every_consensus_method_shows_how_far_it_is(name, at_once, capsys):
 @pytest.mark.parametrize("name", cs.generate.generators())
 def test_every_generator_shows_how_far_it_is(name, at_once, capsys):
     cs.generate.generator(name)(
-        table(), {"prepare": "diverse"}, n_clusters=3, n_clusterings=9, random_state=0
+        table(), {"preprocess": "diverse"}, n_clusters=3, n_clusterings=9, random_state=0
     )
     said = capsys.readouterr().err
     assert "/9 [" in said

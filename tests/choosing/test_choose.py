@@ -15,7 +15,7 @@ import consilience as cs
 from consilience._choosing import COLUMNS, description, statistics
 from consilience._choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience._choosing.rule import Test as OneTest
-from consilience.errors import ConsensusWarning, FileError, InputError
+from consilience.errors import FileError, InputError, LowAgreementWarning
 
 from ..consensus.test_base import Blind
 
@@ -99,7 +99,7 @@ def test_what_is_said(study, nothing):
     assert " ".join(str(study).split()) == " ".join([study.summary(), *study.notes])
     assert str(study).splitlines()[0] == "4 clusters (verdict: strong, of k = 2, 3, 4 and 5)."
     assert max(map(len, str(study).splitlines())) <= 80
-    assert repr(study) == "Study: k = 4, verdict 'strong'"
+    assert repr(study) == "ChooseKResult: k = 4, verdict 'strong'"
     assert "<table>" in study._repr_html_()
     assert 'title="number of clusters"' in study._repr_html_()
     assert "real" not in str(study) + str(nothing)
@@ -158,8 +158,8 @@ def test_many_features_sparse_and_frames():
 
 
 def test_a_sample_is_studied_and_said():
-    study = cs.choose_k(BLOBS, **QUICK, max_objects=60)
-    assert study.notes[0] == "Studied is a random sample of 60 of the 120 objects (max_objects=60)."
+    study = cs.choose_k(BLOBS, **QUICK, max_samples=60)
+    assert study.notes[0] == "Studied is a random sample of 60 of the 120 objects (max_samples=60)."
     assert study.labels(4).shape == (60,)
     assert cs.metrics.scores(study.labels(4), TRUTH[study.sample])["ari"] == 1
 
@@ -193,19 +193,19 @@ def test_prepared_features():
         warnings.simplefilter("ignore")
         plain = cs.choose_k(scaled, **QUICK)
     assert plain.k != 4
-    assert cs.choose_k(scaled, **QUICK, prepare="standardize").k == 4
+    assert cs.choose_k(scaled, **QUICK, preprocess="standardize").k == 4
 
 
 def test_another_consensus():
-    study = cs.choose_k(BLOBS, **QUICK, null=None, consensus="lwgp")
+    study = cs.choose_k(BLOBS, **QUICK, null=None, method="lwgp")
     assert isinstance(study.fitted(4), cs.LWGP)
 
 
 def test_answers_of_every_k_are_compared_not_warned_of():
     """Most of them are wrong: that is what the study finds out."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ConsensusWarning)
-        study = cs.choose_k(BLOBS, **QUICK, null=None, consensus=Blind())
+        warnings.simplefilter("error", LowAgreementWarning)
+        study = cs.choose_k(BLOBS, **QUICK, null=None, method=Blind())
     assert study.fitted(4).contradiction_
     assert study.fitted().contradiction_ in study.notes  # of the answer it is said
 
@@ -238,11 +238,11 @@ def test_features_beside_labels_add_the_tests(ensemble):
 
 
 def test_features_beside_labels_may_be_sampled(ensemble):
-    study = cs.choose_k(ensemble, **QUICK, X=BLOBS, max_objects=60)
+    study = cs.choose_k(ensemble, **QUICK, X=BLOBS, max_samples=60)
     assert (study.k, study.n_samples, study.sample) == (4, 120, None)
     assert study.labels().shape == (120,)
     assert study.notes == [
-        "What X shows is that of a random sample of 60 of the 120 objects (max_objects=60)."
+        "What X shows is that of a random sample of 60 of the 120 objects (max_samples=60)."
     ]
 
 

@@ -73,19 +73,19 @@ def test_scale_is_the_generators_preparation(folder, run):
         "-k",
         "3",
         "--generator-param",
-        "prepare=standardize",
+        "preprocess=standardize",
         "--ensemble",
         "b.npz",
         "-o",
         "b.csv",
     )
     assert cs.io.read_labels("a.npz") == cs.io.read_labels("b.npz")
-    assert cs.io.read_labels("a.npz").recipes[0]["prepare"] == "standardize"
+    assert cs.io.read_labels("a.npz").recipes[0]["preprocess"] == "standardize"
     assert run("generate", "features.csv", "--scale", "-o", "c.npz").exit_code == 0
-    assert cs.io.read_labels("c.npz").recipes[0]["prepare"] == "standardize"
-    twice = run("cluster", "features.csv", "-k", "3", "--scale", "--generator-param", "prepare=ranks")
+    assert cs.io.read_labels("c.npz").recipes[0]["preprocess"] == "standardize"
+    twice = run("cluster", "features.csv", "-k", "3", "--scale", "--generator-param", "preprocess=ranks")
     assert twice.exit_code == 2
-    assert "'prepare' is set by the option --scale" in twice.stderr
+    assert "'preprocess' is set by the option --scale" in twice.stderr
 
 
 def test_features_with_other_units_need_scale(folder, run):
@@ -105,11 +105,25 @@ def test_mdec_by_name(folder, run, method, cls):
     result = run("cluster", "features.csv", "-k", "3", "-m", method, "-n", "10", "--json")
     assert result.exit_code == 0, result.stderr
     said = json.loads(result.stdout)
-    assert (said["generator"], said["method"], said["parameters"]["theta"]) == ("metric-subspace", cls, 1.0)
-    own = run(
-        "cluster", "features.csv", "-k", "3", "-m", method, "-n", "10", "--param", "theta=0.5", "--json"
+    assert (said["generator"], said["method"], said["parameters"]["instability_tolerance"]) == (
+        "metric-subspace",
+        cls,
+        1.0,
     )
-    assert json.loads(own.stdout)["parameters"]["theta"] == 0.5
+    own = run(
+        "cluster",
+        "features.csv",
+        "-k",
+        "3",
+        "-m",
+        method,
+        "-n",
+        "10",
+        "--param",
+        "instability_tolerance=0.5",
+        "--json",
+    )
+    assert json.loads(own.stdout)["parameters"]["instability_tolerance"] == 0.5
     other = run("cluster", "features.csv", "-k", "3", "-m", method, "-g", "kmeans")
     assert other.exit_code == 2
     assert "whose members come from metric-subspace" in other.stderr
@@ -164,7 +178,7 @@ def test_one_cluster_is_one(folder, run):
 def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [sys.executable, "-m", "consilience._cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "consilience", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )  # fmt: skip
     assert result.returncode == 2, result.stderr
     assert "No space left on device" in result.stderr

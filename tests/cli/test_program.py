@@ -22,7 +22,7 @@ def process(*args: str, **options) -> subprocess.Popen:
     )
 
 
-CLI = ("-m", "consilience._cli")
+CLI = ("-m", "consilience")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ CLI = ("-m", "consilience._cli")
         (["consensus", "ensemble.csv", "-k", "30"], "distinct objects"),
         (["consensus", "ensemble.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of"),
         (["consensus", "ensemble.csv", "-k", "3", "--param", "magic=1"],
-         "EvidenceAccumulation has no parameter 'magic'; its parameters are linkage, on."),
+         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage."),
         (["consensus", "ensemble.csv", "-k", "3", "--param", "linkage"], "'linkage' is not a parameter: expected NAME=VALUE"),
         (["consensus", "ensemble.csv", "-k", "3", "--param", "linkage=odd"], "linkage='odd' is not valid"),
         (["consensus", "ensemble.csv", "-k", "3", "--param", "n_clusters=4"], "'n_clusters' is set by the option -k."),

@@ -11,7 +11,7 @@ import consilience as cs
 from consilience._base.progress import progress_shown
 from consilience._evidence import table
 from consilience.consensus._base import BaseConsensus, Solution
-from consilience.errors import ConsensusWarning
+from consilience.errors import LowAgreementWarning
 
 from ..zoo import clear, planted
 
@@ -31,7 +31,7 @@ def test_equal_objects_can_each_be_alone():
     model = Lonely().fit([[0, 1, 1, 0, 1, 2]])
     assert model.labels_.tolist() == [1, 0, 0, 2, 0, 3]
     assert model.confidence_.shape == (6,)
-    assert np.unique(model.signatures_.labels).size == 3
+    assert np.unique(model.distinct_.labels).size == 3
 
 
 def test_order_of_objects_along_a_chain(seed):
@@ -40,7 +40,7 @@ def test_order_of_objects_along_a_chain(seed):
     chain = np.column_stack([np.arange(n) // 2, (np.arange(n) + 1) // 2 % 11]).astype(float)
     chain[9, 1] = np.nan
     order = np.random.default_rng(seed).permutation(n)
-    wanted, found = (cs.Ensemble(rows).compress().canonical()[0].labels for rows in (chain, chain[order]))
+    wanted, found = (cs.Ensemble(rows).distinct().canonical()[0].labels for rows in (chain, chain[order]))
     assert np.array_equal(found, wanted)
 
 
@@ -62,7 +62,7 @@ class Blind(BaseConsensus):
 def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, missing, seed):
     labels, _ = planted(seed, n=120, m=12, c=c, missing=missing)
     with pytest.warns(
-        ConsensusWarning,
+        LowAgreementWarning,
         match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with a plain average linkage by 0\.\d\d"
         r"\. Use EvidenceAccumulation, or other settings of Blind",
     ) as caught:
@@ -70,7 +70,7 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
     assert caught[0].filename == __file__
     assert model.agreement_.contradicted
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ConsensusWarning)
+        warnings.simplefilter("error", LowAgreementWarning)
         helped = cs.EvidenceAccumulation(c).fit(labels)
     assert helped.agreement_.consensus == pytest.approx(helped.agreement_.baseline, rel=1e-12)
     assert helped.agreement_.baseline == pytest.approx(model.agreement_.baseline, rel=1e-12)
@@ -101,7 +101,7 @@ def test_a_sample_judges_many_objects_as_all_of_them(seed, monkeypatch):
 def test_where_there_is_nothing_to_contradict(c):
     base = np.arange(7)[:, None]
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ConsensusWarning)
+        warnings.simplefilter("error", LowAgreementWarning)
         for labels in (base, np.repeat(base, 3, axis=1)):
             assert not cs.EvidenceAccumulation(c).fit(labels).agreement_.contradicted
             assert not Blind(1).fit(labels).agreement_.contradicted
@@ -110,8 +110,8 @@ def test_where_there_is_nothing_to_contradict(c):
 def test_two_clear_clusters_read_with_signs_are_contradicted():
     """The answer of a published reading that cannot tell two clusters apart."""
     labels, _ = clear(missing=0.01)
-    with pytest.warns(ConsensusWarning, match="NRSEC contradicts its base clusterings"):
-        cs.NRSEC(2, evidence="signed", random_state=0).fit(labels)
+    with pytest.warns(LowAgreementWarning, match="NRSEC contradicts its base clusterings"):
+        cs.NRSEC(2, entries="signed", random_state=0).fit(labels)
 
 
 # Long work ---------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
 def test_expected_costs_at_11000_objects_and_5636_base_clusters():
     """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted), CoassociationKMeans 82 s on one thread and 1.7 GB."""
     labels = np.column_stack([np.arange(5636) % 5636, np.zeros(5636, int)])
-    many = cs.Ensemble(labels).compress()
+    many = cs.Ensemble(labels).distinct()
     seconds, held = cs.SCCABG(10)._cost(many)
     assert 100 < seconds < 1000
     assert 1e9 < held < 1e11

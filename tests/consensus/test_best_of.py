@@ -36,7 +36,9 @@ def test_default_members_by_any_spelling(seed):
 
 def test_equal_members_are_told_apart_and_the_first_wins(seed):
     labels, _ = planted(seed)
-    model = cs.BestOf(3, methods=[cs.LWEA(), cs.LWEA(theta=1.0), cs.LWEA()], criterion="ari").fit(labels)
+    model = cs.BestOf(
+        3, methods=[cs.LWEA(), cs.LWEA(instability_tolerance=1.0), cs.LWEA()], criterion="ari"
+    ).fit(labels)
     assert list(model.scores_) == ["lwea", "lwea 2", "lwea 3"]
     assert model.best_method_ != "lwea 3"
 

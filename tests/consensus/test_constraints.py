@@ -1,4 +1,4 @@
-"""min_size and must_link: of every method, as they are in the base class."""
+"""min_cluster_size and must_link: of every method, as they are in the base class."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import consilience as cs
 from consilience._data.links import join, linked_groups
 from consilience._kernels.cut.partition import merge_small
 from consilience.consensus import methods
-from consilience.errors import ConsensusWarning, ConsilienceWarning, InputError
+from consilience.errors import ConsilienceWarning, InputError, LowAgreementWarning
 
 from ..zoo import planted, same_partition
 
 every_method = pytest.mark.parametrize("cls", methods().values(), ids=methods())
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::consilience.errors.ConsensusWarning"),
+    pytest.mark.filterwarnings("ignore::consilience.errors.LowAgreementWarning"),
 ]
 
 
@@ -29,7 +29,7 @@ def build(cls, n_clusters=3):
     return cls(n_clusters, **params)
 
 
-# min_size --------------------------------------------------------------------------------------------------------
+# min_cluster_size --------------------------------------------------------------------------------------------------------
 
 
 def test_the_smallest_goes_first_to_the_cluster_it_is_most_often_with():
@@ -57,7 +57,7 @@ def test_no_cluster_is_smaller(cls, seed):
         model = build(cls, 9)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConsilienceWarning)
-            model.fit(labels, sample_weight=given, min_size=8)
+            model.fit(labels, sample_weight=given, min_cluster_size=8)
         sizes = np.bincount(model.labels_, given)
         assert (sizes >= 8).all()
         assert (np.diff(sizes) <= 0).all()
@@ -74,8 +74,8 @@ def test_nothing_changes_where_all_are_large_enough(cls):
     labels, _ = planted()
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
-        warnings.simplefilter("ignore", ConsensusWarning)  # of a method that is weak here anyway
-        model = build(cls).fit(labels, min_size=2)
+        warnings.simplefilter("ignore", LowAgreementWarning)  # of a method that is weak here anyway
+        model = build(cls).fit(labels, min_cluster_size=2)
     assert np.array_equal(model.labels_, build(cls).fit_predict(labels))
     assert model.merged_.size == 0
 
@@ -84,26 +84,28 @@ def test_what_is_left_is_said():
     base = [[0] * 10 + [1] * 10 + [2, 2, 3], [0] * 10 + [1] * 12 + [3]]
     model = cs.EvidenceAccumulation(4)
     with pytest.warns(
-        ConsilienceWarning, match=r"min_size=3 leaves 2 of the 4 clusters: 1 and 2 are the sizes"
+        ConsilienceWarning, match=r"min_cluster_size=3 leaves 2 of the 4 clusters: 1 and 2 are the sizes"
     ):
-        model.fit(base, min_size=3)
+        model.fit(base, min_cluster_size=3)
     assert model.merged_.tolist() == [1, 2]
     assert same_partition(model.labels_[10:22], [1] * 12)
     with pytest.warns(
         ConsilienceWarning, match="1 is the size of one that was merged into the cluster it is"
     ):
-        model.fit(base, min_size=2)
+        model.fit(base, min_cluster_size=2)
 
 
 def test_refusals_of_min_size():
     labels, _ = planted()
-    with pytest.raises(InputError, match=r"min_size=61 exceeds the 60 that all objects weigh.*at most 20"):
-        cs.LWGP(3).fit(labels, min_size=61)
+    with pytest.raises(
+        InputError, match=r"min_cluster_size=61 exceeds the 60 that all objects weigh.*at most 20"
+    ):
+        cs.LWGP(3).fit(labels, min_cluster_size=61)
     for wrong in (-1, "5", float("nan")):
-        with pytest.raises(InputError, match="min_size=.* is not valid"):
-            cs.LWGP(3).fit(labels, min_size=wrong)
-    with pytest.raises(InputError, match="min_size is given with mode='authors'"):
-        cs.SCCABG(3, mode="authors").fit(labels, min_size=2)
+        with pytest.raises(InputError, match="min_cluster_size=.* is not valid"):
+            cs.LWGP(3).fit(labels, min_cluster_size=wrong)
+    with pytest.raises(InputError, match="min_cluster_size is given with mode='authors'"):
+        cs.SCCABG(3, mode="authors").fit(labels, min_cluster_size=2)
 
 
 # must_link -------------------------------------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def test_soft_clusterings(cls):
     soft = cs.SoftEnsemble(blocks, sample_names=[f"s{i}" for i in range(50)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        model = build(cls, 5).fit(soft, must_link=[("s0", "s1"), ("s1", "s2")], min_size=6)
+        model = build(cls, 5).fit(soft, must_link=[("s0", "s1"), ("s1", "s2")], min_cluster_size=6)
     assert np.unique(model.labels_[:3]).size == 1
     assert np.bincount(model.labels_).min() >= 6
     joined = join(soft, linked_groups([(0, 1)], 50, None))
@@ -224,7 +226,7 @@ def test_the_pipeline_hands_both_on(pipeline):
     pipeline.set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        pipeline.fit(X, must_link=[(0, 1)], min_size=10)
+        pipeline.fit(X, must_link=[(0, 1)], min_cluster_size=10)
     assert pipeline.labels_[0] == pipeline.labels_[1]
     assert np.bincount(pipeline.labels_).min() >= 10
     with pytest.raises(InputError, match="must_link is given with a sample_weight of zero for 1 objects"):

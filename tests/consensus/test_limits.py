@@ -42,8 +42,8 @@ def test_unanimous_clusterings_leave_nothing_to_doubt():
 
 @pytest.mark.parametrize("method", [cs.RCE, cs.DREC])
 def test_rounds_that_are_all_done_have_an_end(method):
-    with pytest.raises(ConsilienceError, match="n_rounds=1000000000000"):
-        method(2, n_rounds=10**12).fit(BASE)
+    with pytest.raises(ConsilienceError, match="n_iter=1000000000000"):
+        method(2, n_iter=10**12).fit(BASE)
 
 
 #: Beyond what the type of such numbers of NumPy, or compiled code, counts up to.

@@ -56,9 +56,9 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
 
     truth = da.from_array(planted(6, n=600, m=6, noise=0.4)[1], chunks=100)
     assert cs.metrics.scores(model.labels_, truth) == cs.metrics.scores(expected.labels_, truth.compute())
-    blocks = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_signatures=100))
+    blocks = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100))
     with dask.config.set(scheduler="synchronous"):
-        alone = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_signatures=100)).labels_.compute()
+        alone = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100)).labels_.compute()
     np.testing.assert_array_equal(blocks.labels_.compute(), alone)
 
 

@@ -38,14 +38,14 @@ def permuted(frame):
     return in_parts(turned[:100], frame[100:200], turned[200:], meta=frame[:0])
 
 
-@pytest.mark.parametrize("max_signatures", [None, 40], ids=["one place", "in blocks"])
-def test_labels_are_those_of_one_machine(max_signatures):
-    lazy = cs.dask.Ensemble(permuted(LABELS), max_signatures=max_signatures)
-    straight = cs.dask.Ensemble(in_parts(LABELS[:100], LABELS[100:]), max_signatures=max_signatures)
+@pytest.mark.parametrize("max_distinct", [None, 40], ids=["one place", "in blocks"])
+def test_labels_are_those_of_one_machine(max_distinct):
+    lazy = cs.dask.Ensemble(permuted(LABELS), max_distinct=max_distinct)
+    straight = cs.dask.Ensemble(in_parts(LABELS[:100], LABELS[100:]), max_distinct=max_distinct)
     model, expected = (cs.LWGP(4, random_state=0).fit(one) for one in (lazy, straight))
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_.compute())
     np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_.compute())
-    if max_signatures is None:
+    if max_distinct is None:
         np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(4, random_state=0).fit(LABELS).labels_)
 
 
@@ -53,7 +53,7 @@ def test_so_are_those_of_clusterings_named_otherwise():
     names = list("uvwxyz")
     lazy = cs.dask.Ensemble(permuted(LABELS), clustering_names=names)
     model = cs.LWGP(4, random_state=0).fit(lazy)
-    assert model.signatures_.clustering_names == names
+    assert model.distinct_.clustering_names == names
     np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(4, random_state=0).fit(LABELS).labels_)
 
 

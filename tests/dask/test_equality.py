@@ -59,8 +59,8 @@ def test_every_method_gives_the_labels_of_one_machine(name):
 def test_methods_are_given_what_one_machine_gives_them(chunks):
     """Rows, order, weights and codes: the same for any blocks, and so is what any method makes of them."""
     labels, _ = planted(3, n=80, m=5, noise=0.3, missing=0.1)
-    found = cs.dask.Ensemble(in_blocks(labels, chunks)).signatures().compress()
-    expected = cs.Ensemble(labels).compress()
+    found = cs.dask.Ensemble(in_blocks(labels, chunks)).distinct().distinct()
+    expected = cs.Ensemble(labels).distinct()
     for one, other in zip(found.canonical(), expected.canonical()):
         if isinstance(one, np.ndarray):
             np.testing.assert_array_equal(one, other)
@@ -87,7 +87,7 @@ def test_everything_about_objects_is_lazy_and_equal():
     assert model.score(dask_labels) == pytest.approx(expected.score(labels))
     assert model.n_samples_ == 80
     local = model.to_local()
-    np.testing.assert_array_equal(local.labels_[model.signatures_.inverse.compute()], expected.labels_)
+    np.testing.assert_array_equal(local.labels_[model.distinct_.inverse.compute()], expected.labels_)
     np.testing.assert_array_equal(local.predict(labels), expected.labels_)
     assert expected.to_local() is expected
     assert model.fit(labels).to_local() is model
@@ -101,7 +101,7 @@ def test_places_may_be_remembered_or_found_anew(share, monkeypatch):
     model = cs.LWGP(3, random_state=0).fit(in_blocks(labels, BLOCKS["uneven"]))
     expected = cs.LWGP(3, random_state=0).fit(labels)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-    np.testing.assert_array_equal(model.signatures_.inverse.compute(), expected.signatures_.inverse)
+    np.testing.assert_array_equal(model.distinct_.inverse.compute(), expected.distinct_.inverse)
 
 
 @pytest.mark.parametrize("fractions", [False, True])
@@ -109,12 +109,12 @@ def test_weights_add_up_to_the_same_bits(fractions):
     labels, _ = planted(2, n=80, m=4)
     rng = np.random.default_rng(0)
     weights = rng.random(80) * 10.0 ** rng.integers(-5, 3, 80) if fractions else rng.integers(1, 9, 80)
-    expected = cs.Ensemble(labels, sample_weight=weights).compress().weights
+    expected = cs.Ensemble(labels, sample_weight=weights).distinct().weights
     for chunks in BLOCKS.values():
         ens = cs.dask.Ensemble(
             in_blocks(labels, chunks), sample_weight=da.from_array(weights, chunks=(chunks,))
         )
-        np.testing.assert_array_equal(ens.signatures().weights, expected)
+        np.testing.assert_array_equal(ens.distinct().weights, expected)
     model = cs.LWEA(3).fit(ens)
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.LWEA(3).fit(labels, sample_weight=weights).labels_
@@ -153,16 +153,16 @@ def test_frames_of_any_values_are_coded_as_one_table(size):
     ):  # else Dask turns the numbers among text into text
         found = cs.dask.Ensemble(frames.from_pandas(table, chunksize=size, sort=False))
     assert not found.knows_lengths
-    signatures = found.signatures()
+    distinct = found.distinct()
     assert found.n_samples == 6
-    for own, other in zip(signatures.categories, expected.categories):
+    for own, other in zip(distinct.categories, expected.categories):
         assert own.tolist() == other.tolist()
         assert own.dtype == other.dtype
-    compressed = expected.compress()
-    np.testing.assert_array_equal(signatures.labels, compressed.labels)
-    np.testing.assert_array_equal(signatures.weights, compressed.weights)
+    compressed = expected.distinct()
+    np.testing.assert_array_equal(distinct.labels, compressed.labels)
+    np.testing.assert_array_equal(distinct.weights, compressed.weights)
     np.testing.assert_array_equal(found.found.first, compressed.rows)
-    assert signatures.clustering_names == expected.clustering_names
+    assert distinct.clustering_names == expected.clustering_names
     model = cs.LWEA(2).fit(found)
     np.testing.assert_array_equal(model.labels_.compute(), cs.LWEA(2).fit(table).labels_)
 
@@ -186,7 +186,7 @@ def test_tables_merge_in_any_grouping():
     once = tables.merged(parts)
     twice = tables.merged([tables.merged(parts[:3]), tables.merged(parts[3:8]), tables.merged(parts[8:])])
     for one in (once, twice):
-        compressed = cs.Ensemble(labels).compress()
+        compressed = cs.Ensemble(labels).distinct()
         np.testing.assert_array_equal(one.labels, compressed.labels)
         np.testing.assert_array_equal(one.first, compressed.rows)
         np.testing.assert_array_equal(one.weights(None), compressed.weights)
@@ -201,7 +201,7 @@ assert not {"dask", "distributed"} & set(sys.modules)
 sys.modules["dask"] = sys.modules["dask.array"] = None
 try:
     cs.dask
-except cs.errors.MissingExtraError as error:
+except cs.errors.MissingDependencyError as error:
     assert "pip install 'consilience[dask]'" in str(error)
 else:
     raise AssertionError("no Dask, and no word of it")
@@ -225,14 +225,14 @@ def test_refusals_name_the_remedy():
     ):
         cs.LWEA(9).fit(in_blocks(labels[:, :1], (40, 40)))
     with pytest.raises(InputError, match="no objects"):
-        cs.dask.Ensemble(da.zeros((0, 3), chunks=(1, 3))).signatures()
+        cs.dask.Ensemble(da.zeros((0, 3), chunks=(1, 3))).distinct()
     gone = labels.copy()
     gone[[7, 50]] = -1
     with pytest.raises(InputError, match=r"weight 2, the first of them object 7, .* Leave them out"):
         cs.LWEA(3).fit(in_blocks(gone, (40, 40)))
     features = np.random.default_rng(0).normal(size=(3000, 4))
     with pytest.raises(InputError, match="features"):
-        cs.dask.Ensemble(da.from_array(features, chunks=(1500, 4))).signatures()
+        cs.dask.Ensemble(da.from_array(features, chunks=(1500, 4))).distinct()
     model = cs.LWEA(3).fit(lazy)
     for use in (model.to_frame, lambda: model.save("model"), lambda: cs.report(model, "page.html")):
         with pytest.raises(InputError, match="to_local"):

@@ -70,9 +70,9 @@ def test_the_command_line_clusters_a_folder(folder, capsys):
     assert facts["n_samples"] == sum(facts["sizes"]) == 600
     table = arrow.concat_tables([parquet.read_table(file) for file in sorted((path / "labels").iterdir())])
     found = table.column("label").to_numpy()
-    truth = cs.ConsensusClustering(
-        3, generator="kmeans", n_clusterings=4, consensus="lwgp", random_state=0
-    ).fit(X)
+    truth = cs.ConsensusClustering(3, generator="kmeans", n_clusterings=4, method="lwgp", random_state=0).fit(
+        X
+    )
     np.testing.assert_array_equal(found, truth.labels_)
     assert table.column_names[-1] == "confidence"
     np.testing.assert_array_equal(cs.load(model).predict(X), truth.labels_)

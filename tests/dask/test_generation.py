@@ -23,7 +23,7 @@ def blobs(n=700, d=5):
 @pytest.mark.parametrize("generator", ["kmeans", "random-k", "random-features", "landmarks"])
 def test_a_sample_of_all_rows_makes_the_labels_of_one_machine(generator):
     X = blobs(300)
-    params = {"generator": generator, "n_clusterings": 4, "consensus": "lwea", "random_state": 3}
+    params = {"generator": generator, "n_clusterings": 4, "method": "lwea", "random_state": 3}
     expected = cs.ConsensusClustering(4, **params).fit(X)
     model = cs.ConsensusClustering(4, **params).fit(da.from_array(X, chunks=((0, 120, 100, 80), 5)))
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
@@ -45,7 +45,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
             "kmeans",
             n_clusters=4,
             n_clusterings=3,
-            sample_size=100,
+            max_samples=100,
             random_state=0,
         )
         answers.append(ens.labels.compute())
@@ -58,7 +58,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
     assert model.predict_proba(lazy).compute().shape == (700, 4)
     assert model.predict_proba(lazy, top=2)[0].compute().shape == (700, 2)
     assert model.predict_confidence(lazy).compute().min() >= 0
-    assert model.reach(lazy).compute().max() <= 1
+    assert model.score_samples(lazy).compute().max() <= 1
     assert model.membership_.compute().shape == (700, 4)
     local = model.to_local()
     np.testing.assert_array_equal(local.predict(X), answers[0])
@@ -71,7 +71,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
 def test_the_default_makes_an_ensemble_with_members():
     ens = cs.dask.generate(da.from_array(blobs(400), chunks=(200, 5)), n_clusterings=4, random_state=0)
     assert ens.shape == (400, 4)
-    assert len(ens.members) == len(ens.recipes) == 4
+    assert len(ens.base_models) == len(ens.recipes) == 4
     assert ens.labels.dtype == np.int16
     model = cs.LWGP(n_clusters=4, random_state=0).fit(ens)
     assert model.labels_.compute().max() == 3
@@ -81,7 +81,7 @@ def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
     monkeypatch.setattr(generation, "SAMPLE", 60)
     seen = []
     monkeypatch.setattr(
-        "consilience._choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or Study()
+        "consilience._choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or ChooseKResult()
     )
     X = da.from_array(blobs(400), chunks=(200, 5))
     model = cs.ConsensusClustering("auto", generator="kmeans", n_clusterings=3, random_state=0).fit(X)
@@ -90,7 +90,7 @@ def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
     assert model.to_local().labels_.max() == 3
 
 
-class Study:
+class ChooseKResult:
     k = 4
 
 
@@ -112,7 +112,7 @@ def test_frames_and_unknown_sizes():
 def test_weights_of_rows():
     X = blobs(200)
     weights = np.random.default_rng(0).integers(1, 5, 200).astype(float)
-    params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0, "consensus": "lwea"}
+    params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0, "method": "lwea"}
     expected = cs.ConsensusClustering(4, **params).fit(X, sample_weight=weights)
     lazy = da.from_array(X, chunks=(60, 5))
     model = cs.ConsensusClustering(4, **params).fit(lazy, sample_weight=da.from_array(weights, chunks=60))
@@ -135,8 +135,8 @@ def test_rows_are_labeled_once():
 def test_refusals_name_the_remedy():
     X = blobs(100)
     lazy = da.from_array(X, chunks=(50, 5))
-    with pytest.raises(InputError, match="keep_members=False"):
-        cs.ConsensusClustering(3, keep_members=False).fit(lazy)
+    with pytest.raises(InputError, match="keep_base_models=False"):
+        cs.ConsensusClustering(3, keep_base_models=False).fit(lazy)
     with pytest.raises(InputError, match=r"shape \(100,\)"):
         cs.dask.generate(lazy[:, 0])
     model = cs.ConsensusClustering(3, generator="kmeans", n_clusterings=2, random_state=0).fit(lazy)

@@ -80,18 +80,18 @@ RESULTS = {
     "predict_confidence": lambda: fitted().predict_confidence(table()),
     "transform": lambda: fitted().transform(table()),
     "KCC": lambda: cs.KCC(3, random_state=0).fit(cs.dask.Ensemble(table())).labels_,
-    "too many distinct rows": lambda: method().fit(cs.dask.Ensemble(table(), max_signatures=100)).confidence_,
+    "too many distinct rows": lambda: method().fit(cs.dask.Ensemble(table(), max_distinct=100)).confidence_,
     "frame": lambda: fitted(frame).labels_,
     "persisted array": lambda: fitted(lambda: table().persist()).labels_,
     "persisted array, read again": lambda: (
-        method().fit(cs.dask.Ensemble(table().persist(), max_signatures=100)).labels_
+        method().fit(cs.dask.Ensemble(table().persist(), max_distinct=100)).labels_
     ),
     "persisted frame": lambda: fitted(lambda: frame().persist()).labels_,
     "predict of a persisted array": lambda: fitted().predict(table().persist()),
     "ConsensusClustering": lambda: pipeline().labels_,
     "ConsensusClustering, sure": lambda: pipeline().confidence_,
     "ConsensusClustering, predict": lambda: pipeline().predict(da.from_array(X, chunks=(150, -1))),
-    "ConsensusClustering, reach": lambda: pipeline().reach(da.from_array(X, chunks=(150, -1))),
+    "ConsensusClustering, reach": lambda: pipeline().score_samples(da.from_array(X, chunks=(150, -1))),
     "method on generate": lambda: method().fit(generated()).labels_,
     "generate": lambda: generated().labels,
 }

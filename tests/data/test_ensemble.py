@@ -27,7 +27,7 @@ def definition(labels, a=None, b=None):
     n, m = ens.shape
     a = np.ones(m) if a is None else a
     codes = ens.global_labels()
-    b = np.ones(ens.n_total_clusters) if b is None else b
+    b = np.ones(ens.n_base_clusters) if b is None else b
     A, seen = np.zeros((n, n)), np.zeros((n, n))
     for p in range(n):
         for q in range(n):
@@ -127,7 +127,7 @@ def test_immutable():
 
 def test_pickle_and_equality():
     ens = cs.Ensemble(HAND, clustering_names=["a", "b", "c"])
-    ens.compress()
+    ens.distinct()
     assert pickle.loads(pickle.dumps(ens)) == ens
     assert ens != cs.Ensemble(HAND)
 
@@ -242,7 +242,7 @@ def test_coassociation_in_all_forms(seed, n, m, missing, weighted):
     labels[0] = 0
     ens = cs.Ensemble(list(labels.T))
     a = rng.random(m) + 0.1 if weighted else None
-    b = rng.random(ens.n_total_clusters) + 0.1 if weighted else None
+    b = rng.random(ens.n_base_clusters) + 0.1 if weighted else None
     A, seen = definition(list(labels.T), a, b)
     assert np.allclose(ens.coassociation(clustering_weights=a, cluster_weights=b), A)
     sparse = ens.coassociation_sparse(clustering_weights=a, cluster_weights=b)
@@ -340,17 +340,17 @@ def test_a_dense_matrix_that_will_not_fit_is_refused_before_allocating():
 def test_compression_is_exact(seed, n, m, k):
     labels = np.random.default_rng(seed).integers(-1, k, (n, m))
     labels[:, :] = np.where((labels >= 0).any(axis=0), labels, 0)
-    small = cs.Ensemble(list(labels.T)).compress()
+    small = cs.Ensemble(list(labels.T)).distinct()
     full = cs.Ensemble(list(labels.T))
     assert np.array_equal(small.labels[small.inverse], full.labels)
     assert len(np.unique(small.labels, axis=0)) == small.n_samples == len(np.unique(labels, axis=0))
     assert np.array_equal(small.weights, np.bincount(small.inverse))
     assert np.array_equal(full.labels[small.rows], small.labels)
-    assert small.compress() is small
+    assert small.distinct() is small
 
 
 def test_compression_sums_weights():
-    small = cs.Ensemble([[0, 0, 1]], sample_weight=[1.5, 2, 4]).compress()
+    small = cs.Ensemble([[0, 0, 1]], sample_weight=[1.5, 2, 4]).distinct()
     assert small.weights.tolist() == [3.5, 4]
     assert small.expand(np.array([10, 20])).tolist() == [10, 10, 20]
 
@@ -362,15 +362,15 @@ def test_canonical_form_ignores_every_order_and_name(seed, missing):
     rng = np.random.default_rng(seed)
     other = labels[rng.permutation(40)][:, rng.permutation(6)]
     other = np.where(other < 0, -1, (other * 7919 + 3) % 10007)
-    one = cs.Ensemble(labels).compress().canonical()[0]
-    two = cs.Ensemble(other).compress().canonical()[0]
+    one = cs.Ensemble(labels).distinct().canonical()[0]
+    two = cs.Ensemble(other).distinct().canonical()[0]
     assert np.array_equal(one.labels, two.labels)
     assert np.array_equal(one.weights, two.weights)
 
 
 def test_canonical_form_can_be_traced_back():
     labels, _ = planted(missing=0.1)
-    small = cs.Ensemble(labels).compress()
+    small = cs.Ensemble(labels).distinct()
     canonical, rows, columns, clusters = small.canonical()
     assert np.array_equal(canonical.labels[canonical.inverse] >= 0, (labels >= 0)[:, columns])
     Y = small.indicator().toarray()
@@ -425,14 +425,14 @@ def test_six_methods_on_one_ensemble_compress_it_once(compressions):
 def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
     labels, _ = planted(missing=0.1)
     ens = cs.Ensemble(labels)
-    small = ens.compress()
+    small = ens.distinct()
     assert ens.unseen.size == 0
     renamed = cs.Ensemble(ens, clustering_names="abcdefgh", recipes=[{"k": 3}] * 8)
-    assert renamed.compress().clustering_names == list("abcdefgh")
-    assert renamed.compress().recipes == [{"k": 3}] * 8
+    assert renamed.distinct().clustering_names == list("abcdefgh")
+    assert renamed.distinct().recipes == [{"k": 3}] * 8
     assert "unseen" in vars(renamed)
     weights = np.arange(1.0, 61.0)
-    weighted = cs.Ensemble(ens, sample_weight=weights).compress()
+    weighted = cs.Ensemble(ens, sample_weight=weights).distinct()
     assert np.array_equal(weighted.labels, small.labels)
     assert np.array_equal(weighted.weights, np.bincount(small.inverse, weights))
     cs.EvidenceAccumulation(3).fit(ens, sample_weight=weights)
@@ -442,6 +442,6 @@ def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
 
 def test_the_distinct_rows_are_an_ensemble_of_their_own():
     """Objects of a compressed ensemble are its rows, not those it was made of."""
-    small = cs.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).compress()
+    small = cs.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).distinct()
     assert cs.EvidenceAccumulation(2).fit(small).labels_.shape == (small.n_samples,) == (4,)
-    assert cs.Ensemble(small).compress().inverse.tolist() == [0, 1, 2, 3]
+    assert cs.Ensemble(small).distinct().inverse.tolist() == [0, 1, 2, 3]

@@ -84,9 +84,9 @@ def test_what_cannot_be_names():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cs.LWGP(2, theta=fractions.Fraction(2, 5)), r"theta=Fraction\(2, 5\) is not.*Pass float\(theta\)"),
-        (lambda: cs.LWGP(2, theta=np.float16(0.4)), r"theta=np.float16\(0.4\) is not.*Pass float\(theta\)|theta=0.4"),
-        (lambda: cs.LWGP(2, theta=10**400), r"theta=1000.*\(401 characters\) is not valid"),
+        (lambda: cs.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)), r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)"),
+        (lambda: cs.LWGP(2, instability_tolerance=np.float16(0.4)), r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|instability_tolerance=0.4"),
+        (lambda: cs.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 characters\) is not valid"),
         (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least 1e-20"),
         (lambda: cs.NRSEC(2, penalty=1e300), r"penalty=1e\+300 is not valid"),
     ],
@@ -97,7 +97,7 @@ def test_parameters_that_numbers_cannot_carry(make, message):
 
 
 def test_smallest_theta_and_jobs():
-    assert cs.LWEA(2, theta=5e-324).fit(L).labels_.size == 5
+    assert cs.LWEA(2, instability_tolerance=5e-324).fit(L).labels_.size == 5
     for jobs in ("a", 1.5):
         with pytest.raises(InputError, match="n_jobs=.* is not valid"):
             cs.Ensemble(L).coassociation(n_jobs=jobs)

@@ -131,7 +131,7 @@ def test_sparse_stays_sparse():
     Y = sp.csr_array((np.ones(n), (np.arange(n), rng.integers(0, k, n))), shape=(n, k)) * 0.9
     soft = cs.SoftEnsemble([Y, Y])
     assert soft.indicator().nnz == 2 * n
-    assert soft.compress().n_samples == k
+    assert soft.distinct().n_samples == k
 
 
 # Derived ---------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_compress_joins_equal_rows_and_nothing_else(seed):
     blocks, _ = soften(seed, n=30)
     rows = np.random.default_rng(seed).integers(0, 30, 100)
     soft = cs.SoftEnsemble([P[rows] for P in blocks], sample_weight=np.arange(1.0, 101))
-    packed = soft.compress()
+    packed = soft.distinct()
     assert packed.n_samples == np.unique(rows).size
     assert (packed.expand(packed.indicator()) != soft.indicator()).nnz == 0
     np.testing.assert_allclose(packed.weights.sum(), 5050)
@@ -210,7 +210,7 @@ def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
     a, b = soft.incidence, hard.incidence
     np.testing.assert_allclose(a.reliability(w, 0.4), b.reliability(w, 0.4), atol=1e-12)
     groups = np.random.default_rng(seed).integers(-1, 4, 60)
-    for name in ("confidence", "support", "object_stability", "stability", "between"):
+    for name in ("confidence", "support", "sample_stability", "stability", "between"):
         values = [getattr(Evidence(e, groups, 4, weights=w), name) for e in (soft, hard)]
         np.testing.assert_allclose(*values, atol=1e-12)
 
@@ -220,14 +220,14 @@ def test_stability_of_soft_is_that_of_many_draws(seed):
     blocks, _ = soften(seed, n=25, m=4, unknown=0.3)
     soft, groups = cs.SoftEnsemble(blocks), np.arange(25) % 3
     drawn = soft.draw(2000, random_state=seed)
-    for name in ("stability", "object_stability", "between"):
+    for name in ("stability", "sample_stability", "between"):
         a, b = (getattr(Evidence(e, groups, 3), name) for e in (soft, drawn))
         np.testing.assert_allclose(a, b, atol=0.03)
 
 
 def test_pickles():
     soft = cs.SoftEnsemble(soften()[0])
-    soft.compress()
+    soft.distinct()
     assert (pickle.loads(pickle.dumps(soft)).indicator() != soft.indicator()).nnz == 0
 
 
@@ -267,7 +267,7 @@ def test_zeros_and_ones_give_the_hard_answer(cls, seed, monkeypatch):
     # The same through the products with memberships, not by way of labels.
     monkeypatch.setattr(cs.SoftEnsemble, "is_crisp", False)
     through = build(cls).fit(soft, sample_weight=w)
-    assert isinstance(through.signatures_, cs.SoftEnsemble)
+    assert isinstance(through.distinct_, cs.SoftEnsemble)
     assert same_partition(through.labels_, hard.labels_)
     np.testing.assert_allclose(through.confidence_, hard.confidence_, atol=1e-9)
 

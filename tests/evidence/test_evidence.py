@@ -38,7 +38,7 @@ class Dense:
                     ties[j] += self.w[mates].sum() / self.w[known].sum() if known.any() else 0.0
         return ties / ties.sum()
 
-    def object_stability(self, p):
+    def sample_stability(self, p):
         mates = np.flatnonzero(self.groups == self.groups[p])
         below = sum(self.pairs(self.seen, p, q) for q in mates)
         return sum(self.pairs(self.together, p, q) for q in mates) / below if below > 1e-9 else np.nan
@@ -106,8 +106,8 @@ def test_memberships_and_support(case):
 def test_stability(case):
     ensemble, groups, dense = case
     evidence = Evidence(ensemble, groups)
-    expected = [dense.object_stability(p) for p in dense.objects]
-    np.testing.assert_allclose(evidence.object_stability, expected, atol=1e-9)
+    expected = [dense.sample_stability(p) for p in dense.objects]
+    np.testing.assert_allclose(evidence.sample_stability, expected, atol=1e-9)
     np.testing.assert_allclose(evidence.stability, [dense.between(j, j) for j in range(4)], atol=1e-9)
 
 
@@ -172,9 +172,9 @@ def test_objects_by_their_distinct_rows_are_the_objects(case, seed):
     twice = np.concatenate([np.arange(30), np.arange(30)])
     repeated = cs.Ensemble(ensemble.labels[twice], sample_weight=dense.w[twice])
     other = np.concatenate([groups, np.random.default_rng(seed).permutation(groups)])
-    full, rows = Evidence(repeated, other), repeated.compress().inverse
-    short = Evidence(repeated.compress(), other, rows=rows, weights=dense.w[twice])
-    for name in ("table", "support", "confidence", "object_stability", "stability", "between"):
+    full, rows = Evidence(repeated, other), repeated.distinct().inverse
+    short = Evidence(repeated.distinct(), other, rows=rows, weights=dense.w[twice])
+    for name in ("table", "support", "confidence", "sample_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(short, name), getattr(full, name), atol=1e-9, err_msg=name)
     np.testing.assert_allclose(short.memberships(np.arange(5)), full.memberships()[:5])
 
@@ -185,10 +185,10 @@ def test_objects_without_a_group_count_nowhere(case):
     part, some = Evidence(ensemble, np.where(groups == 2, -1, groups), 4), groups[here]
     rest = Evidence(cs.Ensemble(ensemble.labels[here], sample_weight=dense.w[here]), some, 4)
     np.testing.assert_allclose(part.stability, rest.stability)
-    np.testing.assert_allclose(part.object_stability[here], rest.object_stability)
+    np.testing.assert_allclose(part.sample_stability[here], rest.sample_stability)
     np.testing.assert_allclose(part.support[here], rest.support)
     np.testing.assert_allclose(part.confidence[here], rest.confidence)
-    assert np.isnan(part.object_stability[groups == 2]).all()
+    assert np.isnan(part.sample_stability[groups == 2]).all()
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e-1])
@@ -199,7 +199,7 @@ def test_small_weights_are_not_taken_for_nothing(case, scale):
     one, other = (
         Evidence(cs.Ensemble(ensemble.labels, sample_weight=s * small), groups) for s in (1.0, scale)
     )
-    for name in ("support", "confidence", "object_stability", "stability", "between"):
+    for name in ("support", "confidence", "sample_stability", "stability", "between"):
         np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-9, err_msg=name)
 
 

@@ -70,7 +70,7 @@ def test_the_advice_names_methods_that_exist():
 @pytest.mark.parametrize("advised", [cs.LWGP, cs.CoassociationKMeans, cs.SCCABG])
 def test_the_methods_advised_fit_where_pairs_do_not(refused, advised, monkeypatch):
     ensemble = cs.Ensemble(nested_labels(3000, 9, 6))
-    room = 4.0 * ensemble.compress().n_samples ** 2  # half a matrix of all pairs
+    room = 4.0 * ensemble.distinct().n_samples ** 2  # half a matrix of all pairs
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: room)
     with pytest.raises(NotEnoughMemoryError, match=rf"use .*{advised.__name__}.*never pair objects"):
         refused(3).fit(ensemble)
@@ -99,7 +99,7 @@ def test_spce_refuses_at_once_with_many_objects(monkeypatch):
     cs.SPCE(3, threshold=0.2).fit(random_labels(100, 4, 8))  # compiles
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 16 * 10**9)
     ensemble = cs.Ensemble(random_labels(200_000, 30, 8))
-    ensemble.compress()
+    ensemble.distinct()
     started = time.perf_counter()
     with pytest.raises(NotEnoughMemoryError, match=r"SPCE on 200000 distinct objects needs .*; use LWGP, Co"):
         cs.SPCE(3).fit(ensemble)
@@ -124,12 +124,12 @@ def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):
     with pytest.raises(NotEnoughMemoryError, match=r"pairs or more needs .*; use compress\(\) first, or"):
         ensemble.coassociation_sparse()
     with pytest.raises(NotEnoughMemoryError, match=r"; use coassociation_blocks\(\)\.$"):
-        ensemble.compress().coassociation_sparse()
+        ensemble.distinct().coassociation_sparse()
 
 
 def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
     ensemble = cs.Ensemble(random_labels(3000, 1500, 3))
-    ensemble.compress()
+    ensemble.distinct()
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 100_000)
     with pytest.raises(NotEnoughMemoryError, match=r"sparse contingency .*; select\(\) fewer"):
         ensemble.contingency_sparse()
@@ -259,7 +259,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     )
     labels[rng.random(labels.shape) < missing] = -1
     ensemble = cs.Ensemble(labels).drop_unseen()
-    first, _ = pairs._members(ensemble)
+    first, _ = pairs._base_models(ensemble)
     codes = pairs._pair_arguments(ensemble, None, None)[0]
     whole = ensemble.pattern_size()
     alone = max(

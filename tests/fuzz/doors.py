@@ -151,7 +151,7 @@ def scored(case: Case) -> None:
         lambda: cs.metrics.scores([0, 1, 1, 0, 2], vector, missing="ignore"),
         lambda: cs.metrics.align([0, 1, 1, 0, 2], vector),
         lambda: cs.metrics.anmi(vector, given),
-        lambda: cs.metrics.object_stability(vector, given),
+        lambda: cs.metrics.sample_stability(vector, given),
     ):
         try:
             call()
@@ -186,7 +186,7 @@ def as_features(case: Case) -> None:
 # Parameters ------------------------------------------------------------------------------------------------
 
 #: Large values of these are asked for in earnest: they cost time, and are no fault.
-COSTLY = {"n_init", "max_iter", "n_clusterings", "n_steps", "warm_up", "n_repeats", "n_jobs"}
+COSTLY = {"n_init", "max_iter", "n_clusterings", "n_linearizations", "warm_up", "n_repeats", "n_jobs"}
 
 
 def make_parameters(rng: Rng) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
         params |= {"unseen": str(rng.choice(["missing", "nearest"])), "bootstrap": bool(rng.random() < 0.3)}
     if name == "spectral":
         params["bandwidths"] = [float(v) for v in rng.choice([0.01, 0.1, 0.5, 1, 10, 100], 2, replace=False)]
-    params["prepare"] = str(rng.choice(PREPARE, p=[0.28, 0.3, *[0.07] * 6]))
+    params["preprocess"] = str(rng.choice(PREPARE, p=[0.28, 0.3, *[0.07] * 6]))
     weight_kind, weights = ensembles.weights(rng, X.shape[0])
     if name in ("spectral", "estimators"):
         weight_kind, weights = "none", None
@@ -111,7 +111,7 @@ def makes(case: Case) -> None:
         "metric_subspace",
         "landmarks",
     )
-    ordinary &= data["params"]["prepare"] in PREPARE[:3]
+    ordinary &= data["params"]["preprocess"] in PREPARE[:3]
     try:
         case.memory["ensemble"] = made = call(case)
     except ConsilienceError as error:
@@ -154,7 +154,7 @@ def more_members(case: Case) -> None:
 
 @suite.promises("generators: recorded inertia", 0.5)
 def inertia(case: Case) -> None:
-    if case.data["maker"] != "kmeans" or case.data["params"]["prepare"] != "none":
+    if case.data["maker"] != "kmeans" or case.data["params"]["preprocess"] != "none":
         return
     X = case.data["X"].toarray() if sp.issparse(case.data["X"]) else np.asarray(case.data["X"], float)
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
@@ -216,10 +216,10 @@ def fit_whole(case: Case, **more: Any):
         "n_jobs": 1,
     }
     if data["estimator"] == "MDEC":
-        given = {"consensus": data["way"], "prepare": data["params"]["prepare"]}
+        given = {"method": data["way"], "preprocess": data["params"]["preprocess"]}
         return cs.MDEC(**{**common, **given, **more}).fit(data["X"])
-    names = {"generator": data["maker"].replace("_", "-"), "consensus": data["consensus"]}
-    params = {"prepare": data["params"]["prepare"]}
+    names = {"generator": data["maker"].replace("_", "-"), "method": data["consensus"]}
+    params = {"preprocess": data["params"]["preprocess"]}
     model = cs.ConsensusClustering(**{**common, **names, "generator_params": params, **more})
     return model.fit(data["X"], sample_weight=data["weights"])
 

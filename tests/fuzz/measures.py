@@ -165,7 +165,7 @@ def stability(case: Case) -> None:
     if (base < 0).all():
         return
     ens = cs.Ensemble([base, a])
-    found, clusters = cs.metrics.object_stability(a, ens), cs.metrics.cluster_stability(a, ens)
+    found, clusters = cs.metrics.sample_stability(a, ens), cs.metrics.cluster_stability(a, ens)
     A, seen = ens.coassociation(), ens.cooccurrence_counts()
     together = A * seen
     values = np.unique(a)
@@ -175,7 +175,7 @@ def stability(case: Case) -> None:
         wanted = together[p, company].sum() / below if below else math.nan
         require(
             np.isclose(found[p], wanted, equal_nan=True),
-            f"object_stability[{p}] is {found[p]!r}, not {wanted!r}",
+            f"sample_stability[{p}] is {found[p]!r}, not {wanted!r}",
         )
     for j, value in enumerate(values):
         own = np.flatnonzero(a == value)

@@ -75,7 +75,7 @@ def brute(case: Case, a: np.ndarray, b: np.ndarray | None = None) -> tuple[np.nd
 def coassociation(case: Case) -> None:
     m, rng = case.data["labels"].shape[1], case.rng("weights")
     given = case.data["clustering_weights"]
-    clusters = rng.uniform(0, 1, ensemble(case).n_total_clusters) if rng.random() < 0.3 else None
+    clusters = rng.uniform(0, 1, ensemble(case).n_base_clusters) if rng.random() < 0.3 else None
     options = {"clustering_weights": given, "cluster_weights": clusters}
     wanted, seen = brute(case, np.ones(m) if given is None else given, clusters)
     try:
@@ -119,7 +119,7 @@ def contingency(case: Case) -> None:
 @suite.promises("compress, take, select, pickle")
 def parts(case: Case) -> None:
     whole, rng = ensemble(case), case.rng("parts")
-    small = whole.compress()
+    small = whole.distinct()
     require(
         np.array_equal(small.labels[small.inverse], whole.labels),
         "compressed rows do not give the objects back",

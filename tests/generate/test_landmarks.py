@@ -172,24 +172,26 @@ def test_finds_what_k_means_cannot():
 def test_same_answer_for_any_number_of_threads(kind, n_jobs, seed, monkeypatch):
     monkeypatch.setattr(_landmarks, "_ROWS", 32)
     table = kind(X)
-    first, other = (make(table, 4, random_state=seed, n_jobs=jobs, prepare="diverse") for jobs in (1, n_jobs))
+    first, other = (
+        make(table, 4, random_state=seed, n_jobs=jobs, preprocess="diverse") for jobs in (1, n_jobs)
+    )
     assert first == other
     assert first.recipes == other.recipes
 
 
 def test_first_members_do_not_depend_on_how_many_follow():
-    few, many = make(X, 2, prepare="diverse"), make(X, 6, prepare="diverse")
+    few, many = make(X, 2, preprocess="diverse"), make(X, 6, preprocess="diverse")
     np.testing.assert_array_equal(few.labels, many.labels[:, :2])
     assert few.recipes == many.recipes[:2]
 
 
-@pytest.mark.parametrize("prepare", ["none", "standardize", "ranks", "diverse", "unit"])
+@pytest.mark.parametrize("preprocess", ["none", "standardize", "ranks", "diverse", "unit"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(prepare, dtype, seed):
+def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(preprocess, dtype, seed):
     table = X.astype(dtype)
-    ens = make(table, 4, prepare=prepare, keep_members=True, random_state=seed)
+    ens = make(table, 4, preprocess=preprocess, keep_base_models=True, random_state=seed)
     some = np.random.default_rng(seed).permutation(len(X))[:37]
-    for i, member in enumerate(ens.members):
+    for i, member in enumerate(ens.base_models):
         np.testing.assert_array_equal(member.label(table), ens.labels[:, i])
         np.testing.assert_array_equal(member.label(table[some]), ens.labels[some, i])
         assert member.label(table[:1]).tolist() == ens.labels[:1, i].tolist()
@@ -198,8 +200,8 @@ def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(prepare
 def test_members_of_sparse_features_label_sparse_rows(seed):
     rng = np.random.default_rng(seed)
     table = random_sparse((200, 30), 0.3, seed=rng)
-    ens = make(table, 3, keep_members=True, prepare="diverse")
-    for i, member in enumerate(ens.members):
+    ens = make(table, 3, keep_base_models=True, preprocess="diverse")
+    for i, member in enumerate(ens.base_models):
         np.testing.assert_array_equal(member.label(table[50:90]), ens.labels[50:90, i])
 
 
@@ -210,8 +212,8 @@ def test_labels_of_members_are_codes_even_where_a_center_has_no_objects(monkeypa
 
     cut = _landmarks.cut_landmarks
     monkeypatch.setattr(_landmarks, "cut_landmarks", with_a_far_one)
-    ens = make(X, 2, keep_members=True)
-    for i, member in enumerate(ens.members):
+    ens = make(X, 2, keep_base_models=True)
+    for i, member in enumerate(ens.base_models):
         np.testing.assert_array_equal(member.label(X), ens.labels[:, i])
         assert ens.n_clusters[i] == ens.recipes[i]["k"]
         assert member.label(X).max() == ens.n_clusters[i] - 1
@@ -219,8 +221,8 @@ def test_labels_of_members_are_codes_even_where_a_center_has_no_objects(monkeypa
 
 def test_members_are_kept_only_if_asked_for_and_go_with_their_clusterings():
     assert make(X).members is None
-    ens = make(X, 3, keep_members=True)
-    kept = ens.members
+    ens = make(X, 3, keep_base_models=True)
+    kept = ens.base_models
     assert ens.select([2, 0]).members == [kept[2], kept[0]]
     assert cs.Ensemble.concatenate([ens, ens]).members == kept + kept
     assert cs.Ensemble.concatenate([ens, make(X)]).members is None
@@ -228,11 +230,11 @@ def test_members_are_kept_only_if_asked_for_and_go_with_their_clusterings():
     again = pickle.loads(pickle.dumps(ens)).members
     np.testing.assert_array_equal(again[1].label(X), ens.labels[:, 1])
     with pytest.raises(InputError, match="members"):
-        cs.Ensemble(ens.labels, members=kept[:2])
+        cs.Ensemble(ens.labels, base_models=kept[:2])
 
 
 def test_a_member_refuses_other_features():
-    member = make(X, 1, keep_members=True).members[0]
+    member = make(X, 1, keep_base_models=True).members[0]
     with pytest.raises(InputError, match="X has 11 features, but .* learned from 12"):
         member.label(X[:, :11])
 
@@ -253,7 +255,7 @@ def test_sparse_and_dense_features_give_the_same(seed):
 
 
 def test_float32_stays_float32():
-    member = make(X.astype(np.float32), 1, keep_members=True).members[0]
+    member = make(X.astype(np.float32), 1, keep_base_models=True).members[0]
     assert member.model.landmarks.points.dtype == np.float32
 
 
@@ -271,11 +273,11 @@ def test_float32_near_its_ends(largest):
 def test_recipes_are_json_and_name_given_columns():
     table = X.copy()
     table[:, 3] = 7.0
-    ens = make(table, 6, prepare="diverse")
+    ens = make(table, 6, preprocess="diverse")
     assert json.loads(json.dumps(ens.recipes)) == ens.recipes
     for recipe in ens.recipes:
         assert recipe["algorithm"] == "landmarks"
-        assert recipe["prepare"] == "none" or 3 not in recipe["features"]
+        assert recipe["preprocess"] == "none" or 3 not in recipe["features"]
         assert 0.5 <= recipe["scale"] <= 1
         assert recipe["n_landmarks"] == 40
 
@@ -297,9 +299,9 @@ def test_range_of_k():
 
 
 def test_fewer_objects_than_landmarks():
-    ens = make(X[:25], 4, n_landmarks=600, keep_members=True)
+    ens = make(X[:25], 4, n_landmarks=600, keep_base_models=True)
     assert all(recipe["n_landmarks"] == 25 for recipe in ens.recipes)
-    np.testing.assert_array_equal(ens.members[0].label(X[:25]), ens.labels[:, 0])
+    np.testing.assert_array_equal(ens.base_models[0].label(X[:25]), ens.labels[:, 0])
     two = make(X[:2], 2, k_min=None, k_max=None)
     assert two.n_clusters.tolist() == [2, 2]
 
@@ -314,17 +316,17 @@ def test_repeated_rows_are_one_landmark():
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_equal_rows_are_one_cluster(kind):
-    ens = make(kind(np.full((20, 3), 2.0)), 2, k_min=None, k_max=None, keep_members=True)
+    ens = make(kind(np.full((20, 3), 2.0)), 2, k_min=None, k_max=None, keep_base_models=True)
     assert ens.n_clusters.tolist() == [1, 1]
-    assert ens.members[0].label(kind(np.full((2, 3), 9.0))).tolist() == [0, 0]
+    assert ens.base_models[0].label(kind(np.full((2, 3), 9.0))).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("scales", [(0.5, 1.0), (1e-9, 1e-9), (1e9, 1e9)])
 def test_rows_far_from_all_others_and_extreme_widths(scales):
     table = np.vstack([X, X[:1] + 1e6])
-    ens = make(table, 4, scales=scales, keep_members=True)
+    ens = make(table, 4, scales=scales, keep_base_models=True)
     assert (ens.n_clusters > 1).all()
-    np.testing.assert_array_equal(ens.members[0].label(table), ens.labels[:, 0])
+    np.testing.assert_array_equal(ens.base_models[0].label(table), ens.labels[:, 0])
 
 
 def test_a_subspace_without_enough_distinct_rows_says_so():
@@ -353,8 +355,8 @@ def test_new_rows_whose_landmarks_nobody_used_go_with_the_nearest():
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"scales": (1.0, 0.5)}, "swap"),
         ({"scales": 1.0}, "expected a pair"),
-        ({"prepare": "wash"}, "prepare='wash'"),
-        ({"keep_members": "yes"}, "keep_members='yes'"),
+        ({"preprocess": "wash"}, "preprocess='wash'"),
+        ({"keep_base_models": "yes"}, "keep_base_models='yes'"),
     ],
 )
 def test_what_it_says_to_wrong_values(options, message):

@@ -120,7 +120,7 @@ def test_members_know_the_clusters(seed, kernel):
     ens = metric_subspace(X, 12, kernel=kernel, random_state=seed)
     assert ens.shape == (120, 12)
     assert ens.n_clusters.max() <= 11
-    assert scores(cs.LWEA(3, theta=1.0).fit_predict(ens), truth)["ari"] > 0.95
+    assert scores(cs.LWEA(3, instability_tolerance=1.0).fit_predict(ens), truth)["ari"] > 0.95
 
 
 def test_recipes_say_how():

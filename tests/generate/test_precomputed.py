@@ -43,8 +43,8 @@ def test_what_does_not_go_with_pairs_is_refused():
     X, D = table(0), squareform(pdist(table(0)))
     refused = [
         ((X, linkage(2)), {}, r"X has shape \(40, 5\), but precomputed distances .* are a square matrix"),
-        ((D, linkage(2)), {"prepare": "pearson"}, "prepare='pearson' prepares features"),
-        ((D, linkage(2)), {"keep_members": True}, "keep_members=True needs features"),
+        ((D, linkage(2)), {"preprocess": "pearson"}, "preprocess='pearson' prepares features"),
+        ((D, linkage(2)), {"keep_base_models": True}, "keep_base_models=True needs features"),
         (
             (D, [linkage(2), KMeans(2)]),
             {},

@@ -12,7 +12,7 @@ import pytest
 import scipy.io
 
 import consilience as cs
-from consilience.errors import FileError, MissingExtraError, NotEnoughMemoryError
+from consilience.errors import FileError, MissingDependencyError, NotEnoughMemoryError
 
 FEATURES, LABELS = cs.io.read_features, cs.io.read_labels
 
@@ -400,7 +400,8 @@ def test_matlab_73(tmp_path, monkeypatch):
         FEATURES(path, key="elsewhere")
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(
-        MissingExtraError, match=r"t\.mat is a MATLAB v7\.3 file; reading it needs the package 'h5py'.*\[io\]"
+        MissingDependencyError,
+        match=r"t\.mat is a MATLAB v7\.3 file; reading it needs the package 'h5py'.*\[io\]",
     ):
         FEATURES(path)
 
@@ -409,11 +410,11 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     path = written(tmp_path, "t.parquet", sample(tmp_path, ".parquet"))
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(
-        MissingExtraError,
+        MissingDependencyError,
         match=r"needs the package 'pyarrow'; install it with: pip install 'consilience\[io\]'",
     ):
         FEATURES(path)
-    with pytest.raises(MissingExtraError, match="pyarrow"):
+    with pytest.raises(MissingDependencyError, match="pyarrow"):
         cs.io.check_writable(tmp_path / "new.parquet")
 
 

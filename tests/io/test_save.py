@@ -37,14 +37,14 @@ def saved(path):
 
 @pytest.mark.parametrize("generator", ["auto", *GENERATORS])
 def test_pipelines_predict_new_rows_the_same(generator, path):
-    model = pipeline(generator, m=18, generator_params={"prepare": "diverse"})
+    model = pipeline(generator, m=18, generator_params={"preprocess": "diverse"})
     model.save(path)
     again = cs.load(path)
     fresh = np.vstack([BLOBS[:20], BLOBS + 0.3])
     np.testing.assert_array_equal(again.predict(fresh), model.predict(fresh))
     np.testing.assert_array_equal(again.predict_proba(fresh), model.predict_proba(fresh))
     np.testing.assert_array_equal(again.predict_confidence(fresh), model.predict_confidence(fresh))
-    np.testing.assert_array_equal(again.reach(fresh), model.reach(fresh))
+    np.testing.assert_array_equal(again.score_samples(fresh), model.score_samples(fresh))
     assert again.ensemble_ == model.ensemble_
     assert again.ensemble_.recipes == model.ensemble_.recipes
     assert again.plan_ == model.plan_
@@ -68,7 +68,7 @@ def test_rows_of_fit_are_stored_once(path):
 
 
 def test_the_same_in_another_process_and_for_any_number_of_threads(path, tmp_path):
-    model = pipeline("kmeans", consensus="lwgp")
+    model = pipeline("kmeans", method="lwgp")
     model.save(path)
     fresh = BLOBS + 0.3
     np.save(tmp_path / "X.npy", fresh)
@@ -105,8 +105,8 @@ def test_categories_of_every_kind(path):
     model.save(path)
     again = cs.load(path)
     assert again.predict(labels).tolist() == model.labels_.tolist()
-    assert again.signatures_.clustering_names == list(labels)
-    for own, other in zip(again.signatures_.categories, model.signatures_.categories):
+    assert again.distinct_.clustering_names == list(labels)
+    for own, other in zip(again.distinct_.categories, model.distinct_.categories):
         assert own.dtype == other.dtype
         assert own.tolist() == other.tolist()
 
@@ -293,7 +293,7 @@ def test_a_member_that_gives_other_codes_is_refused():
             return np.full(X.shape[0], 10**6)
 
     def generator(X):
-        return cs.Ensemble([np.arange(160) % 4, np.arange(160) // 40], members=[Stray(), Stray()])
+        return cs.Ensemble([np.arange(160) % 4, np.arange(160) // 40], base_models=[Stray(), Stray()])
 
     model = cs.ConsensusClustering(2, generator=generator).fit(BLOBS)
     with pytest.raises(InputError, match="gave the label 1000000, which is no code of its clustering"):

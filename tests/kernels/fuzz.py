@@ -155,7 +155,7 @@ def rows_of_words(rng):
     distinct.unique_rows(
         rng.integers(0, rng.choice([1, 2, 100]), shape).astype(rng.choice([np.int8, np.int64]))
     )
-    some_ensemble(rng).compress().canonical()
+    some_ensemble(rng).distinct().canonical()
     known = rng.integers(0, 3, (int(rng.integers(1, 40)), shape[1])).astype(np.int16)
     table = distinct.RowTable(known[distinct.unique_rows(known)[0]])
     table.find(rng.integers(-1, 3, shape).astype(np.int16))
@@ -183,7 +183,7 @@ def measures(rng):
     for measure in information.PAIRWISE_MEASURES:
         information.pairwise_measure(labels=ensemble.labels, n_clusters=ensemble.n_clusters, measure=measure)
     cs.metrics.anmi(labels, ensemble)
-    cs.metrics.object_stability(labels, ensemble)
+    cs.metrics.sample_stability(labels, ensemble)
     n = int(rng.choice([3, 50, 40_000]))
     rows, columns = (1 + rng.multinomial(n, np.ones(3) / 3) for _ in range(2))
     information.expected_mutual_information(rows if rng.random() < 0.8 else rows + 0.5, columns)
@@ -199,7 +199,7 @@ def coassociation(rng):
 
 
 def walks_among_neighbors(rng):
-    ensemble = some_ensemble(rng).compress()
+    ensemble = some_ensemble(rng).distinct()
     labels, some = ensemble.labels, ensemble.labels[: int(rng.integers(1, ensemble.n_samples + 1))]
     given = {"any_missing": ensemble.has_missing}
     K = int(rng.choice([1, 2, 30]))
@@ -413,7 +413,7 @@ def eigenvectors(rng):
 
 
 def pairs(rng):
-    ensemble = some_ensemble(rng).compress().canonical()[0]
+    ensemble = some_ensemble(rng).distinct().canonical()[0]
     u, m = ensemble.labels.shape
     x = rng.uniform(0.1, 2, m)
     for sparse in (False, True):
@@ -481,7 +481,7 @@ def studies_of_k(rng):
     weights = hostile(rng, u) if rng.random() < 0.2 else ensemble.weights
     histogram.pair_histogram(ensemble.labels, weights)
     histogram.sampled_pair_histogram(ensemble.labels, None, 40, rng)
-    table = rng.random((ensemble.n_total_clusters, 3)) * (rng.random((ensemble.n_total_clusters, 3)) < 0.5)
+    table = rng.random((ensemble.n_base_clusters, 3)) * (rng.random((ensemble.n_base_clusters, 3)) < 0.5)
     grouping.commonest_rows(table, ensemble.offsets, table[:, 0])
     X = some_rows(rng)
     X = X.toarray() if sp.issparse(X) else X

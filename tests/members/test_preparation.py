@@ -217,10 +217,10 @@ def test_constant_columns_are_left_out(name):
 @pytest.mark.parametrize("value", [0.0, 3.0])
 @pytest.mark.parametrize("name", [*PREPARATIONS, "diverse"])
 def test_nothing_but_constant_columns(name, value):
-    ens = cs.generate.kmeans(np.full((6, 3), value), 2, k=1, prepare=name, random_state=0)
+    ens = cs.generate.kmeans(np.full((6, 3), value), 2, k=1, preprocess=name, random_state=0)
     assert ens.labels.tolist() == [[0, 0]] * 6
     if name == "diverse":
-        assert {recipe["prepare"] for recipe in ens.recipes} == {"none"}
+        assert {recipe["preprocess"] for recipe in ens.recipes} == {"none"}
 
 
 def test_rows_of_zeros_have_no_direction():
@@ -267,9 +267,9 @@ def test_diverse_draws_with_equal_chances_and_more_members_leave_the_first():
 @pytest.mark.parametrize("name", DENSE_ONLY)
 def test_what_fills_sparse_features_is_refused(name):
     with pytest.raises(
-        InputError, match=rf"prepare='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"
+        InputError, match=rf"preprocess='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"
     ):
-        cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, prepare=name)
+        cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, preprocess=name)
 
 
 def test_squared_distances_of_pearson_are_correlations(seed):
@@ -288,8 +288,8 @@ def test_a_constant_row_correlates_with_nothing():
 
 
 def test_pearson_of_two_features_is_refused():
-    with pytest.raises(InputError, match="prepare='pearson' on 2 features: every correlation.*at least 3"):
-        cs.generate.kmeans(table(0)[:, :2], 2, k=2, prepare="pearson")
+    with pytest.raises(InputError, match="preprocess='pearson' on 2 features: every correlation.*at least 3"):
+        cs.generate.kmeans(table(0)[:, :2], 2, k=2, preprocess="pearson")
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
@@ -298,26 +298,26 @@ def test_negative_values_are_refused(name, storage):
     X = table(0)
     preparation = learn(name, Features(storage(X)))
     X[3, 0] = -2.5
-    with pytest.raises(InputError, match=f"prepare='{name}' is for values that are not negative.*-2.5"):
-        cs.generate.kmeans(storage(X), 2, k=2, prepare=name)
+    with pytest.raises(InputError, match=f"preprocess='{name}' is for values that are not negative.*-2.5"):
+        cs.generate.kmeans(storage(X), 2, k=2, preprocess=name)
     with pytest.raises(InputError, match="not negative"):
         preparation.apply(storage(X))
 
 
 @pytest.mark.parametrize("wrong", ["standardize", "raw", 3, True, ["ranks"]])
 def test_other_words_are_refused(wrong):
-    with pytest.raises(InputError, match=r"prepare=.* is not valid: expected .*'standardize'.*'diverse'"):
-        cs.generate.random_k(table(0), 2, prepare=wrong)
+    with pytest.raises(InputError, match=r"preprocess=.* is not valid: expected .*'standardize'.*'diverse'"):
+        cs.generate.random_k(table(0), 2, preprocess=wrong)
 
 
 def test_no_memory_for_a_copy_is_said_beforehand(monkeypatch):
     X = np.random.default_rng(0).standard_normal((2000, 50))
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 700_000)
-    for prepare in ("standardize", "ranks", "unit"):
+    for preprocess in ("standardize", "ranks", "unit"):
         with pytest.raises(
-            NotEnoughMemoryError, match=f"prepare='{prepare}' on 2000 objects with 50 features"
+            NotEnoughMemoryError, match=f"preprocess='{preprocess}' on 2000 objects with 50 features"
         ):
-            learn(prepare, Features(X))
+            learn(preprocess, Features(X))
 
 
 def test_one_copy_is_held_at_a_time():
@@ -344,7 +344,7 @@ def test_narrow_columns_are_named_once():
     (note,) = [str(w.message) for w in caught]
     assert "beside 'income', from " in note
     assert "2 of 4 have less than a thousandth of that range ('height' and 'share')" in note
-    assert "prepare='standardize' or 'diverse'" in note
+    assert "preprocess='standardize' or 'diverse'" in note
     with pytest.warns(ConsilienceWarning, match=r"beside column 1, .*\(column 0 and column 3\)"):
         cs.generate.bagging(X, 3, k=3, random_state=0)
 
@@ -354,8 +354,8 @@ def test_the_note_is_not_for_those_who_took_care():
     constant = np.hstack([X[:, :1], np.full((50, 1), 1e9)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for prepare in (*CHANGING, "diverse"):
-            cs.generate.random_k(X, 4, prepare=prepare, random_state=0)
+        for preprocess in (*CHANGING, "diverse"):
+            cs.generate.random_k(X, 4, preprocess=preprocess, random_state=0)
         cs.generate.random_k(X[:, :1], 4, random_state=0)
         cs.generate.random_k(constant, 4, random_state=0)
         cs.generate.estimators(X, KMeans(3, n_init=1), random_state=0)
@@ -391,13 +391,13 @@ def make(maker: str, X, **options):
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 def test_diverse_members(maker, storage, seed):
     X = storage(table(seed))
-    first = make(maker, X, prepare="diverse", random_state=seed)
-    names = [recipe["prepare"] for recipe in first.recipes]
+    first = make(maker, X, preprocess="diverse", random_state=seed)
+    names = [recipe["preprocess"] for recipe in first.recipes]
     assert len(set(names)) > 1
     assert set(names) <= set(suitable(Features(X)))
     assert json.loads(json.dumps(first.recipes)) == first.recipes
     for n_jobs in (2, None):
-        again = make(maker, X, prepare="diverse", random_state=seed, n_jobs=n_jobs)
+        again = make(maker, X, preprocess="diverse", random_state=seed, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.labels, first.labels)
         assert again.recipes == first.recipes
 
@@ -407,11 +407,11 @@ def test_diverse_members(maker, storage, seed):
 def test_each_member_is_the_one_of_its_preparation(maker, seed):
     """Members keep their place and seed: those of "diverse" are those that all would be with that preparation."""
     X = table(seed)
-    mixed = make(maker, X, prepare="diverse", random_state=seed)
-    for name in {recipe["prepare"] for recipe in mixed.recipes}:
-        alone = make(maker, X, prepare=name, random_state=seed)
+    mixed = make(maker, X, preprocess="diverse", random_state=seed)
+    for name in {recipe["preprocess"] for recipe in mixed.recipes}:
+        alone = make(maker, X, preprocess=name, random_state=seed)
         for i, recipe in enumerate(mixed.recipes):
-            if recipe["prepare"] == name:
+            if recipe["preprocess"] == name:
                 np.testing.assert_array_equal(mixed.labels[:, i], alone.labels[:, i])
                 assert recipe == alone.recipes[i]
 
@@ -420,14 +420,14 @@ def test_each_member_is_the_one_of_its_preparation(maker, seed):
 def test_preparing_is_what_a_user_would_do_first(maker, seed):
     X = table(seed)
     for name in CHANGING:
-        ours = make(maker, X, prepare=name)
+        ours = make(maker, X, preprocess=name)
         theirs = make(maker, prepared(name, X))
         np.testing.assert_array_equal(ours.labels, theirs.labels)
 
 
 @pytest.mark.parametrize("maker", ["random_features", "stratified", "metric_subspace"])
 def test_recipes_name_columns_of_what_was_given(maker):
-    for recipe in make(maker, table(0), prepare="ranks").recipes:
+    for recipe in make(maker, table(0), preprocess="ranks").recipes:
         assert 2 not in recipe["features"]  # constant
         assert set(recipe["features"]) <= {0, 1, 3, 4}
 
@@ -435,7 +435,7 @@ def test_recipes_name_columns_of_what_was_given(maker):
 def test_weights_reach_the_preparation(seed):
     X = table(seed)
     weights = np.random.default_rng(seed).uniform(0.1, 9, len(X))
-    ours = cs.generate.kmeans(X, 3, k=4, prepare="ranks", sample_weight=weights, random_state=0)
+    ours = cs.generate.kmeans(X, 3, k=4, preprocess="ranks", sample_weight=weights, random_state=0)
     ready = prepared("ranks", X, weights)
     theirs = cs.generate.kmeans(ready, 3, k=4, sample_weight=weights, random_state=0)
     np.testing.assert_array_equal(ours.labels, theirs.labels)
@@ -446,32 +446,32 @@ def test_missing_values_are_still_refused(maker):
     X = table(0)
     X[3, 1] = np.nan
     with pytest.raises(InputError, match=r"1 missing value \(NaN\)"):
-        make(maker, X, prepare="ranks")
+        make(maker, X, preprocess="ranks")
 
 
 def test_through_the_estimators(seed):
     X = table(seed)
-    model = cs.ConsensusClustering(3, generator_params={"prepare": "diverse"}, random_state=0).fit(X)
-    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"none", "standardize", "ranks"}
+    model = cs.ConsensusClustering(3, generator_params={"preprocess": "diverse"}, random_state=0).fit(X)
+    assert {recipe["preprocess"] for recipe in model.ensemble_.recipes} == {"none", "standardize", "ranks"}
     clusterers = [KMeans(3, n_init=1), KMeans(4, n_init=1)]
     model = cs.ConsensusClustering(
-        3, generator=clusterers, generator_params={"prepare": "ranks"}, random_state=0
+        3, generator=clusterers, generator_params={"preprocess": "ranks"}, random_state=0
     )
-    assert [recipe["prepare"] for recipe in model.fit(X).ensemble_.recipes] == ["ranks", "ranks"]
-    model = cs.MDEC(3, n_clusterings=4, prepare="standardize", random_state=0).fit(X)
-    assert [recipe["prepare"] for recipe in model.ensemble_.recipes] == ["standardize"] * 4
+    assert [recipe["preprocess"] for recipe in model.fit(X).ensemble_.recipes] == ["ranks", "ranks"]
+    model = cs.MDEC(3, n_clusterings=4, preprocess="standardize", random_state=0).fit(X)
+    assert [recipe["preprocess"] for recipe in model.ensemble_.recipes] == ["standardize"] * 4
 
 
-@pytest.mark.parametrize("prepare", ["none", "diverse", "tf-idf"])
-def test_on_the_command_line(prepare, tmp_path, monkeypatch):
+@pytest.mark.parametrize("preprocess", ["none", "diverse", "tf-idf"])
+def test_on_the_command_line(preprocess, tmp_path, monkeypatch):
     from consilience._cli import cli
 
     monkeypatch.chdir(tmp_path)
     np.savetxt("X.csv", table(0)[:, :3], delimiter=",")
     said = runner().invoke(
         cli,
-        ["generate", "X.csv", "-o", "E.npz", "--param", f"prepare={prepare}", "--json"],
+        ["generate", "X.csv", "-o", "E.npz", "--param", f"preprocess={preprocess}", "--json"],
     )
     assert said.exit_code == 0, said.output
-    names = {recipe["prepare"] for recipe in json.loads(said.stdout)["recipes"]}
-    assert names == ({"none", "standardize", "ranks"} if prepare == "diverse" else {prepare})
+    names = {recipe["preprocess"] for recipe in json.loads(said.stdout)["recipes"]}
+    assert names == ({"none", "standardize", "ranks"} if preprocess == "diverse" else {preprocess})

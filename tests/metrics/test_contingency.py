@@ -186,7 +186,8 @@ def emi_by_definition(a, b):
 
 
 @given(
-    st.lists(st.integers(1, 12), min_size=1, max_size=6), st.lists(st.integers(1, 12), min_size=1, max_size=6)
+    st.lists(st.integers(1, 12), min_size=1, max_size=6),
+    st.lists(st.integers(1, 12), min_size=1, max_size=6),
 )
 @settings(deadline=None, max_examples=60)
 def test_expected_information_follows_the_definition(a, b):

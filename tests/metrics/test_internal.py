@@ -34,7 +34,7 @@ def test_stability_is_the_mean_over_pairs(case):
     np.fill_diagonal(seen, 0)
     same = labels[:, None] == labels[None]
     objects = (together * same).sum(axis=1) / (seen * same).sum(axis=1)
-    assert metrics.object_stability(labels, L) == pytest.approx(objects)
+    assert metrics.sample_stability(labels, L) == pytest.approx(objects)
     clusters = [
         together[np.ix_(labels == j, labels == j)].sum() / seen[np.ix_(labels == j, labels == j)].sum()
         for j in range(4)
@@ -47,7 +47,7 @@ def test_stability_is_the_mean_coassociation_when_nothing_is_missing(seed):
     labels, L = rng.integers(0, 3, 30), rng.integers(0, 3, (30, 6))
     A = Ensemble(L).coassociation()
     members = [np.flatnonzero((labels == labels[p]) & (np.arange(30) != p)) for p in range(30)]
-    assert metrics.object_stability(labels, L) == pytest.approx(
+    assert metrics.sample_stability(labels, L) == pytest.approx(
         [A[p, q].mean() for p, q in enumerate(members)]
     )
 
@@ -56,7 +56,7 @@ def test_stability_by_hand():
     # Two clusterings, objects 0 1 2 | 3 4: clustering 1 agrees, clustering 2 has moved object 2.
     ensemble = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
     labels = ["x", "x", "x", "y", "y"]
-    assert metrics.object_stability(labels, ensemble).tolist() == [3 / 4, 3 / 4, 2 / 4, 1, 1]
+    assert metrics.sample_stability(labels, ensemble).tolist() == [3 / 4, 3 / 4, 2 / 4, 1, 1]
     assert metrics.cluster_stability(labels, ensemble) == pytest.approx([4 / 6, 1])
 
 
@@ -65,7 +65,7 @@ def test_stability_without_evidence_is_nan():
     ensemble = Ensemble(np.array([[0, 0, 1, 2, -1, 0], [0, 0, 1, -1, 2, 0]]).T)
     labels = [0, 0, 1, 2, 2, -1]
     assert np.array_equal(
-        metrics.object_stability(labels, ensemble), [1, 1, np.nan, np.nan, np.nan, np.nan], equal_nan=True
+        metrics.sample_stability(labels, ensemble), [1, 1, np.nan, np.nan, np.nan, np.nan], equal_nan=True
     )
     assert np.array_equal(metrics.cluster_stability(labels, ensemble), [1, np.nan, np.nan], equal_nan=True)
 
@@ -78,8 +78,8 @@ def test_weights_equal_repeated_rows(case, seed):
     assert metrics.cluster_stability(labels, once) == pytest.approx(
         metrics.cluster_stability(again, repeated)
     )
-    assert np.repeat(metrics.object_stability(labels, once), weights) == pytest.approx(
-        metrics.object_stability(again, repeated)
+    assert np.repeat(metrics.sample_stability(labels, once), weights) == pytest.approx(
+        metrics.sample_stability(again, repeated)
     )
     assert metrics.anmi(labels, once) == pytest.approx(metrics.anmi(again, repeated))
     found, expected = metrics.base_scores(once, labels), metrics.base_scores(repeated, again)
@@ -109,8 +109,8 @@ def test_invariance(case, seed):
     names = np.array(["d", "b", "a", "c"])[labels]
     shuffled = np.where(L < 0, -1, 11 - 2 * L)[order][:, columns]
     assert metrics.anmi(names[order], shuffled) == pytest.approx(metrics.anmi(labels, L))
-    assert metrics.object_stability(names[order], shuffled) == pytest.approx(
-        metrics.object_stability(labels, L)[order]
+    assert metrics.sample_stability(names[order], shuffled) == pytest.approx(
+        metrics.sample_stability(labels, L)[order]
     )
     # Clusters come in sorted order of their names: a b c d were 2 1 3 0.
     assert metrics.cluster_stability(names[order], shuffled) == pytest.approx(
@@ -122,7 +122,7 @@ def test_identical_clusterings_are_perfectly_stable():
     labels = np.array([0, 0, 1, 1, 2, 2])
     L = np.column_stack([labels, 5 - labels, labels])
     assert metrics.anmi(labels, L) == 1
-    assert metrics.object_stability(labels, L).tolist() == [1] * 6
+    assert metrics.sample_stability(labels, L).tolist() == [1] * 6
     assert metrics.cluster_stability(labels, L).tolist() == [1] * 3
 
 
@@ -173,7 +173,7 @@ def test_what_is_unknown_for_all_is_nan_without_a_warning(case):
     assert np.isnan(metrics.anmi([0, 1, -1, -1], [[-1, -1, 0, 1]]))
 
 
-@pytest.mark.parametrize("function", [metrics.anmi, metrics.object_stability, metrics.cluster_stability])
+@pytest.mark.parametrize("function", [metrics.anmi, metrics.sample_stability, metrics.cluster_stability])
 def test_messages(function):
     with pytest.raises(
         InputError, match="labels has 3 objects but the ensemble has 2; both must describe the same"
@@ -194,5 +194,5 @@ def test_read_only_input(case):
     labels, L = case
     labels.setflags(write=False)
     L.setflags(write=False)
-    metrics.object_stability(labels, L)
+    metrics.sample_stability(labels, L)
     metrics.base_scores(L, labels)

@@ -36,7 +36,7 @@ PROBA = dict.fromkeys(
     # With a number, because a study takes longer than all else that is checked; tests/choosing/test_auto.py has it chosen.
     [
         cs.ConsensusClustering(2, n_clusterings=5),
-        cs.ConsensusClustering(2, consensus="coassociation-k-means"),
+        cs.ConsensusClustering(2, method="coassociation-k-means"),
     ],
     expected_failed_checks=lambda _: DRAWN | PROBA,
 )
@@ -69,7 +69,7 @@ def test_every_generator_with_every_method(generator, consensus):
             3,
             generator=generator.replace("-", "_"),
             generator_params={"ratio": 0.9} if generator == "bagging" else None,
-            consensus=consensus.replace("-", "_"),
+            method=consensus.replace("-", "_"),
             random_state=0,
         ).fit(tiny)
     assert np.unique(model.labels_).size == 3
@@ -94,16 +94,16 @@ def test_parameters_reach_generator_and_method():
         4,
         generator="kmeans",
         generator_params={"k": 7, "init": "random"},
-        consensus="evidence_accumulation",
-        consensus_params={"linkage": "single"},
+        method="evidence_accumulation",
+        method_params={"linkage": "single"},
         n_clusterings=3,
     ).fit(BLOBS)
     assert model.ensemble_.n_clusters.tolist() == [7, 7, 7]
     assert model.ensemble_.recipes[0]["init"] == "random"
-    assert model.consensus_.linkage == "single"
+    assert model.method_.linkage == "single"
     own = cs.EvidenceAccumulation(linkage="complete")
-    model = cs.ConsensusClustering(4, consensus=own, consensus_params={"linkage": "single"}).fit(BLOBS)
-    assert model.consensus_.linkage == "single"
+    model = cs.ConsensusClustering(4, method=own, method_params={"linkage": "single"}).fit(BLOBS)
+    assert model.method_.linkage == "single"
 
 
 def test_names_may_be_written_either_way():
@@ -147,8 +147,8 @@ def test_list_of_clusterers_and_function():
 
 def test_instance_of_a_method_is_cloned():
     method = cs.EvidenceAccumulation(linkage="single")
-    model = cs.ConsensusClustering(consensus=method, n_clusters=4, random_state=0).fit(BLOBS)
-    assert model.consensus_.linkage == "single"
+    model = cs.ConsensusClustering(method=method, n_clusters=4, random_state=0).fit(BLOBS)
+    assert model.method_.linkage == "single"
     assert not hasattr(method, "labels_")
     clone(model)
 
@@ -208,19 +208,19 @@ def test_named_rows():
         ),
         ({"n_clusterings": 0}, "n_clusterings=0 is not valid: expected None or a whole number of at least 1"),
         (
-            {"consensus": "eac", "consensus_params": {"linkag": "single"}},
+            {"method": "eac", "method_params": {"linkag": "single"}},
             "EvidenceAccumulation has no parameter 'linkag'; its parameters are linkage",
         ),
         (
-            {"consensus": "eac", "consensus_params": {"n_clusters": 3}},
+            {"method": "eac", "method_params": {"n_clusters": 3}},
             "'n_clusters' is set by n_clusters of ConsensusClustering",
         ),
         ({"generator": 5}, "generator=5 is not valid"),
         (
-            {"consensus": "magic"},
-            "consensus='magic' is not valid: expected one of 'auto', 'evidence-accumulation'",
+            {"method": "magic"},
+            "method='magic' is not valid: expected one of 'auto', 'evidence-accumulation'",
         ),
-        ({"consensus": KMeans()}, "or an instance of a consensus method"),
+        ({"method": KMeans()}, "or an instance of a consensus method"),
         ({"n_jobs": 0}, "n_jobs=0 is not valid"),
         ({"random_state": -1}, "random_state=-1 is not valid"),
         ({"generator": lambda X, random_state: [[0, 1]]}, "labels of 2 objects for the 150 rows"),
@@ -286,4 +286,4 @@ def test_n_jobs_reaches_generator_and_consensus(monkeypatch):
             2, generator=[KMeans(2, n_init=1), KMeans(3, n_init=1)], generator_params=params, n_jobs=n_jobs
         ).fit(X)
         assert seen.pop() == expected
-        assert model.consensus_.n_jobs == n_jobs
+        assert model.method_.n_jobs == n_jobs

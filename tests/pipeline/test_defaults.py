@@ -36,7 +36,7 @@ def plan_for(n: int, d: int, c: int) -> defaults.Plan:
 def test_members_by_the_number_of_objects(n, generator, members):
     plan = plan_for(n, 2, 3)
     assert (plan.generator, plan.n_clusterings) == (generator, members)
-    assert plan.generator_params["prepare"] == "diverse"
+    assert plan.generator_params["preprocess"] == "diverse"
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_sparse_tables_are_clustered_by_k_means(n, c, members, k_min, k_max):
     X = sp.csr_array(np.random.default_rng(0).random((n, 5)))
     plan = default_plan(Features(X), c)
     assert (plan.generator, plan.n_clusterings) == ("random-k", members)
-    assert plan.generator_params == {"prepare": "diverse", "k_min": k_min, "k_max": k_max}
-    assert (plan.method, plan.method_params) == ("lwgp", {"theta": 0.4})
+    assert plan.generator_params == {"preprocess": "diverse", "k_min": k_min, "k_max": k_max}
+    assert (plan.method, plan.method_params) == ("lwgp", {"instability_tolerance": 0.4})
 
 
 def test_texts_of_two_themes_are_told_apart():
@@ -78,7 +78,10 @@ def test_texts_of_two_themes_are_told_apart():
     ("parameters", "message"),
     [
         ({"generator_params": {"ratio": 0.5}}, "which is random-k for a sparse X, has no parameter 'ratio'"),
-        ({"consensus_params": {"sample": 9}}, "which is lwgp for a sparse X, has no parameter 'sample'"),
+        (
+            {"method_params": {"max_samples": 9}},
+            "which is lwgp for a sparse X, has no parameter 'max_samples'",
+        ),
     ],
 )
 def test_parameters_that_sparse_tables_leave_no_use_for(parameters, message):
@@ -88,8 +91,14 @@ def test_parameters_that_sparse_tables_leave_no_use_for(parameters, message):
 
 def test_the_consensus_of_many_objects_links_a_sample():
     few, many = plan_for(400, 2, 3), plan_for(defaults.DENSE_UP_TO + 1, 2, 3)
-    assert (few.method, few.method_params) == ("lwea", {"theta": 0.4, "sample": defaults.LINKED})
-    assert (many.method, many.method_params) == ("lwea", {"theta": 1.0, "sample": defaults.LINKED})
+    assert (few.method, few.method_params) == (
+        "lwea",
+        {"instability_tolerance": 0.4, "max_samples": defaults.LINKED},
+    )
+    assert (many.method, many.method_params) == (
+        "lwea",
+        {"instability_tolerance": 1.0, "max_samples": defaults.LINKED},
+    )
 
 
 def test_more_clusters_than_landmarks_are_never_asked_for():
@@ -119,19 +128,19 @@ def test_what_is_given_stays():
     X, _ = make_blobs(90, 3, centers=3, random_state=0)
     model = cs.ConsensusClustering(
         3,
-        generator_params={"prepare": "ranks", "k_min": 12},
-        consensus_params={"theta": 2.0},
+        generator_params={"preprocess": "ranks", "k_min": 12},
+        method_params={"instability_tolerance": 2.0},
         n_clusterings=7,
     ).fit(X)
     assert model.plan_.generator == "metric-subspace"
-    assert {recipe["prepare"] for recipe in model.ensemble_.recipes} == {"ranks"}
+    assert {recipe["preprocess"] for recipe in model.ensemble_.recipes} == {"ranks"}
     assert (model.ensemble_.n_clusters >= 12).all()
-    assert (model.consensus_.theta, model.ensemble_.n_clusterings) == (2.0, 7)
-    model = cs.ConsensusClustering(3, consensus="eac").fit(X)
-    assert (model.plan_.generator, type(model.consensus_)) == ("metric-subspace", cs.EvidenceAccumulation)
+    assert (model.method_.instability_tolerance, model.ensemble_.n_clusterings) == (2.0, 7)
+    model = cs.ConsensusClustering(3, method="eac").fit(X)
+    assert (model.plan_.generator, type(model.method_)) == ("metric-subspace", cs.EvidenceAccumulation)
     model = cs.ConsensusClustering(3, generator="kmeans").fit(X)
-    assert (model.ensemble_.recipes[0]["algorithm"], type(model.consensus_)) == ("kmeans", cs.LWEA)
-    assert cs.ConsensusClustering(3, generator="Auto", consensus="AUTO").fit(X).plan_.method == "lwea"
+    assert (model.ensemble_.recipes[0]["algorithm"], type(model.method_)) == ("kmeans", cs.LWEA)
+    assert cs.ConsensusClustering(3, generator="Auto", method="AUTO").fit(X).plan_.method == "lwea"
 
 
 @pytest.mark.parametrize(
@@ -142,8 +151,8 @@ def test_what_is_given_stays():
             "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*ratio",
         ),
         (
-            {"consensus_params": {"linkage": "single"}},
-            "consensus='auto', which is lwea, has no parameter 'linkage'; its parameters are theta, sample",
+            {"method_params": {"linkage": "single"}},
+            "method='auto', which is lwea, has no parameter 'linkage'; its parameters are theta, sample",
         ),
     ],
 )
@@ -205,5 +214,5 @@ def test_the_way_of_many_objects_on_a_few(monkeypatch, linked):
     X, y = make_blobs(400, 5, centers=4, random_state=0)
     model = cs.ConsensusClustering(4, random_state=0).fit(X)
     assert model.plan_.generator == "landmarks"
-    assert model.consensus_.heights_.size < linked
+    assert model.method_.heights_.size < linked
     assert ari(model.labels_, y) > 0.9

@@ -35,11 +35,11 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("consensus", WAYS)
 def test_finds_clusters_and_says_what_it_learned(seed, consensus):
     X, truth = blobs(seed)
-    model = cs.MDEC(n_clusters=3, n_clusterings=10, consensus=consensus, random_state=seed).fit(X)
+    model = cs.MDEC(n_clusters=3, n_clusterings=10, method=consensus, random_state=seed).fit(X)
     assert scores(model.labels_, truth)["ari"] > 0.95
     assert model.ensemble_.shape == (90, 10)
     assert model.ensemble_.recipes[0]["algorithm"] == "metric_subspace"
-    assert model.cluster_reliability_.shape == (model.ensemble_.n_total_clusters,)
+    assert model.cluster_reliability_.shape == (model.ensemble_.n_base_clusters,)
     assert (model.cluster_reliability_ > 0).all()
     assert (model.cluster_reliability_ <= 1).all()
     assert model.confidence_.shape == (90,)
@@ -50,7 +50,7 @@ def test_finds_clusters_and_says_what_it_learned(seed, consensus):
 def test_exactly_the_clusters_asked_for(consensus):
     X, _ = blobs(n=40)
     for c in (1, 2, 9):
-        found = cs.MDEC(c, n_clusterings=5, consensus=consensus, random_state=0).fit_predict(X)
+        found = cs.MDEC(c, n_clusterings=5, method=consensus, random_state=0).fit_predict(X)
         assert np.unique(found).size == c
 
 
@@ -89,12 +89,12 @@ def test_objects_without_weight_follow_their_neighbors():
 
 def test_refusals():
     X, _ = blobs()
-    with pytest.raises(InputError, match="consensus='tree' is not valid: expected one of 'hierarchical'"):
-        cs.MDEC(3, consensus="tree").fit(X)
+    with pytest.raises(InputError, match="method='tree' is not valid: expected one of 'hierarchical'"):
+        cs.MDEC(3, method="tree").fit(X)
     with pytest.raises(
-        InputError, match="theta=2 means nothing to consensus='spce': leave it out, or choose"
+        InputError, match="instability_tolerance=2 means nothing to method='spce': leave it out, or choose"
     ):
-        cs.MDEC(3, consensus="spce", theta=2).fit(X)
+        cs.MDEC(3, method="spce", instability_tolerance=2).fit(X)
     with pytest.raises(InputError, match="n_clusters=91 exceeds the 90 objects in X"):
         cs.MDEC(91).fit(X)
     with pytest.raises(InputError, match="metric='hamming' is not valid"):
@@ -107,8 +107,8 @@ def test_is_the_pipeline_by_another_name():
     parts = cs.ConsensusClustering(
         3,
         generator="metric_subspace",
-        consensus="lwea",
-        consensus_params={"theta": 1},
+        method="lwea",
+        method_params={"instability_tolerance": 1},
         n_clusterings=40,
         random_state=0,
     ).fit(X)
@@ -119,17 +119,17 @@ def test_is_the_pipeline_by_another_name():
 
 def test_any_method_combines_the_members():
     X, truth = blobs()
-    model = cs.MDEC(3, n_clusterings=5, consensus="evidence_accumulation", random_state=0).fit(X)
+    model = cs.MDEC(3, n_clusterings=5, method="evidence_accumulation", random_state=0).fit(X)
     assert scores(model.labels_, truth)["ari"] > 0.9
     assert not hasattr(model, "cluster_reliability_")
-    ways = [cs.MDEC(3, n_clusterings=5, consensus=way, random_state=0) for way in ("hierarchical", "LWEA")]
+    ways = [cs.MDEC(3, n_clusterings=5, method=way, random_state=0) for way in ("hierarchical", "LWEA")]
     assert np.array_equal(*[way.fit_predict(X) for way in ways])
-    assert ways[1].consensus_.theta == 1
+    assert ways[1].method_.instability_tolerance == 1
 
 
 @pytest.mark.parametrize("consensus", WAYS)
 def test_published_figure(shared_dir, consensus):
     """Chowdary-2006: 85.97 in print for all three, with no spread over 100 runs."""
     held = np.load(shared_dir / "data" / "chowdary_2006.npz")
-    found = cs.MDEC(2, n_clusterings=100, consensus=consensus, random_state=0).fit_predict(held["X"])
+    found = cs.MDEC(2, n_clusterings=100, method=consensus, random_state=0).fit_predict(held["X"])
     assert round(100 * scores(found, held["y"])["nmi_max"], 2) == 85.97

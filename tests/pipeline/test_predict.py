@@ -51,8 +51,8 @@ def test_known_rows_keep_their_cluster_where_memberships_alone_would_not():
     found = 0
     for seed in range(5):
         model = cs.Voting(n_clusters=3, random_state=seed).fit(labels)
-        plain = model._predictor.evidence.ties(model.signatures_.labels).argmax(axis=1)
-        found += int((plain[model.signatures_.inverse] != model.labels_).sum())
+        plain = model._predictor.evidence.ties(model.distinct_.labels).argmax(axis=1)
+        found += int((plain[model.distinct_.inverse] != model.labels_).sum())
         np.testing.assert_array_equal(model.predict(labels), model.labels_)
         shares = model.predict_proba(labels)
         np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
@@ -176,7 +176,7 @@ def test_as_a_transformer():
 def test_equal_objects_in_several_clusters():
     """The published program may leave each of several equal objects alone; the first of them then stands for all."""
     model = cs.SCCABG(n_clusters=2, mode="authors").fit(LABELS)
-    first = model.labels_[model.signatures_.rows][model.signatures_.inverse]
+    first = model.labels_[model.distinct_.rows][model.distinct_.inverse]
     np.testing.assert_array_equal(model.predict(LABELS), first)
 
 
@@ -209,13 +209,13 @@ def pipeline(generator="auto", X=BLOBS, m=8, **more):
 def test_predicting_the_rows_of_fit_gives_their_labels(generator, sparse):
     m = 18 if generator == "spectral" else 8
     X = sp.csr_array(np.abs(BLOBS)) if sparse else BLOBS
-    model = pipeline(generator, X, m, generator_params={"prepare": "diverse"})
+    model = pipeline(generator, X, m, generator_params={"preprocess": "diverse"})
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     np.testing.assert_array_equal(model.predict(X[40:43]), model.labels_[40:43])
     np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
     np.testing.assert_allclose(model.predict_confidence(X), model.confidence_, atol=1e-10)
     np.testing.assert_array_equal(model.transform(X), model.membership_)
-    np.testing.assert_array_equal(model.reach(X), 1)
+    np.testing.assert_array_equal(model.score_samples(X), 1)
 
 
 @pytest.mark.parametrize("generator", ["auto", *GENERATORS])
@@ -225,9 +225,9 @@ def test_new_rows_go_with_their_neighbors(generator):
     m, params = (18, None) if generator == "spectral" else (10, None)
     model = pipeline(generator, X[::2], m, generator_params=params)
     assert cs.metrics.ari(model.predict(X[1::2]), truth[1::2]) > 0.95
-    assert model.reach(X[1::2]).mean() > 0.9
+    assert model.score_samples(X[1::2]).mean() > 0.9
     far = X[:5] + 1000
-    assert (model.reach(far) < 0.5).all()
+    assert (model.score_samples(far) < 0.5).all()
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -235,10 +235,10 @@ def test_new_rows_go_with_their_neighbors(generator):
 def test_members_label_the_rows_they_were_made_from_as_the_ensemble_does(generator, metric):
     if metric != "diversified" and generator != "metric-subspace":
         pytest.skip("has no metric")
-    settings = {"keep_members": True, "prepare": "standardize"}
+    settings = {"keep_base_models": True, "preprocess": "standardize"}
     settings |= {"metric": metric} if generator == "metric-subspace" else {}
     ensemble = cs.generate.generator(generator)(BLOBS, settings, n_clusters=4, random_state=0)
-    for i, member in enumerate(ensemble.members):
+    for i, member in enumerate(ensemble.base_models):
         seen = ensemble.labels[:, i] >= 0
         np.testing.assert_array_equal(member.label(BLOBS[seen]), ensemble.labels[seen, i])
 
@@ -260,14 +260,14 @@ def test_clusterers_predict_or_go_by_neighbors_and_the_recipe_says_which():
     alone = pipeline(KMeans(4), m=3)
     assert alone.predict(near).shape == (160,)
     with pytest.raises(InputError, match="No member can tell how far a row is"):
-        alone.reach(near)
+        alone.score_samples(near)
 
 
 def test_equal_rows_that_members_merge():
     """Rows that are equal in the features of a member are one to it, and count as often as they are."""
     X = np.random.default_rng(0).integers(0, 3, (120, 4)).astype(float)
     model = cs.ConsensusClustering(3, n_clusterings=10, random_state=0).fit(X)
-    for member in model.ensemble_.members:
+    for member in model.ensemble_.base_models:
         assert len(member.codes) == len(member.widths) == 120
     assert model.predict(X + 0.1).shape == (120,)
 
@@ -304,18 +304,18 @@ def test_weight_zero_and_other_kinds_of_numbers():
 
 
 def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
-    model = pipeline("metric-subspace", keep_members=False)
+    model = pipeline("metric-subspace", keep_base_models=False)
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)  # known rows need no member
     with pytest.raises(
         InputError,
-        match=r"23.0 kB for the 8 base clusterings \(keep_members=False\). Fit it with keep_members=True",
+        match=r"23.0 kB for the 8 base clusterings \(keep_base_models=False\). Fit it with keep_base_models=True",
     ):
         model.predict(BLOBS + 1)
     monkeypatch.setattr(labeling, "MOST_KEPT", 100)
     for generator in GENERATORS:
-        assert pipeline(generator, m=18).ensemble_.members is None
-        assert pipeline(generator, m=18, keep_members=True).predict(BLOBS + 0.01).shape == (160,)
-    with pytest.raises(InputError, match="keep_members=None keeps up to"):
+        assert pipeline(generator, m=18).ensemble_.base_models is None
+        assert pipeline(generator, m=18, keep_base_models=True).predict(BLOBS + 0.01).shape == (160,)
+    with pytest.raises(InputError, match="keep_base_models=None keeps up to"):
         pipeline("kmeans").predict(BLOBS + 1)
     function = cs.ConsensusClustering(2, generator=lambda X: [TRUTH, TRUTH % 2]).fit(BLOBS)
     with pytest.raises(InputError, match="a function that returned labels alone"):

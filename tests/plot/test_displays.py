@@ -124,7 +124,7 @@ def test_large_heat_map_needs_no_square_memory():
     truth = rng.integers(0, 8, n)
     labels = np.column_stack([np.where(rng.random(n) < 0.9, truth, rng.integers(0, 8, n)) for _ in range(8)])
     ensemble = cs.Ensemble(labels)
-    ensemble.compress()
+    ensemble.distinct()
     tracemalloc.start()
     display = cs.plot.CoassociationDisplay.from_ensemble(ensemble, truth, max_cells=100)
     peak = tracemalloc.get_traced_memory()[1]
@@ -244,7 +244,7 @@ def test_confidence_counts_everyone_once(model):
 
 def test_reliability_by_hand():
     labels, truth = [0, 0, 0, 1, 1, 2], ["a", "a", "b", "b", "b", "a"]
-    display = cs.plot.ReliabilityDisplay.from_labels(
+    display = cs.plot.CalibrationDisplay.from_labels(
         labels, [0.95, 0.9, 0.6, 0.7, 1.0, 0.1], truth, edges=[0, 0.6, 0.9, 1]
     )
     # 0 is matched to a and 1 to b; 2 has no class left. A value on an edge is in the bin above it, 1 in the last.
@@ -256,7 +256,7 @@ def test_reliability_by_hand():
 
 def test_reliability_counts_everyone_with_a_class(model, seed):
     truth = np.random.default_rng(seed).integers(-1, 3, 60)  # -1: not known
-    display = cs.plot.ReliabilityDisplay.from_estimator(model, truth, bins=7)
+    display = cs.plot.CalibrationDisplay.from_estimator(model, truth, bins=7)
     assert display.counts.sum() == (truth >= 0).sum()
     right = np.nansum(display.counts * display.right) / display.counts.sum()
     assert right == pytest.approx(cs.metrics.accuracy(model.labels_, truth, missing="ignore"))
@@ -269,14 +269,14 @@ def test_reliability_of_a_pipeline_and_of_several_tasks():
     pipeline = cs.ConsensusClustering(n_clusters=2, n_clusterings=5, random_state=0).fit(X)
     tasks = cs.multitask.ASI(2, random_state=0).fit(np.abs(X), task=np.repeat([0, 1], 20))
     for fitted in (pipeline, tasks):
-        assert cs.plot.ReliabilityDisplay.from_estimator(fitted, np.arange(40) % 2).counts.sum() == 40
+        assert cs.plot.CalibrationDisplay.from_estimator(fitted, np.arange(40) % 2).counts.sum() == 40
 
 
 def test_reliability_says_what_it_expects(model):
     from sklearn.cluster import KMeans
     from sklearn.exceptions import NotFittedError
 
-    display = cs.plot.ReliabilityDisplay
+    display = cs.plot.CalibrationDisplay
     with pytest.raises(NotFittedError):
         display.from_estimator(cs.EvidenceAccumulation(2), [0, 1])
     with pytest.raises(InputError, match=r"KMeans has no labels_ and confidence_.*from_labels"):
@@ -307,12 +307,12 @@ def test_history_of_numbers_and_of_dicts():
 
 def test_history_says_when_there_is_none(model):
     with pytest.raises(InputError, match="EvidenceAccumulation keeps no history"):
-        cs.plot.HistoryDisplay.from_estimator(model)
+        cs.plot.ConvergenceDisplay.from_estimator(model)
     with pytest.raises(InputError, match="EvidenceAccumulation is not self-paced"):
         cs.plot.PacingDisplay.from_estimator(model)
     model.history_ = [1.0, 0.5]
     with pytest.raises(InputError, match="has no 'loss'; it has objective"):
-        cs.plot.HistoryDisplay.from_estimator(model).plot(terms="loss")
+        cs.plot.ConvergenceDisplay.from_estimator(model).plot(terms="loss")
 
 
 def test_pacing_from_pairs_and_from_edges(ensemble):
@@ -338,14 +338,14 @@ def test_scaling_is_that_of_coassociation(seed):
     """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best part."""
     labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
     ensemble = cs.Ensemble(labels)
-    signatures = ensemble.compress()
-    points, explained = scale_coassociation(signatures)
+    distinct = ensemble.distinct()
+    points, explained = scale_coassociation(distinct)
     center = np.eye(40) - 1 / 40
     B = center @ ensemble.coassociation() @ center * ensemble.n_clusterings
     values = np.sort(np.linalg.eigvalsh(B))[::-1]
     np.testing.assert_allclose(explained, values[:2] / values.sum(), atol=1e-9)
     np.testing.assert_allclose(
-        np.sort((points[signatures.inverse] ** 2).sum(axis=0))[::-1], values[:2], atol=1e-8
+        np.sort((points[distinct.inverse] ** 2).sum(axis=0))[::-1], values[:2], atol=1e-8
     )
 
 
@@ -418,7 +418,7 @@ def test_a_pipeline_is_read_like_its_method():
     X = np.random.default_rng(0).normal(size=(40, 3))
     pipeline = cs.ConsensusClustering(n_clusters=3, n_clusterings=5, random_state=0).fit(X)
     a = cs.plot.CoassociationDisplay.from_estimator(pipeline).values
-    np.testing.assert_array_equal(a, cs.plot.CoassociationDisplay.from_estimator(pipeline.consensus_).values)
+    np.testing.assert_array_equal(a, cs.plot.CoassociationDisplay.from_estimator(pipeline.method_).values)
 
 
 @pytest.fixture(scope="module")
@@ -440,7 +440,7 @@ def test_every_display_draws_into_the_axes_given(ensemble, pyplot):
         cls = getattr(cs.plot, name)
         if name == "ComparisonDisplay":
             display = cls.from_estimators([model])
-        elif name == "ReliabilityDisplay":
+        elif name == "CalibrationDisplay":
             display = cls.from_estimator(model, np.arange(60) % 3)
         elif hasattr(cls, "from_study"):
             display = cls.from_study(

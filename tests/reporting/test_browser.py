@@ -508,9 +508,9 @@ def test_a_hundred_thousand_objects(browser, tmp_path):
     ensemble = cs.Ensemble(labels, sample_names=[f"patient-{i:07d}" for i in range(n)])
     model = cs.EvidenceAccumulation(n_clusters=8).fit(labels[:60])
     # Any labels will do for a page: those of one noisy clustering, without waiting for a consensus.
-    model.labels_, model.signatures_, model.sample_names_ = (
+    model.labels_, model.distinct_, model.sample_names_ = (
         labels[:, 0],
-        ensemble.compress(),
+        ensemble.distinct(),
         ensemble.sample_names,
     )
     model.confidence_ = np.random.default_rng(0).random(n)

@@ -22,7 +22,7 @@ from consilience._reporting import _payload
 from consilience._reporting._embed import pack, printable, to_json
 from consilience._reporting._words import count, duration, percent
 from consilience._results.view import Fitted
-from consilience.errors import FileError, InputError, MissingExtraError
+from consilience.errors import FileError, InputError, MissingDependencyError
 
 from .conftest import HOSTILE, groups
 
@@ -88,7 +88,7 @@ def test_sections_exist_only_where_there_is_something_to_say(small):
     assert not {"history", "comparison", "truth", "warnings"} & set(plain.ids)
     assert {"answer", "doubt", "evidence", "base", "done"} <= set(plain.ids)
     other = cs.CoassociationKMeans(n_clusters=3, random_state=0).fit(
-        model.signatures_.labels[model.signatures_.inverse]
+        model.distinct_.labels[model.distinct_.inverse]
     )
     full = Page(cs.report({"average": model, "k-means": other}, X, truth=truth, warnings=["look out"]).html)
     assert {"comparison", "truth", "warnings"} <= set(full.ids)
@@ -208,9 +208,9 @@ def test_size_and_sampling_of_a_large_set():
     ensemble = cs.Ensemble(labels, sample_names=[f"patient-{i:06d}" for i in range(30_000)])
     # The page is about any labels: those of the groups will do, without waiting for a consensus of 30,000.
     fake = cs.EvidenceAccumulation(n_clusters=6).fit(labels[:50])
-    fake.labels_, fake.signatures_, fake.sample_names_ = (
+    fake.labels_, fake.distinct_, fake.sample_names_ = (
         labels[:, 0],
-        ensemble.compress(),
+        ensemble.distinct(),
         ensemble.sample_names,
     )
     fake.confidence_ = np.linspace(0, 1, 30_000)
@@ -289,11 +289,11 @@ def test_cautions_in_plain_words():
         assert expected in page.visible
 
 
-@pytest.mark.filterwarnings("ignore::consilience.errors.ConsensusWarning")
+@pytest.mark.filterwarnings("ignore::consilience.errors.LowAgreementWarning")
 def test_the_method_is_named_where_the_clusterings_agree_and_it_does_not():
     _, labels, _ = groups(60, 2, 8, noise=0.02)
     labels[0, 0] = -1
-    page = Page(cs.report(cs.NRSEC(2, evidence="signed", random_state=0).fit(labels)).html)
+    page = Page(cs.report(cs.NRSEC(2, entries="signed", random_state=0).fit(labels)).html)
     assert (
         "The base clusterings contradict this answer: they agree with it by a mean NMI of 0.0" in page.visible
     )
@@ -373,7 +373,7 @@ def test_python_code_gives_the_same_labels(tmp_path, monkeypatch):
         3,
         generator="kmeans",
         generator_params={"init": "random"},
-        consensus=cs.EvidenceAccumulation(3, linkage="complete"),
+        method=cs.EvidenceAccumulation(3, linkage="complete"),
         n_clusterings=7,
         random_state=5,
     ).fit(X)
@@ -427,7 +427,7 @@ def test_wrong_arguments_are_named(small):
 
 def test_missing_package_names_the_extra(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'consilience\[report\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'consilience\[report\]'"):
         cs.report(small[0])
 
 

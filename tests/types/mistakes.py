@@ -9,7 +9,7 @@ base = cs.generate.random_k(X)
 
 cs.SPCE(n_cluster=3)  # mistake: a parameter
 cs.SPCE("three")  # mistake: its type
-cs.LWEA(3, theta="0.4")  # mistake: of another
+cs.LWEA(3, instability_tolerance="0.4")  # mistake: of another
 cs.ConsensusClustering(3, generators="random-k")  # mistake: a parameter of the pipeline
 cs.SPCE(3).fit(base).label_.sum()  # mistake: an attribute of all methods
 cs.SPCE(3).fit(base).clustering_weigths_.sum()  # mistake: one of its own

@@ -13,12 +13,12 @@ weights: np.ndarray = cs.SPCE(n_clusters=2, threshold=0.2).fit(base).clustering_
 heights: np.ndarray = cs.EvidenceAccumulation(2).fit(base, sample_weight=np.ones(30)).heights_
 share: float = cs.metrics.ari(cs.LWEA(2).fit_predict(base), truth)
 members: int = cs.ConsensusClustering(2, n_clusterings=5, random_state=0).fit(X).ensemble_.n_clusterings
-learned: np.ndarray = cs.ConsensusClustering(2, consensus="lwea").fit(X).consensus_.cluster_reliability_
+learned: np.ndarray = cs.ConsensusClustering(2, method="lwea").fit(X).method_.cluster_reliability_
 reliability: np.ndarray = cs.MDEC(2, n_clusterings=5, random_state=0).fit(X).cluster_reliability_
 found: np.ndarray = cs.consensus.method("sccabg")(n_clusters=2).fit(base).confidence_
-told: bool = cs.LWGP(2).set_params(theta=0.5).fit(base).converged_
+told: bool = cs.LWGP(2).set_params(instability_tolerance=0.5).fit(base).converged_
 tasks: list[np.ndarray] = cs.LSSMTC(2, tol=1e-3, random_state=0).fit([X, X]).task_labels_
-study: cs.Study = cs.choose_k(X, [2], n_clusterings=4, null=None, random_state=0)
+study: cs.ChooseKResult = cs.choose_k(X, [2], n_clusterings=4, null=None, random_state=0)
 number: int = study.k + len(study.alternatives)
 sure: str = cs.ConsensusClustering(2).set_params(n_clusters="auto", random_state=0).fit(X).study_.verdict
 together: np.ndarray = cs.Ensemble([[0, 0, 1], ["a", "b", "b"]]).coassociation()

@@ -18,7 +18,7 @@ def pictures() -> dict[str, Callable[[], Draw]]:
     out: dict[str, Callable[[], Draw]] = {
         "landing": how.landing,
         "base-runs": how.base_runs,
-        "signatures": how.signatures,
+        "distinct": how.distinct,
         "coassociation": how.coassociation,
         "bipartite": how.bipartite,
         "cut": how.cut,

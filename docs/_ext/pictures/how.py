@@ -78,7 +78,7 @@ def table_of_labels(axes: plt.Axes, labels: np.ndarray, theme: Theme, title: str
     axes.set_title(title)
 
 
-def signatures() -> Draw:
+def distinct() -> Draw:
     rows = np.sort(np.random.default_rng(0).choice(len(data()[0]), 60, replace=False))
     labels = runs().labels[rows][:, :8]
     distinct, counts = np.unique(labels, axis=0, return_counts=True)

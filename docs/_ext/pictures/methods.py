@@ -59,7 +59,7 @@ def expanded(values: Any, model: Any) -> np.ndarray:
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     if len(values) == len(model.labels_):
         return values
-    compressed = runs().compress()
+    compressed = runs().distinct()
     return (
         values[compressed.inverse][:, compressed.inverse]
         if values.shape[0] == values.shape[1]
@@ -193,9 +193,9 @@ SHOWN: dict[str, Panel] = {
     "PTGP": embedding,
     "NMFC": embedding,
     "DREC": embedding,
-    "RCE": pairs("signature_consensus_", "the cleaned consensus"),
+    "RCE": pairs("distinct_consensus_", "the cleaned consensus"),
     "TRCE": weights,
-    "CESHL": graph("signature_incidence_", "the learned hypergraph"),
+    "CESHL": graph("distinct_incidence_", "the learned hypergraph"),
     "HGPA": graph("", "the hypergraph of base clusters"),
     "BestOf": scores,
 }  # fmt: skip

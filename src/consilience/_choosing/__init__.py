@@ -3,6 +3,6 @@
 from .choose import choose_k as choose_k
 from .study import COLUMNS as COLUMNS
 from .study import SHOWN as SHOWN
-from .study import Study as Study
+from .study import ChooseKResult as ChooseKResult
 
-__all__ = ["COLUMNS", "SHOWN", "Study", "choose_k"]
+__all__ = ["COLUMNS", "SHOWN", "ChooseKResult", "choose_k"]

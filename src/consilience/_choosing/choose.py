@@ -23,13 +23,13 @@ from .conclusion import conclude
 from .description import Description
 from .material import Settings, make_clusterings, take_ensemble, take_features
 from .runs import make_generator
-from .study import Study
+from .study import ChooseKResult
 
 _RULES = {
     "n_clusterings": Integer(2),
     "ratio": Real(0, 1, open_low=True),
-    "prepare": Choice(*PREPARATIONS),
-    "consensus": Nothing()
+    "preprocess": Choice(*PREPARATIONS),
+    "method": Nothing()
     | Named(methods())
     | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
     "null": Nothing()
@@ -37,7 +37,7 @@ _RULES = {
     | Kind("a function (X, rng) -> array", lambda value: callable(value) and not isinstance(value, type)),
     "n_references": Integer(1),
     "alpha": Real(0, 1, open_low=True, open_high=True),
-    "max_objects": Integer(10),
+    "max_samples": Integer(10),
     "n_pairs": Integer(1000),
     "verbose": Nothing() | Flag() | Integer(0),
     "random_state": RandomState(),
@@ -52,21 +52,21 @@ def choose_k(
     X: Any = None,
     n_clusterings: int = 50,
     ratio: float = 0.8,
-    prepare: str = "none",
+    preprocess: str = "none",
     generator: Any = "kmeans",
     generator_params: Any = None,
-    consensus: Any = None,
+    method: Any = None,
     null: Any = "gaussian",
     n_references: int = 39,
     alpha: float = 0.05,
-    max_objects: int = 5_000,
+    max_samples: int = 5_000,
     n_pairs: int = 1_000_000,
     sample_weight: Any = None,
     checkpoint: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool | int | None = None,
-) -> Study:
+) -> ChooseKResult:
     """How many clusters there are, how sure that is, and what else is plausible; "none" is among the answers.
 
     Parameters
@@ -82,7 +82,7 @@ def choose_k(
         Clusterings of random subsamples for each k.
     ratio : float, default 0.8
         Share of the objects in each subsample.
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
         :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
@@ -90,7 +90,7 @@ def choose_k(
         function ``(X, k, random_state) -> labels``.
     generator_params : dict, optional
         More parameters of the generator, by name.
-    consensus : str or consensus estimator, optional
+    method : str or consensus estimator, optional
         What combines the clusterings of one k. By default evidence accumulation; of more than 5,000 distinct objects a sample is linked,
         and the others are placed.
     null : "gaussian", "uniform", callable or None
@@ -100,7 +100,7 @@ def choose_k(
         So many references; 39 is the least for ``alpha=0.05``, as each of the two tests has half the level.
     alpha : float, default 0.05
         How often structure may be found in data that is like the references.
-    max_objects : int, default 5,000
+    max_samples : int, default 5,000
         Of more objects a random sample is studied, and that is said. k is a property of the population, not of its size.
     n_pairs : int, default 1,000,000
         Pairs that are drawn where there are more than 100,000 distinct objects; up to there all are counted.
@@ -116,7 +116,7 @@ def choose_k(
 
     Returns
     -------
-    Study
+    ChooseKResult
 
     Notes
     -----
@@ -127,7 +127,7 @@ def choose_k(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_wine
-    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), prepare="standardize", random_state=0)
+    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), preprocess="standardize", random_state=0)
     >>> study.k, study.verdict, study.alternatives
     (3, 'strong', [])
     """
@@ -135,12 +135,12 @@ def choose_k(
         {
             "n_clusterings": n_clusterings,
             "ratio": ratio,
-            "prepare": prepare,
-            "consensus": consensus,
+            "preprocess": preprocess,
+            "method": method,
             "null": null,
             "n_references": n_references,
             "alpha": alpha,
-            "max_objects": max_objects,
+            "max_samples": max_samples,
             "n_pairs": n_pairs,
             "verbose": verbose,
             "random_state": random_state,
@@ -163,14 +163,14 @@ def choose_k(
             "cs.Ensemble(labels) and X."
         )
     seed = int(np.random.SeedSequence(entropy(random_state)).generate_state(1, np.uint64)[0] >> np.uint64(11))
-    settings = Settings(ks, n_clusterings, float(ratio), made, consensus, seed, n_pairs, n_jobs)
+    settings = Settings(ks, n_clusterings, float(ratio), made, method, seed, n_pairs, n_jobs)
     features = data if given is None else X
     shown = None if verbose is None else bool(verbose)
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
         objects, runs, references = None, None, []
         if features is not None:
             weights = _weights(given, sample_weight)
-            objects = take_features(features, weights, max_objects, given, prepare, settings)
+            objects = take_features(features, weights, max_samples, given, preprocess, settings)
             base, runs = make_clusterings(objects, settings)
         if given is not None:
             base = take_ensemble(given, sample_weight, settings)

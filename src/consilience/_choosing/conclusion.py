@@ -10,7 +10,7 @@ from .material import Objects
 from .null import far_from_gaussian, is_far
 from .rule import Answer, Test, decide, run_tests
 from .runs import Measured
-from .study import COLUMNS, References, Study
+from .study import COLUMNS, ChooseKResult, References
 
 #: A cluster with less of the weight is worth a word.
 _TINY = 0.01
@@ -25,7 +25,7 @@ def conclude(
     alpha: float,
     null: str | None,
     backend: str | None,
-) -> Study:
+) -> ChooseKResult:
     """The study: tests, votes, verdict, and remarks."""
     base, ks = found.base, found.settings.ks
     tests: list[Test] = []
@@ -37,7 +37,7 @@ def conclude(
     notes = [*(objects.notes if objects is not None else []), *base.notes, *found.notes]
     # Clusterings that were given are of all objects, also where features were sampled for the tests.
     studied = None if base.given else objects
-    return Study(
+    return ChooseKResult(
         **answer._asdict(),
         ks=ks,
         columns={name: found.columns[name] for name in COLUMNS if name in found.columns},

@@ -13,7 +13,7 @@ from .._data.ensemble import Ensemble
 from .._evidence.table import Evidence
 from .._results.view import DOUBTFUL
 from ..consensus import LWEA, method
-from ..errors import ConsensusWarning
+from ..errors import LowAgreementWarning
 from .material import Base, Runs, Settings
 from .runs import PAIRS, Measured
 from .statistics import (
@@ -123,8 +123,8 @@ class Description:
     def _consensus_of(self, k: int) -> dict[str, float]:
         own, n_jobs = self.base.ensembles.get(k), self.settings.n_jobs
         ensemble = self.base.mixed if self.base.given or own is None else own
-        rows = ensemble.compress(n_jobs=n_jobs)
-        large = self.settings.consensus is None and rows.n_samples > LINK_ALL
+        rows = ensemble.distinct(n_jobs=n_jobs)
+        large = self.settings.method is None and rows.n_samples > LINK_ALL
         self.combined[k], self.models[k] = ensemble, self._model(k, large=large)
         if large:
             self._linked = self._linked or link_some(rows, n_jobs=n_jobs)
@@ -133,7 +133,7 @@ class Description:
             with (
                 warnings.catch_warnings()
             ):  # an answer for every k, most of which the clusterings contradict: the study says which
-                warnings.simplefilter("ignore", ConsensusWarning)
+                warnings.simplefilter("ignore", LowAgreementWarning)
                 groups = self.models[k].fit(ensemble).labels_[rows.rows]
         self.labels[k] = groups[rows.inverse]
         evidence = Evidence(rows, groups, int(groups.max()) + 1)
@@ -150,11 +150,11 @@ class Description:
 
     def _model(self, k: int, *, large: bool) -> Any:
         """What combines the clusterings, unfitted; of ``large`` ones a sample of the distinct objects is linked."""
-        chosen, n_jobs = self.settings.consensus, self.settings.n_jobs
+        chosen, n_jobs = self.settings.method, self.settings.n_jobs
         if chosen is not None:
             model = method(chosen)() if isinstance(chosen, str) else clone(chosen)
         elif large:
-            model = LWEA(theta=_ALIKE, sample=LINKED)
+            model = LWEA(instability_tolerance=_ALIKE, max_samples=LINKED)
         else:
             model = method("evidence-accumulation")()
         own = model.get_params(deep=False)

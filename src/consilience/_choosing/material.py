@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     n_clusterings: int
     ratio: float
     generator: Generator
-    consensus: Any
+    method: Any
     seed: int
     n_pairs: int
     n_jobs: int | None
@@ -82,7 +82,7 @@ class Runs(NamedTuple):
 
 
 def take_features(
-    X: Any, sample_weight: Any, max_objects: int, given: Ensemble | None, prepare: str, settings: Settings
+    X: Any, sample_weight: Any, max_samples: int, given: Ensemble | None, preprocess: str, settings: Settings
 ) -> Objects:
     """Checked, sampled where there are too many objects, and in the space where runs are made."""
     features = as_features(X)
@@ -94,17 +94,17 @@ def take_features(
         )
     features = as_features(features, sample_weight)
     sparse = sp.issparse(features.X)
-    most = min(max_objects, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_objects
+    most = min(max_samples, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_samples
     sample, notes = None, []
     if n > most:
         rng = np.random.default_rng([settings.seed, OBJECTS])
         sample = np.sort(rng.choice(n, most, replace=False))
         features = features.take(sample)
-        why = "sparse X of so many features" if most < max_objects else f"max_objects={max_objects}"
+        why = "sparse X of so many features" if most < max_samples else f"max_samples={max_samples}"
         what = "Studied is" if given is None else "What X shows is that of"
         notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
     _check_distinct(features, settings)
-    features = prepared(features, prepare, n_jobs=settings.n_jobs)
+    features = prepared(features, preprocess, n_jobs=settings.n_jobs)
     weight = features.sample_weight
     weighted = weight is not None and bool((weight != weight[0]).any())
     weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
@@ -171,7 +171,7 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
         raise InputError(
             "The ensemble has a single clustering: how many clusters there are cannot be read off one. Give several."
         )
-    distinct = ensemble.compress(n_jobs=settings.n_jobs).n_samples
+    distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
     if settings.ks[-1] > distinct:
         raise InputError(
             f"k={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose k up to {distinct}."

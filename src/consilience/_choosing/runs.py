@@ -68,7 +68,7 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
                 f"generator={chosen!r} is not known here: choose one of {', '.join(makers)}, a scikit-learn clusterer with n_clusters, or "
                 "a function (X, k, random_state) -> labels."
             )
-        plain = maker.name == "kmeans" and params.get("prepare", "none") == "none"
+        plain = maker.name == "kmeans" and params.get("preprocess", "none") == "none"
         return Generator(maker.name, _by_maker(maker, params), plain)
     if hasattr(chosen, "fit_predict") and not isinstance(chosen, type):
         if "n_clusters" not in chosen.get_params() and "n_components" not in chosen.get_params():

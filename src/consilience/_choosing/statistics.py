@@ -101,7 +101,7 @@ def pairs_of(
     ensemble: Ensemble, *, n_pairs: int = 1_000_000, seed: Any = 0, n_jobs: int | None = None
 ) -> Pairs:
     """All pairs of up to EXACT_UP_TO distinct objects; of more, ``n_pairs`` drawn ones."""
-    rows = ensemble.compress(n_jobs=n_jobs)
+    rows = ensemble.distinct(n_jobs=n_jobs)
     if rows.n_samples <= EXACT_UP_TO:
         return counted_pairs(rows.labels, rows.weights, n_jobs=n_jobs)
     rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def _shares(H: np.ndarray, band: float) -> Pairs:
 
 def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
     """Mean ARI of every two clusterings on the objects both saw; NaN of a single one."""
-    rows = ensemble.compress(n_jobs=n_jobs)
+    rows = ensemble.distinct(n_jobs=n_jobs)
     return mean_ari_of(rows.labels, rows.n_clusters, rows.weights, n_jobs=n_jobs)
 
 
@@ -189,7 +189,7 @@ def concordance(evidence: Evidence) -> float:
 
 def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = None) -> np.ndarray:
     """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes."""
-    rows = ensemble.compress(n_jobs=n_jobs)
+    rows = ensemble.distinct(n_jobs=n_jobs)
     return spectrum_of(rows.incidence, rows.weights, count, n_jobs=n_jobs)
 
 
@@ -222,7 +222,7 @@ def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
 
 def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, bool]:
     """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects. O(u^2 m) time."""
-    rows = ensemble.compress(n_jobs=n_jobs)
+    rows = ensemble.distinct(n_jobs=n_jobs)
     drawn, weights = drawn_by_weight(rows.weights, LINKED)
     part: Ensemble = rows if drawn is None else rows.take(drawn)
     A = part.coassociation(n_jobs=n_jobs)
@@ -247,7 +247,7 @@ class Linked(NamedTuple):
         _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
         everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
         everybody[self.rows], own[self.rows] = groups.reshape(-1), self.weights
-        alike = np.ones(self.ensemble.n_total_clusters)
+        alike = np.ones(self.ensemble.n_base_clusters)
         placed = Evidence(self.ensemble, everybody, weights=own).closest_groups(alike, n_jobs=n_jobs)
         placed[self.rows] = groups.reshape(-1)
         order = np.argsort(-np.bincount(placed, self.ensemble.weights, minlength=k), kind="stable")

@@ -67,7 +67,7 @@ class References:
 
 
 @dataclass(repr=False)
-class Study:
+class ChooseKResult:
     """How many clusters, with the evidence: what :func:`choose_k` returns.
 
     Attributes
@@ -104,7 +104,7 @@ class Study:
     >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     >>> study = cs.choose_k(X, k=range(2, 5), n_clusterings=10, random_state=0)
     >>> study
-    Study: k = 3, verdict 'strong'
+    ChooseKResult: k = 3, verdict 'strong'
     >>> study.labels(3).shape, list(study.votes)
     ((90,), ['gain', 'eigengap', 'lifetime', 'rcsi', 'silhouette'])
     """
@@ -184,7 +184,7 @@ class Study:
         import narwhals as nw
 
         # The module itself: names of libraries are not known to old versions of narwhals.
-        library = need(self._backend or "pandas", self._backend or "pandas", "Study.table")
+        library = need(self._backend or "pandas", self._backend or "pandas", "ChooseKResult.table")
         return nw.from_dict(dict(self.columns), backend=library).to_native()
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Study:
         return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Study:
+    def from_parts(cls, parts: Mapping[str, Any]) -> ChooseKResult:
         """The way back; raises unless the parts fit together."""
         made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
         ks, studied = made.ks.tolist(), made.n_samples if made.sample is None else len(made.sample)
@@ -287,7 +287,7 @@ class Study:
 
     def __repr__(self) -> str:
         also = f", alternatives {self.alternatives}" if self.alternatives else ""
-        return f"Study: k = {self.k}, verdict {self.verdict!r}{also}"
+        return f"ChooseKResult: k = {self.k}, verdict {self.verdict!r}{also}"
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and the columns that decide."""

@@ -56,8 +56,8 @@ def cluster_lazily(
             files = write_blocks(output, model.labels_, confidence=sure, names=source.names)
         local = model.to_local()
         save_model(session, model_output, local)
-        fitted = model.consensus_
-        sizes = np.bincount(local.labels_, local.consensus_.signatures_.weights).astype(np.int64)
+        fitted = model.method_
+        sizes = np.bincount(local.labels_, local.method_.distinct_.weights).astype(np.int64)
         session.say(f"wrote {fitted.n_samples_} labels in {len(sizes)} clusters to {files} files in {output}")
         if as_json:
             session.print_json(

@@ -102,7 +102,7 @@ def generator_option(default: str) -> Any:
 scale_option = click.option(
     "--scale",
     is_flag=True,
-    help='Bring columns to mean 0 and variance 1; short for the generator\'s parameter "prepare=standardize".',
+    help='Bring columns to mean 0 and variance 1; short for the generator\'s parameter "preprocess=standardize".',
 )
 
 n_clusterings_option = click.option(

@@ -50,7 +50,7 @@ def generator_params(
     from .._pipeline.defaults import AUTO, generator_settings
 
     reserved = {
-        **({"prepare": "the option --scale"} if scale else {}),
+        **({"preprocess": "the option --scale"} if scale else {}),
         "n_clusterings": "the option -n",
         "random_state": "the option --seed",
         "n_jobs": "the option --n-jobs",
@@ -59,7 +59,7 @@ def generator_params(
     settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
     valid = [one for one in settings if one != "sample_weight"]
     params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
-    return {**params, "prepare": "standardize"} if scale else params
+    return {**params, "preprocess": "standardize"} if scale else params
 
 
 def _value(text: str) -> Any:

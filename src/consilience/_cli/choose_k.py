@@ -59,7 +59,7 @@ def parse_ks(text: str) -> list[int]:
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests together.")
 @click.option(
-    "--max-objects", type=int, default=5_000, show_default=True, help="Of more, a random sample is studied."
+    "--max-samples", type=int, default=5_000, show_default=True, help="Of more, a random sample is studied."
 )
 @scale_option
 @click.option(
@@ -93,7 +93,7 @@ def command(
     references: int,
     null: str,
     alpha: float,
-    max_objects: int,
+    max_samples: int,
     scale: bool,
     output: str | None,
     labels_output: str | None,
@@ -145,11 +145,11 @@ def command(
             ks,
             X=X,
             n_clusterings=n_clusterings,
-            prepare="standardize" if scale else "none",
+            preprocess="standardize" if scale else "none",
             null=None if null == "none" else null,
             n_references=references,
             alpha=alpha,
-            max_objects=max_objects,
+            max_samples=max_samples,
             checkpoint=checkpoint,
             random_state=seed,
             n_jobs=n_jobs,

@@ -110,7 +110,7 @@ def command(
 
     By default the number of objects decides how, and each base clustering sees the columns in a way drawn for it (as they are,
     brought to a common scale, as ranks), so that units do not matter. A generator that is named uses columns as they are, unless
-    --scale or --generator-param prepare=... says otherwise, and, if its members have a given number of clusters, that of the
+    --scale or --generator-param preprocess=... says otherwise, and, if its members have a given number of clusters, that of the
     result.
 
     \b
@@ -119,7 +119,7 @@ def command(
       consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
-      consilience cluster features.csv -k 3 --generator spectral --method lwea --param theta=1 -o labels.csv
+      consilience cluster features.csv -k 3 --generator spectral --method lwea --param instability_tolerance=1 -o labels.csv
       consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
       consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
@@ -179,7 +179,7 @@ def command(
         if ensemble_output is not None:
             write_ensemble(ensemble_output, model.ensemble_)
         save_model(session, model_output, model)
-        fitted = model.consensus_
+        fitted = model.method_
         facts = {
             "command": "cluster",
             "generator": model.plan_.generator,
@@ -232,8 +232,8 @@ def _estimator(
         n_clusters,
         generator=generator if maker is None else maker.name,
         generator_params=generator_params(maker, generator_param, {}, scale=scale),
-        consensus=method,
-        consensus_params=method_params(cls, param),
+        method=method,
+        method_params=method_params(cls, param),
         n_clusterings=n_clusterings,
         random_state=seed,
         n_jobs=n_jobs,
@@ -247,14 +247,14 @@ def _uses(model: Any) -> list[str]:
     from .._pipeline.consensus_clustering import WHOLE
     from .._pipeline.defaults import is_auto
 
-    if find(model.consensus, WHOLE) is not None:
+    if find(model.method, WHOLE) is not None:
         return ["MDEC"]
-    if is_auto(model.generator) or is_auto(model.consensus):
+    if is_auto(model.generator) or is_auto(model.method):
         found = ["ConsensusClustering"]
     else:
         found = []
     if not is_auto(model.generator):
         found.append(f"generate.{generate.generator(model.generator).make.__name__}")
-    if not is_auto(model.consensus):
-        found.append(consensus.method(model.consensus).__name__)
+    if not is_auto(model.method):
+        found.append(consensus.method(model.method).__name__)
     return found

@@ -77,7 +77,7 @@ class Ensemble(Named):
         Positive weights; an object of weight 3 counts as three equal objects.
     recipes : list of dict, optional
         How each member was made; generators fill this in.
-    members : list, optional
+    base_models : list, optional
         What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes of
         ``labels``; generators that are asked to keep them fill this in. Not written to files.
 
@@ -115,7 +115,7 @@ class Ensemble(Named):
         sample_names: Sequence[Any] | None = None,
         sample_weight: Any = None,
         recipes: Sequence[dict] | None = None,
-        members: Sequence[Any] | None = None,
+        base_models: Sequence[Any] | None = None,
     ):
         intake = None
         if isinstance(labels, Ensemble):
@@ -137,13 +137,13 @@ class Ensemble(Named):
         self._name_objects(sample_names, sample_weight)
         if recipes is not None:
             self._recipes = check_recipes(recipes, self.n_clusterings)
-        if members is not None:
-            self._members = check_count(members, self.n_clusterings, "members", "clusterings")
+        if base_models is not None:
+            self._base_models = check_count(base_models, self.n_clusterings, "base_models", "clusterings")
 
     _labels: np.ndarray
     _categories: list[np.ndarray]
     _recipes: list[dict] | None
-    _members: list[Any] | None = None
+    _base_models: list[Any] | None = None
     stands_for: int | None = (
         None  #: objects that the weights count, where they are not those of this ensemble
     )
@@ -169,7 +169,7 @@ class Ensemble(Named):
             "_sample_names",
             "_weights",
             "_recipes",
-            "_members",
+            "_base_models",
             "members_bytes",
         )
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
@@ -212,8 +212,8 @@ class Ensemble(Named):
             weights,
             recipes,
         )
-        if all(part._members is not None for part in parts):
-            joined._members = [member for part in parts for member in part._members or []]
+        if all(part._base_models is not None for part in parts):
+            joined._base_models = [member for part in parts for member in part._base_models or []]
         return joined
 
     # What it is --------------------------------------------------------------------------------------------
@@ -254,9 +254,9 @@ class Ensemble(Named):
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
 
     @property
-    def members(self) -> list[Any] | None:
+    def base_models(self) -> list[Any] | None:
         """What labels further objects, one for each clustering, or None where it was not kept."""
-        return None if self._members is None else list(self._members)
+        return None if self._base_models is None else list(self._base_models)
 
     @cached_property
     def has_missing(self) -> bool:
@@ -335,7 +335,7 @@ class Ensemble(Named):
             self._weights,
             None if self._recipes is None else [self._recipes[i] for i in columns],
         )
-        picked._members = None if self._members is None else [self._members[i] for i in columns]
+        picked._base_models = None if self._base_models is None else [self._base_models[i] for i in columns]
         return picked
 
     def drop_unseen(self) -> Ensemble:
@@ -366,7 +366,7 @@ class Ensemble(Named):
         seen = codes >= 0
         indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         indices = codes[seen] if self.has_missing else codes.ravel()
-        shape = (self.n_samples, self.n_total_clusters)
+        shape = (self.n_samples, self.n_base_clusters)
         return sp.csr_array((np.ones(indices.size, dtype), indices, indptr), shape=shape)
 
     def cluster_sizes(self) -> np.ndarray:
@@ -382,7 +382,7 @@ class Ensemble(Named):
     # Pairs of clusters, objects and clusterings ----------------------------------------------------------------
 
     #: What to do where pairs of objects do not fit into memory.
-    remedy_for_pairs: ClassVar[str] = "use compress() first, or coassociation_blocks()"
+    remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
     contingency = pairs.contingency
     contingency_sparse = pairs.contingency_sparse
     coassociation = pairs.coassociation
@@ -396,8 +396,8 @@ class Ensemble(Named):
 
     # Compression -------------------------------------------------------------------------------------------
 
-    def compress(self, *, n_jobs: int | None = None) -> Compressed:
-        """The distinct rows ("signatures") with their total weights: exact, and usually far fewer than objects.
+    def distinct(self, *, n_jobs: int | None = None) -> Compressed:
+        """The distinct rows ("distinct") with their total weights: exact, and usually far fewer than objects.
 
         Objects with equal rows are indistinguishable to every consensus function, so methods work on these.
         ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
@@ -423,7 +423,7 @@ class Ensemble(Named):
             "sample_names": self._sample_names,
             "weights": self._weights,
             "recipes": self._recipes,
-            "members": self._members,
+            "base_models": self._base_models,
             "members_bytes": self.members_bytes,
         }
 
@@ -435,7 +435,7 @@ class Ensemble(Named):
         weights = None if weights is None else check_weights(weights, len(labels))
         names, sample_names = parts["clustering_names"], parts["sample_names"]
         made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
-        made._members, made.members_bytes = parts["members"], parts["members_bytes"]
+        made._base_models, made.members_bytes = parts["base_models"], parts["members_bytes"]
         return made
 
     def __getstate__(self) -> dict:

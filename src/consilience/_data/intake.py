@@ -307,7 +307,7 @@ def check_parts(parts: Mapping[str, Any]) -> None:
         ("clustering_names", shape[1]),
         ("sample_names", shape[0]),
         ("recipes", shape[1]),
-        ("members", shape[1]),
+        ("base_models", shape[1]),
     )
     for name, count in named:
         if parts[name] is not None:

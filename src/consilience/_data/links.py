@@ -63,7 +63,7 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
         unseen = np.flatnonzero(np.diff(Y.indptr) == 0)
         soft = SoftEnsemble.__new__(SoftEnsemble)
         soft._set(Y, ensemble.offsets, ensemble.columns, ensemble.widths, ensemble._names, None, weights)
-        joined: Any = soft.compress()
+        joined: Any = soft.distinct()
     else:
         labels = _pooled_labels(ensemble.labels, groups, first, counts, ensemble.weights)
         unseen = np.flatnonzero((labels < 0).all(axis=1))
@@ -73,7 +73,7 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
             categories.append(kept)
         names = ensemble.clustering_names if ensemble.has_names else None
         hard = Ensemble._from_codes(labels, categories, names, None, weights, ensemble.recipes)
-        joined = hard.compress(n_jobs=n_jobs)
+        joined = hard.distinct(n_jobs=n_jobs)
     if unseen.size:
         members = np.flatnonzero(groups == unseen[0])
         names = ensemble.sample_names

@@ -61,7 +61,7 @@ class Named(NamedClusterings):
         """(m,) number of clusters in each clustering."""
 
     @property
-    def n_total_clusters(self) -> int:
+    def n_base_clusters(self) -> int:
         """k, the number of clusters of all clusterings together."""
         return int(self.n_clusters.sum())
 

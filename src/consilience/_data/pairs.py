@@ -31,7 +31,7 @@ def contingency(ensemble: Ensemble) -> np.ndarray:
 
     Missing labels count nowhere.
     """
-    k = ensemble.n_total_clusters
+    k = ensemble.n_base_clusters
     ensure_fits(8.0 * k * k, what=f"A dense {k} x {k} contingency", remedy="use contingency_sparse()")
     return contingency_sparse(ensemble).toarray()
 
@@ -45,10 +45,10 @@ def contingency_sparse(ensemble: Ensemble) -> sp.csr_array:
     stored = 0
     # By clustering, because how much is stored is known only afterwards.
     for i, own in enumerate(ensemble.n_clusters):
-        most = min(int(own) * ensemble.n_total_clusters, ensemble.n_samples * ensemble.n_clusterings)
+        most = min(int(own) * ensemble.n_base_clusters, ensemble.n_samples * ensemble.n_clusterings)
         ensure_fits(
             12.0 * (stored + 2 * most),
-            what=f"A sparse contingency of {ensemble.n_total_clusters} clusters",
+            what=f"A sparse contingency of {ensemble.n_base_clusters} clusters",
             remedy="select() fewer or coarser clusterings",
         )
         parts.append(sp.csr_array(Y[:, ensemble.offsets[i] : ensemble.offsets[i + 1]].T @ scaled))
@@ -73,7 +73,7 @@ def coassociation(
     ensure_fits(
         8.0 * n * n,
         what=f"A dense {n} x {n} co-association",
-        remedy="use compress() first, coassociation_sparse(), or coassociation_blocks()",
+        remedy="use distinct() first, coassociation_sparse(), or coassociation_blocks()",
     )
     out = np.empty((n, n))
     arguments = _pair_arguments(ensemble, clustering_weights, cluster_weights)
@@ -207,7 +207,7 @@ def cooccurrence_counts(ensemble: Ensemble, *, clustering_weights: Any = None) -
     ensure_fits(
         8.0 * n * n,
         what=f"A dense {n} x {n} count of co-observations",
-        remedy="use compress() first, or take() the objects of interest",
+        remedy="use distinct() first, or take() the objects of interest",
     )
     codes, a, _, _ = _pair_arguments(ensemble, clustering_weights, None)
     out = np.empty((n, n))
@@ -220,14 +220,14 @@ def bipartite(ensemble: Ensemble, *, cluster_weights: Any = None) -> sp.csr_arra
     Y = ensemble.indicator()
     if cluster_weights is not None:
         Y = Y @ sp.diags_array(
-            _vector(cluster_weights, ensemble.n_total_clusters, "cluster_weights", "clusters")
+            _vector(cluster_weights, ensemble.n_base_clusters, "cluster_weights", "clusters")
         )
     return sp.csr_array(sp.block_array([[None, Y], [Y.T, None]]))
 
 
 def _pair_arguments(ensemble: Ensemble, clustering_weights: Any, cluster_weights: Any) -> tuple:
     a = _vector(clustering_weights, ensemble.n_clusterings, "clustering_weights", "clusterings")
-    b = _vector(cluster_weights, ensemble.n_total_clusters, "cluster_weights", "clusters")
+    b = _vector(cluster_weights, ensemble.n_base_clusters, "cluster_weights", "clusters")
     return np.ascontiguousarray(ensemble.global_labels().T), a, b, ensemble.has_missing
 
 
@@ -247,7 +247,7 @@ def agreement(ensemble: Ensemble) -> np.ndarray:
     The mean, over pairs of clusterings that saw it, of the Jaccard overlap of its two clusters; 1 if it
     was always with the same objects. An object seen at most once has 1. O(n m^2) time, O(n) memory.
     """
-    compressed = ensemble.compress()
+    compressed = ensemble.distinct()
     labels = np.ascontiguousarray(compressed.labels.T)
     total, pairs = np.zeros(labels.shape[1]), np.zeros(labels.shape[1])
     k = ensemble.n_clusters
@@ -265,7 +265,7 @@ def agreement(ensemble: Ensemble) -> np.ndarray:
 
 def similarity(ensemble: Ensemble, measure: str = "nmi") -> np.ndarray:
     """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
-    compressed = ensemble.compress()
+    compressed = ensemble.distinct()
     weights = compressed.weights / unit_of(compressed.weights)
     return pairwise_measure(compressed.labels, ensemble.n_clusters, measure, weights=weights)
 

@@ -86,7 +86,7 @@ class SoftEnsemble(Named):
     [0, 0, 1]
     """
 
-    remedy_for_pairs = "use compress() first, or coassociation_blocks()"
+    remedy_for_pairs = "use distinct() first, or coassociation_blocks()"
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class SoftEnsemble(Named):
         ensure_fits(
             8.0 * n * n,
             what=f"A dense {n} x {n} co-association",
-            remedy="use compress() first, or coassociation_blocks()",
+            remedy="use distinct() first, or coassociation_blocks()",
         )
         out = np.empty((n, n))
 
@@ -295,7 +295,7 @@ class SoftEnsemble(Named):
 
     # Compression -------------------------------------------------------------------------------------------
 
-    def compress(self, *, n_jobs: int | None = None) -> SoftCompressed:
+    def distinct(self, *, n_jobs: int | None = None) -> SoftCompressed:
         """The distinct rows of memberships with their total weights; ``.inverse`` maps objects to rows. O(entries) time."""
         if self._compressed is None:
             rows, inverse = _distinct_rows(self._Y)
@@ -321,7 +321,7 @@ class SoftCompressed(SoftEnsemble):
         self.rows, self.inverse = rows, inverse
         return self
 
-    def compress(self, *, n_jobs: int | None = None) -> SoftCompressed:
+    def distinct(self, *, n_jobs: int | None = None) -> SoftCompressed:
         """Itself: rows are distinct already."""
         return self
 

@@ -39,28 +39,28 @@ class Predictor:
     """
 
     def __init__(
-        self, signatures: Compressed | SoftCompressed, labels: np.ndarray, weights: np.ndarray | None = None
+        self, distinct: Compressed | SoftCompressed, labels: np.ndarray, weights: np.ndarray | None = None
     ):
-        self.signatures, self.labels, self.weights = signatures, labels, weights
+        self.distinct, self.labels, self.weights = distinct, labels, weights
         self.n_clusters = int(labels.max()) + 1
 
     @cached_property
     def groups(self) -> np.ndarray:
         """(u,) the cluster of each distinct object; where equal ones are in several, that of the first."""
-        return self.labels[self.signatures.rows]
+        return self.labels[self.distinct.rows]
 
     @cached_property
     def evidence(self) -> Evidence:
         """The base clusterings against the clusters."""
         if self.weights is None:
-            return Evidence(self.signatures, self.groups, self.n_clusters)
-        rows = self.signatures.inverse
-        return Evidence(self.signatures, self.labels, self.n_clusters, rows=rows, weights=self.weights)
+            return Evidence(self.distinct, self.groups, self.n_clusters)
+        rows = self.distinct.inverse
+        return Evidence(self.distinct, self.labels, self.n_clusters, rows=rows, weights=self.weights)
 
     @cached_property
     def known(self) -> Any:
         """The distinct objects, to be found again."""
-        rows = self.signatures.incidence
+        rows = self.distinct.incidence
         return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
@@ -68,20 +68,18 @@ class Predictor:
 
     def to_parts(self) -> dict[str, Any]:
         """What it is made of, for files of models."""
-        return {"signatures": self.signatures, "labels": self.labels, "weights": self.weights}
+        return {"distinct": self.distinct, "labels": self.labels, "weights": self.weights}
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
-        signatures, labels, weights = parts["signatures"], parts["labels"], parts["weights"]
-        fits = (
-            isinstance(signatures, (Compressed, SoftCompressed)) and labels.shape == signatures.inverse.shape
-        )
+        distinct, labels, weights = parts["distinct"], parts["labels"], parts["weights"]
+        fits = isinstance(distinct, (Compressed, SoftCompressed)) and labels.shape == distinct.inverse.shape
         if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
             raise InputError(
                 f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
             )
-        return cls(signatures, labels, None if weights is None else check_weights(weights, labels.size))
+        return cls(distinct, labels, None if weights is None else check_weights(weights, labels.size))
 
     # Rows of codes -----------------------------------------------------------------------------------------
 
@@ -170,16 +168,16 @@ def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stackl
 # From new labels to the codes of the fit -------------------------------------------------------------------
 
 
-def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray, list[Any] | None]:
+def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, list[Any] | None]:
     """(codes (n, m), sample names) of new labels in the numbers of those of the fit; what it did not have is -1.
 
     Clusterings are matched by name where both sides have names, else by position; categories by value.
     """
     new = labels if isinstance(labels, Ensemble) else Ensemble.unquestioned(labels)
     codes, categories = new.labels, new.categories
-    order = _matched(_own_names(new), signatures, codes.shape, owner)
-    out = np.empty(codes.shape, signatures.labels.dtype)
-    for i, (j, own) in enumerate(zip(order, signatures.categories)):
+    order = _matched(_own_names(new), distinct, codes.shape, owner)
+    out = np.empty(codes.shape, distinct.labels.dtype)
+    for i, (j, own) in enumerate(zip(order, distinct.categories)):
         column, found = codes[:, j], categories[j]
         if found.dtype == own.dtype and np.array_equal(found, own):
             out[:, i] = column
@@ -190,27 +188,25 @@ def codes_of(labels: Any, signatures: Ensemble, owner: str) -> tuple[np.ndarray,
     return out, new.sample_names
 
 
-def memberships_of(
-    blocks: Any, signatures: SoftCompressed, owner: str
-) -> tuple[Memberships, list[Any] | None]:
+def memberships_of(blocks: Any, distinct: SoftCompressed, owner: str) -> tuple[Memberships, list[Any] | None]:
     """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing there is unknown."""
     soft = blocks if isinstance(blocks, SoftEnsemble) else SoftEnsemble(blocks)
-    order = _matched(_own_names(soft), signatures, soft.shape, owner)
-    numbers = np.full(soft.n_total_clusters, -1)
+    order = _matched(_own_names(soft), distinct, soft.shape, owner)
+    numbers = np.full(soft.n_base_clusters, -1)
     for i, j in enumerate(order):
-        if soft.widths[j] != signatures.widths[i]:
+        if soft.widths[j] != distinct.widths[i]:
             raise InputError(
-                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to {signatures.widths[i]} there. Pass "
+                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to {distinct.widths[i]} there. Pass "
                 "memberships in the same clusters, in the same order."
             )
-        column = {value: signatures.offsets[i] + at for at, value in enumerate(signatures.columns[i])}
+        column = {value: distinct.offsets[i] + at for at, value in enumerate(distinct.columns[i])}
         numbers[soft.offsets[j] : soft.offsets[j + 1]] = [column.get(value, -1) for value in soft.columns[j]]
     entries = soft.indicator().tocoo()
     known = numbers[entries.col] >= 0
     places = entries.row[known], numbers[entries.col[known]]
-    Y = sp.csr_array((entries.data[known], places), shape=(soft.n_samples, signatures.n_total_clusters))
+    Y = sp.csr_array((entries.data[known], places), shape=(soft.n_samples, distinct.n_base_clusters))
     Y.sort_indices()
-    return Memberships(Y, signatures.offsets), soft.sample_names
+    return Memberships(Y, distinct.offsets), soft.sample_names
 
 
 def _own_names(ensemble: Ensemble | SoftEnsemble) -> list[str] | None:
@@ -224,10 +220,10 @@ def _values(categories: np.ndarray) -> list[Any]:
 
 
 def _matched(
-    names: list[str] | None, signatures: Ensemble | SoftEnsemble, shape: tuple[int, ...], owner: str
+    names: list[str] | None, distinct: Ensemble | SoftEnsemble, shape: tuple[int, ...], owner: str
 ) -> list[int]:
     """The column of the new labels that is each clustering of the fit."""
-    known = _own_names(signatures)
+    known = _own_names(distinct)
     if names is not None and known is not None and names != known:
         strange = [name for name in names if name not in known]
         absent = [name for name in known if name not in names]
@@ -239,7 +235,7 @@ def _matched(
             f"{owner} was fitted to clusterings of other names: {'; '.join(parts) or 'a name occurs twice'}. Pass the clusterings of "
             "fit, with a column of NaN for one that did not see these objects, or an array to match them by position."
         )
-    m = signatures.n_clusterings
+    m = distinct.n_clusterings
     if shape[1] != m:
         hint = f" Pass labels.T if there are {shape[1]} objects." if shape[0] == m else ""
         raise InputError(

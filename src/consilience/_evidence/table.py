@@ -95,8 +95,8 @@ class Evidence:
         """T of Eq. (1). O(n m) time, 8 k c bytes."""
         ensemble, c = self.ensemble, self.n_groups
         ensure_fits(
-            24.0 * ensemble.n_total_clusters * c,
-            what=f"A table of {ensemble.n_total_clusters} base clusters by {c} groups",
+            24.0 * ensemble.n_base_clusters * c,
+            what=f"A table of {ensemble.n_base_clusters} base clusters by {c} groups",
             remedy="look at fewer clusterings at a time, ensemble.select(...)",
         )
         incidence, groups, weights = ensemble.incidence, self.groups, self.weights
@@ -229,7 +229,7 @@ class Evidence:
         return own.gather_own(self.table, groups, n_jobs=n_jobs) / np.where(seen > 0, seen, 1.0)
 
     @cached_property
-    def object_stability(self) -> np.ndarray:
+    def sample_stability(self) -> np.ndarray:
         """(n,) Eq. (5); NaN for an object that was never seen with another of its group, or has none."""
         own = np.minimum(self.weights, 1.0 / self.unit)
         together, seen = self._over_own(self.table), self._over_own(self._seen_by_owner)

@@ -118,7 +118,7 @@ def assemble(
             sample_names=features.sample_names,
             sample_weight=features.sample_weight,
             recipes=recipes,
-            members=members,
+            base_models=members,
         )
     ensemble.members_bytes = members_bytes
     short = [

@@ -7,7 +7,7 @@
   rows. A row whose nearest one was missing from the member is missing too;
 * clusterers with ``predict`` are kept as they are.
 
-Whether members are kept is ``keep_members`` of every generator: False, True, or None, where what they take is at most 128 MB.
+Whether members are kept is ``keep_base_models`` of every generator: False, True, or None, where what they take is at most 128 MB.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _NUMBERS = 1 << 24  # of new rows that are prepared at once
 _ROOM = 1.0 + 1e-9  # rounding puts nobody out of reach
 
 
-def to_keep(keep_members: Any, n_bytes: float) -> bool:
+def to_keep(keep_base_models: Any, n_bytes: float) -> bool:
     """Whether members that take so many bytes are to be kept."""
-    check("keep_members", keep_members, KEEP)
-    return n_bytes <= MOST_KEPT if keep_members is None else bool(keep_members)
+    check("keep_base_models", keep_base_models, KEEP)
+    return n_bytes <= MOST_KEPT if keep_base_models is None else bool(keep_base_models)
 
 
 def table_bytes(X: Any) -> float:
@@ -229,7 +229,7 @@ def label_rows(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """(codes (n, m) int32, within (n,) or None) of checked rows X.
 
-    within : if ``reach``, the share of members, of those that can tell, for which a row is no farther than the rows of fit were.
+    within : if ``score_samples``, the share of members, of those that can tell, for which a row is no farther than the rows of fit were.
     """
     n = X.shape[0]
     codes = np.empty((n, len(members)), np.int32)

@@ -1,6 +1,6 @@
 """How members see the features: as given, or prepared, each member in its own way if so wished.
 
-What the words of ``prepare`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an object p of
+What the words of ``preprocess`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an object p of
 weight w_p (1 by default; W is the sum) and a column j:
 
     standardize   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W        (1)
@@ -34,7 +34,7 @@ from .assembly import CHOOSE_PREPARATION, stream
 PREPARATIONS = ("none", "standardize", "ranks", "log", "tf-idf", "unit", "pearson")
 #: Those that leave no zero where it was, and that keep constant columns: a correlation is over all of them.
 DENSE_ONLY, OVER_ALL = ("ranks", "pearson"), ("none", "pearson")
-#: What generators accept as ``prepare``. None is "none", which the command line reads as None.
+#: What generators accept as ``preprocess``. None is "none", which the command line reads as None.
 PREPARE = Choice(*PREPARATIONS, "diverse") | Nothing()
 #: Ranks are kept for at most so many values of a column; between them they are interpolated.
 MOST_PLACES = 2**16
@@ -188,7 +188,7 @@ class Views:
 
     Parameters
     ----------
-    prepare : see the head of :mod:`consilience.generate`
+    preprocess : see the head of :mod:`consilience.generate`
     features : Features
     seeds : one for each member
     n_jobs : threads that prepare
@@ -197,25 +197,25 @@ class Views:
 
     def __init__(
         self,
-        prepare: Any,
+        preprocess: Any,
         features: Features,
         seeds: Sequence[int],
         *,
         n_jobs: int | None = 1,
         note: bool = True,
     ):
-        check("prepare", prepare, PREPARE)
+        check("preprocess", preprocess, PREPARE)
         self.features, self.n_jobs = features, n_jobs
-        prepare = prepare or "none"
-        self._columns = Columns(features.X) if note or prepare != "none" else None
-        if prepare == "diverse":
+        preprocess = preprocess or "none"
+        self._columns = Columns(features.X) if note or preprocess != "none" else None
+        if preprocess == "diverse":
             names = suitable(features, self._columns)
             draws = [int(stream(seed, CHOOSE_PREPARATION).integers(len(names))) for seed in seeds]
             self.names = [names[draw] for draw in draws]
         else:
-            self.names = [prepare] * len(seeds)
-            _check_suits(prepare, features.X)
-        if prepare == "none" and self._columns is not None:
+            self.names = [preprocess] * len(seeds)
+            _check_suits(preprocess, features.X)
+        if preprocess == "none" and self._columns is not None:
             _note_scales(features, self._columns)
 
     def __len__(self) -> int:
@@ -236,9 +236,9 @@ class Views:
         return View(preparation, members, self.features.seen_as(X, preparation.columns))
 
 
-def prepared(features: Features, prepare: str, *, n_jobs: int | None = None) -> Features:
+def prepared(features: Features, preprocess: str, *, n_jobs: int | None = None) -> Features:
     """The features as a member sees them that is prepared in this one way."""
-    return next(iter(Views(prepare, features, [0], n_jobs=n_jobs))).features
+    return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs))).features
 
 
 def suitable(features: Features, columns: Columns | None = None) -> list[str]:
@@ -415,12 +415,12 @@ def _check_suits(name: str, X: Any) -> None:
     if name in DENSE_ONLY and sp.issparse(X):
         why = "ranks of zeros" if name == "ranks" else "zeros less the mean of their row"
         raise InputError(
-            f"prepare={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become dense. "
-            "Use prepare='log', 'tf-idf', 'standardize' or 'unit', or pass X.toarray() if it fits."
+            f"preprocess={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become dense. "
+            "Use preprocess='log', 'tf-idf', 'standardize' or 'unit', or pass X.toarray() if it fits."
         )
     if name == "pearson" and X.shape[1] < 3:
         raise InputError(
-            f"prepare='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use prepare='standardize', "
+            f"preprocess='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use preprocess='standardize', "
             "or give at least 3 features."
         )
     if name in ("log", "tf-idf"):
@@ -431,7 +431,7 @@ def _check_not_negative(name: str, X: Any) -> None:
     low = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if low < 0:
         raise InputError(
-            f"prepare={name!r} is for values that are not negative, and X holds {low:g}; use prepare='standardize' or "
+            f"preprocess={name!r} is for values that are not negative, and X holds {low:g}; use preprocess='standardize' or "
             "'diverse'."
         )
 
@@ -449,8 +449,8 @@ def _ensure_copy(name: str, X: Any, kept: int) -> None:
         what = f"a copy of {n} x {kept} numbers"
     ensure_fits(
         n_bytes,
-        what=f"prepare={name!r} on {n} objects with {d} features ({what})",
-        remedy="use prepare='none', pass X as float32, or use fewer objects or features",
+        what=f"preprocess={name!r} on {n} objects with {d} features ({what})",
+        remedy="use preprocess='none', pass X as float32, or use fewer objects or features",
     )
 
 
@@ -470,6 +470,6 @@ def _note_scales(features: Features, columns: Columns) -> None:
         f"X holds features of very different scale: beside {column(widest)}, from {columns.low[widest]:g} to "
         f"{columns.high[widest]:g}, {narrow.size} of {features.n_features} have less than a thousandth of that range "
         f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should count, use "
-        "prepare='standardize' or 'diverse', or scale X.",
+        "preprocess='standardize' or 'diverse', or scale X.",
         stacklevel=5,
     )

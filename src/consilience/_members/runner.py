@@ -45,7 +45,7 @@ def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int |
     def task(i: int) -> tuple:
         labels, recipe, member = run(i)
         bar.update(1)
-        return labels, {**recipe, "prepare": view.preparation.name}, member
+        return labels, {**recipe, "preprocess": view.preparation.name}, member
 
     return dict(zip(view.members, map_tasks(task, view.members, n_jobs=n_jobs)))
 

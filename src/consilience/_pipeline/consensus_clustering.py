@@ -40,7 +40,7 @@ from .members import is_clusterer, make_members
 from .new_rows import PlacesRows
 
 if TYPE_CHECKING:
-    from .._choosing import Study
+    from .._choosing import ChooseKResult
 
 __all__ = ["ConsensusClustering"]
 
@@ -62,12 +62,12 @@ class Whole(NamedTuple):
     params: dict[str, Any]
 
 
-#: Those, by the name that ``consensus`` takes.
+#: Those, by the name that ``method`` takes.
 WHOLE = {
-    "mdec": Whole("metric-subspace", "lwea", {"theta": 1.0}),
-    "mdec-hc": Whole("metric-subspace", "lwea", {"theta": 1.0}),
-    "mdec-sc": Whole("metric-subspace", "lwsc", {"theta": 1.0}),
-    "mdec-bg": Whole("metric-subspace", "lwgp", {"theta": 1.0}),
+    "mdec": Whole("metric-subspace", "lwea", {"instability_tolerance": 1.0}),
+    "mdec-hc": Whole("metric-subspace", "lwea", {"instability_tolerance": 1.0}),
+    "mdec-sc": Whole("metric-subspace", "lwsc", {"instability_tolerance": 1.0}),
+    "mdec-bg": Whole("metric-subspace", "lwgp", {"instability_tolerance": 1.0}),
 }
 
 
@@ -79,7 +79,7 @@ class ConsensusClustering(
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters returned. "auto", the default, is that of a ``consensus`` estimator that was given one, or else chosen by
+        Number of clusters returned. "auto", the default, is that of a ``method`` estimator that was given one, or else chosen by
         :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
@@ -92,11 +92,11 @@ class ConsensusClustering(
         ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
         up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
         less, but not below ``n_clusters`` (landmarks).
-    consensus : str or consensus estimator
+    method : str or consensus estimator
         How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
         which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
         come from metric-subspace, whatever the default of ``generator``.
-    consensus_params : dict, optional
+    method_params : dict, optional
         More parameters of the consensus method, by name.
     n_clusterings : int or None
         Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for metric-subspace, one for each
@@ -107,7 +107,7 @@ class ConsensusClustering(
     n_jobs : int or None
         Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
         many use all cores by themselves.
-    keep_members : bool or None
+    keep_base_models : bool or None
         Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
         (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
     verbose : bool, int or None
@@ -124,8 +124,8 @@ class ConsensusClustering(
         Share of each cluster in every object, adding up to 1; computed when asked for.
     ensemble_ : Ensemble
         The base clusterings, with their recipes, and what labels new rows.
-    consensus_ : the fitted consensus method, with all it learned.
-    study_ : :class:`Study`
+    method_ : the fitted consensus method, with all it learned.
+    study_ : :class:`ChooseKResult`
         How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
     plan_ : :class:`consilience._pipeline.defaults.Plan`
         The generator and the method with their parameters, as given or as the rule has them.
@@ -138,7 +138,7 @@ class ConsensusClustering(
     The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
     to 12,000 while n_samples^2 n_features is at most 4e10): 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
     metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``theta`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
+    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``instability_tolerance`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
     of so many and places the others. Each sees half of the features, but at least 8. Sparse: as many members of k-means with n_clusters / 2 to
     max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a way drawn for it, so that columns need
     no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
@@ -153,7 +153,7 @@ class ConsensusClustering(
     >>> bool((model.predict(load_iris().data) == model.labels_).all())
     True
     >>> params = {"bandwidths": [0.5, 1, 5]}
-    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, consensus="lwea")
+    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, method="lwea")
     >>> model.fit(load_iris().data).ensemble_.n_clusterings
     3
     """
@@ -167,19 +167,19 @@ class ConsensusClustering(
             lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
         ),
         "generator_params": _PARAMS,
-        "consensus": Named([AUTO, *methods(), *WHOLE])
+        "method": Named([AUTO, *methods(), *WHOLE])
         | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
-        "consensus_params": _PARAMS,
+        "method_params": _PARAMS,
         "n_clusterings": Nothing() | Integer(1),
-        "keep_members": KEEP,
+        "keep_base_models": KEEP,
         "verbose": Nothing() | Flag() | Integer(0),
     }
 
     labels_: np.ndarray
     confidence_: np.ndarray
     ensemble_: Ensemble
-    consensus_: Any  # which method it is, and so what it learned, depends on the parameters
-    study_: Study
+    method_: Any  # which method it is, and so what it learned, depends on the parameters
+    study_: ChooseKResult
     plan_: Plan
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -190,23 +190,23 @@ class ConsensusClustering(
         *,
         generator: Any = AUTO,
         generator_params: Mapping[str, Any] | None = None,
-        consensus: Any = AUTO,
-        consensus_params: Mapping[str, Any] | None = None,
+        method: Any = AUTO,
+        method_params: Mapping[str, Any] | None = None,
         n_clusterings: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-        keep_members: bool | None = None,
+        keep_base_models: bool | None = None,
         verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
         self.generator = generator
         self.generator_params = generator_params
-        self.consensus = consensus
-        self.consensus_params = consensus_params
+        self.method = method
+        self.method_params = method_params
         self.n_clusterings = n_clusterings
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.keep_members = keep_members
+        self.keep_base_models = keep_base_models
         self.verbose = verbose
 
     def fit(
@@ -216,17 +216,17 @@ class ConsensusClustering(
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_size: Any = None,
+        min_cluster_size: Any = None,
     ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
-        ``min_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
+        ``min_cluster_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
         data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
         vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()
-        more = {"must_link": must_link, "min_size": min_size}
+        more = {"must_link": must_link, "min_cluster_size": min_cluster_size}
         if n_clusters is None:
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         if is_auto(n_clusters):
@@ -236,7 +236,7 @@ class ConsensusClustering(
             return self
         check_parameters(self, n_clusters=n_clusters)
         vars(self).pop("study_", None)  # of an earlier fit
-        rules = {"must_link": must_link, "min_size": min_size}
+        rules = {"must_link": must_link, "min_cluster_size": min_cluster_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
@@ -278,9 +278,9 @@ class ConsensusClustering(
         if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.consensus_ = consensus.fit(self.ensemble_, **rules)
+        self.method_ = consensus.fit(self.ensemble_, **rules)
         self.plan_ = plan
-        self.labels_, self.confidence_ = self.consensus_.labels_, self.consensus_.confidence_
+        self.labels_, self.confidence_ = self.method_.labels_, self.method_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)
         if not counted.all():
             self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
@@ -289,7 +289,7 @@ class ConsensusClustering(
         self._feature_names = everything.feature_names
         return self
 
-    def _study(self, X: Any, sample_weight: Any) -> Study:
+    def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
         """How many clusters, with what is said where the answer is one."""
         from .._choosing import choose_k
 
@@ -311,8 +311,8 @@ class ConsensusClustering(
             features,
             range(2, most + 1),
             ratio=STUDIED_RATIO,
-            prepare=self._prepared_as(features),
-            max_objects=STUDIED,
+            preprocess=self._prepared_as(features),
+            max_samples=STUDIED,
             random_state=draw_seeds(self.random_state, 3)[2],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -327,7 +327,7 @@ class ConsensusClustering(
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
-        own = (self._generator()[1] or {}).get("prepare")
+        own = (self._generator()[1] or {}).get("preprocess")
         if own in PREPARATIONS:
             return str(own)
         if own is None and not is_auto(self._generator()[0]):
@@ -337,18 +337,18 @@ class ConsensusClustering(
 
     def to_local(self: Fitted) -> Fitted:
         """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
-        check_is_fitted(self, "consensus_")
+        check_is_fitted(self, "method_")
         return getattr(self, "_local", self)
 
     @property
     def membership_(self) -> np.ndarray:
         if self._rows_of_ensemble is None:  # lazy
-            return self.consensus_.membership_
-        return self.consensus_.membership_[self._rows_of_ensemble]
+            return self.method_.membership_
+        return self.method_.membership_[self._rows_of_ensemble]
 
     @property
     def _n_features_out(self) -> int:
-        return self.consensus_._n_features_out
+        return self.method_._n_features_out
 
     def _check_seen(self, plan: Plan) -> None:
         """A generator can leave objects unseen, as bagging does with few members."""
@@ -369,18 +369,26 @@ class ConsensusClustering(
         )
 
     def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_cluster_size: Any = None,
     ) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
+        return self.fit(
+            X, y, sample_weight=sample_weight, must_link=must_link, min_cluster_size=min_cluster_size
+        ).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the
         mean agreement (NMI) with the base clusterings; see :func:`consilience._results.view.score`.
         """
-        check_is_fitted(self, "consensus_")
+        check_is_fitted(self, "method_")
         if is_lazy(X):
-            return self.consensus_.score(self.ensemble_, y)
+            return self.method_.score(self.ensemble_, y)
         n_samples = as_features(X).n_samples
         validate_data(self, X, reset=False, skip_check_array=True)
         return score(self, n_samples, y)
@@ -394,35 +402,35 @@ class ConsensusClustering(
 
     def to_frame(self):
         """A pandas data frame of label and confidence, indexed by row name (or position)."""
-        check_is_fitted(self, "consensus_")
-        return self.consensus_.to_frame()
+        check_is_fitted(self, "method_")
+        return self.method_.to_frame()
 
     def _n_clusters(self) -> Any:
         """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
         asked = self.n_clusters
         if asked is None or is_auto(asked):
-            return getattr(self.consensus, "n_clusters", None) or asked
+            return getattr(self.method, "n_clusters", None) or asked
         return asked
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         """What makes the base clusterings, and its parameters."""
         chosen, params = self.generator, dict(self.generator_params or {})
-        whole = find(self.consensus, WHOLE)
+        whole = find(self.method, WHOLE)
         if whole is None:
             return chosen, params
         default = inspect.signature(type(self).__init__).parameters["generator"].default
         if chosen != default and find(chosen, {whole.generator: True}) is None:
             raise InputError(
-                f"consensus={self.consensus!r} is a whole method, whose members come from {whole.generator}: leave out "
-                f"generator={chosen!r}, or choose consensus={whole.method!r} to combine its members."
+                f"method={self.method!r} is a whole method, whose members come from {whole.generator}: leave out "
+                f"generator={chosen!r}, or choose method={whole.method!r} to combine its members."
             )
         return whole.generator, params
 
     def _method(self) -> tuple[Any, dict[str, Any]]:
         """What combines them, and its parameters."""
-        params = dict(self.consensus_params or {})
-        whole = find(self.consensus, WHOLE)
-        return (self.consensus, params) if whole is None else (whole.method, {**whole.params, **params})
+        params = dict(self.method_params or {})
+        whole = find(self.method, WHOLE)
+        return (self.method, params) if whole is None else (whole.method, {**whole.params, **params})
 
     def _ready(self, plan: Plan) -> BaseConsensus:
         """The method, ready to fit."""
@@ -441,7 +449,7 @@ class ConsensusClustering(
             features,
             plan,
             n_clusters=self._n_clusters(),
-            keep_members=self.keep_members,
+            keep_base_models=self.keep_base_models,
             random_state=seed,
             n_jobs=self.n_jobs,
             owner=type(self).__name__,

@@ -10,7 +10,7 @@
 | beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1          |
 
 LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
-Every member sees the features prepared in a way drawn for it (``prepare="diverse"``); of dense ones half, but at least
+Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``); of dense ones half, but at least
 FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most
 half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows falls
 apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
@@ -44,7 +44,7 @@ FEW_CLUSTERS = 8
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
 METHOD, SPARSE_METHOD = "lwea", "lwgp"
 #: Parameters of a method that may be given without naming it: those of METHOD, and of SPARSE_METHOD the first.
-METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("theta", "sample"), ("theta",)
+METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("instability_tolerance", "sample"), ("instability_tolerance",)
 
 
 class Plan(NamedTuple):
@@ -82,14 +82,20 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
     most = FEW_CLUSTERS if sparse else widest(n, n_clusters)
     top = min(max(most, 2 * n_clusters), max(2, n // 2, n_clusters))
     top = min(top, features.distinct_rows(top))
-    params: dict[str, Any] = {"prepare": "diverse", "k_max": top}
+    params: dict[str, Any] = {"preprocess": "diverse", "k_max": top}
     count = 50 if n <= 1_000 else 30 if n <= 2_500 else 20
     if sparse:
         params["k_min"] = min(max(2, n_clusters // 2), top)
-        return Plan(generator, params, count, SPARSE_METHOD, {"theta": 0.4})
+        return Plan(generator, params, count, SPARSE_METHOD, {"instability_tolerance": 0.4})
     params["ratio"] = min(1.0, max(0.5, FEWEST_FEATURES / d))
     params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
-    return Plan(generator, params, count, METHOD, {"theta": 0.4 if exact else 1.0, "sample": LINKED})
+    return Plan(
+        generator,
+        params,
+        count,
+        METHOD,
+        {"instability_tolerance": 0.4 if exact else 1.0, "max_samples": LINKED},
+    )
 
 
 def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
@@ -123,7 +129,7 @@ def check_params(plan: Plan) -> None:
         owner = f"generator={AUTO!r}, which is {' or '.join(GENERATORS)},"
         check_names(plan.generator_params, generator_settings(), owner=owner, reserved={})
     if is_auto(plan.method):
-        owner = f"consensus={AUTO!r}, which is {METHOD},"
+        owner = f"method={AUTO!r}, which is {METHOD},"
         check_names(plan.method_params, METHOD_PARAMS, owner=owner, reserved={})
 
 
@@ -134,5 +140,5 @@ def _check_sparse(plan: Plan) -> None:
         valid = [name for name in generator_settings() if name in generators()[SPARSE_GENERATOR].parameters]
         check_names(plan.generator_params, valid, owner=owner, reserved={})
     if is_auto(plan.method):
-        owner = f"consensus={AUTO!r}, which is {SPARSE_METHOD} for a sparse X,"
+        owner = f"method={AUTO!r}, which is {SPARSE_METHOD} for a sparse X,"
         check_names(plan.method_params, SPARSE_METHOD_PARAMS, owner=owner, reserved={})

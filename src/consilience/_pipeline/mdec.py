@@ -18,7 +18,7 @@ __all__ = ["MDEC"]
 #: The paper's three ways to combine the members, and the methods they are.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
-_SUBSPACE = ("ratio", "kernel", "metric", "search", "prepare")
+_SUBSPACE = ("ratio", "kernel", "metric", "search", "preprocess")
 
 
 class MDEC(ConsensusClustering):
@@ -32,7 +32,7 @@ class MDEC(ConsensusClustering):
     ----------
     n_clusters : int
         Number of clusters returned.
-    consensus : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
+    method : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
         MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square matrix of
         the distinct objects, the last is linear in them. Any other method can combine the same members.
     n_clusterings : int, default 100
@@ -48,14 +48,14 @@ class MDEC(ConsensusClustering):
         Random kernels, or one fixed similarity for all members.
     search : "exact" or "approximate"
         How members find neighbors; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features: as given, as in the paper, or for instance "standardize", or "diverse": each
         member its own way. See :mod:`consilience.generate`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None
         Threads; None is all cores. The answer does not depend on it.
-    keep_members : bool or None
+    keep_base_models : bool or None
         Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
@@ -75,7 +75,7 @@ class MDEC(ConsensusClustering):
     clustering_weights_ : array (n_clusterings,)
         Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalized; if the
         consensus method learns it.
-    consensus_ : the fitted consensus method, with all it learned.
+    method_ : the fitted consensus method, with all it learned.
     n_features_in_ : int
 
     References
@@ -90,16 +90,16 @@ class MDEC(ConsensusClustering):
     >>> model = cs.MDEC(n_clusters=3, n_clusterings=10, random_state=0).fit(load_wine().data)
     >>> model.labels_.shape, model.ensemble_.n_clusterings
     ((178,), 10)
-    >>> model.cluster_reliability_.size == model.ensemble_.n_total_clusters
+    >>> model.cluster_reliability_.size == model.ensemble_.n_base_clusters
     True
     """
 
     constraints: ClassVar[dict[str, Rule]] = {
-        "consensus": Named(_WAYS) | ConsensusClustering.constraints["consensus"],
+        "method": Named(_WAYS) | ConsensusClustering.constraints["method"],
         "n_clusterings": Integer(1),
-        "keep_members": ConsensusClustering.constraints["keep_members"],
+        "keep_base_models": ConsensusClustering.constraints["keep_base_models"],
         "verbose": ConsensusClustering.constraints["verbose"],
-        "theta": Real(0, open_low=True),
+        "instability_tolerance": Real(0, open_low=True),
         **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
     }
 
@@ -107,52 +107,52 @@ class MDEC(ConsensusClustering):
         self,
         n_clusters: int | None = None,
         *,
-        consensus: Any = "hierarchical",
+        method: Any = "hierarchical",
         n_clusterings: int = 100,
-        theta: float = 1.0,
+        instability_tolerance: float = 1.0,
         ratio: float = 0.5,
         kernel: str = "normal",
         metric: str = "diversified",
         search: str = "exact",
-        prepare: str = "none",
+        preprocess: str = "none",
         random_state: Any = None,
         n_jobs: int | None = None,
-        keep_members: bool | None = None,
+        keep_base_models: bool | None = None,
         verbose: bool | int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.consensus = consensus
+        self.method = method
         self.n_clusterings = n_clusterings
-        self.theta = theta
+        self.instability_tolerance = instability_tolerance
         self.ratio = ratio
         self.kernel = kernel
         self.metric = metric
         self.search = search
-        self.prepare = prepare
+        self.preprocess = preprocess
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.keep_members = keep_members
+        self.keep_base_models = keep_base_models
         self.verbose = verbose
 
     @property
     def cluster_reliability_(self) -> np.ndarray:
-        return self.consensus_.cluster_reliability_
+        return self.method_.cluster_reliability_
 
     @property
     def clustering_weights_(self) -> np.ndarray:
-        return self.consensus_.clustering_weights_
+        return self.method_.clustering_weights_
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         return "metric-subspace", {name: getattr(self, name) for name in _SUBSPACE}
 
     def _method(self) -> tuple[Any, dict[str, Any]]:
-        whole = find(self.consensus, WHOLE)
-        chosen = whole.method if whole else find(self.consensus, _WAYS) or self.consensus
+        whole = find(self.method, WHOLE)
+        chosen = whole.method if whole else find(self.method, _WAYS) or self.method
         if isinstance(chosen, str) and method(chosen) in (LWEA, LWSC, LWGP):
-            return chosen, {"theta": self.theta}
-        if self.theta != 1:
+            return chosen, {"instability_tolerance": self.instability_tolerance}
+        if self.instability_tolerance != 1:
             raise InputError(
-                f"theta={self.theta!r} means nothing to consensus={self.consensus!r}: leave it out, or choose one of "
+                f"instability_tolerance={self.instability_tolerance!r} means nothing to method={self.method!r}: leave it out, or choose one of "
                 f"{', '.join(_WAYS)}."
             )
         return chosen, {}

@@ -27,7 +27,7 @@ def make_members(
     plan: Plan,
     *,
     n_clusters: int,
-    keep_members: bool | None,
+    keep_base_models: bool | None,
     random_state: int,
     n_jobs: int | None,
     owner: str,
@@ -35,7 +35,7 @@ def make_members(
     """The base clusterings of a plan; ``owner`` is the estimator whose parameters are named where they are refused."""
     chosen, params, count = plan.generator, dict(plan.generator_params), plan.n_clusterings
     if isinstance(chosen, str):
-        params.setdefault("keep_members", keep_members)
+        params.setdefault("keep_base_models", keep_base_models)
         return generate.generator(chosen)(
             features,
             params,
@@ -46,9 +46,9 @@ def make_members(
         )
     if is_clusterer(chosen) or not callable(chosen):
         reserved = {name: f"{name} of {owner}" for name in ("n_clusterings", "random_state")}
-        valid = ("ratio", "bootstrap", "prepare", "keep_members", "n_jobs")
+        valid = ("ratio", "bootstrap", "preprocess", "keep_base_models", "n_jobs")
         check_names(params, valid, owner="A list of clusterers", reserved=reserved)
-        params.setdefault("keep_members", keep_members)
+        params.setdefault("keep_base_models", keep_base_models)
         if n_jobs is not None:
             params.setdefault("n_jobs", n_jobs)
         return generate.estimators(

@@ -21,10 +21,10 @@ class PlacesRows:
     """What :class:`~consilience.ConsensusClustering` says of rows that may not be those of ``fit``."""
 
     n_jobs: int | None
-    keep_members: bool | None
+    keep_base_models: bool | None
     labels_: np.ndarray
     ensemble_: Ensemble
-    consensus_: Any
+    method_: Any
     # What fit leaves behind for this: the rows it saw (None where they were not in memory) and their type and names, and
     # which object of the ensemble each stands for.
     _keys: RowKeys | None
@@ -41,7 +41,7 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict")
         features, known, codes, _ = self._label(X)
-        labels = self.consensus_._predictor.predict(codes, n_jobs=self.n_jobs)
+        labels = self.method_._predictor.predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
         say_unknown(labels, features.sample_names, "got no label from any member")
         return labels
@@ -55,7 +55,7 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict_proba", top)
         codes = self._label(X)[2]
-        clusters, shares = self.consensus_._predictor.shares(codes, top, n_jobs=self.n_jobs)
+        clusters, shares = self.method_._predictor.shares(codes, top, n_jobs=self.n_jobs)
         return shares if clusters is None else (clusters, shares)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
@@ -63,10 +63,10 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
         codes = self._label(X)[2]
-        predictor = self.consensus_._predictor
+        predictor = self.method_._predictor
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
-    def reach(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any) -> np.ndarray:
         """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each other, in [0, 1].
 
         1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says of such a row is an
@@ -86,21 +86,21 @@ class PlacesRows:
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
         from ..dask.generation import predict_rows_lazily
 
-        check_is_fitted(self, "consensus_")
+        check_is_fitted(self, "method_")
         return predict_rows_lazily(self, X, what, top)
 
     def _label(
         self, X: Any, *, reach: bool = False
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach) of rows."""
-        check_is_fitted(self, "consensus_")
+        check_is_fitted(self, "method_")
         features = Features(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
         self._check_names(features.feature_names)
         Z = features.X.astype(self._dtype, copy=False)
         if self._keys is None:  # fitted to Dask features, which members labeled
             fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
-            codes = codes_of(fresh, self.consensus_.signatures_, type(self).__name__)[0]
+            codes = codes_of(fresh, self.method_.distinct_, type(self).__name__)[0]
             return features, np.full(len(codes), -1), codes, within
         known = self._keys.find(Z, n_jobs=self.n_jobs)
         codes, within = self.ensemble_.labels[self._rows_of_ensemble[known]], np.ones(len(known))
@@ -134,19 +134,19 @@ class PlacesRows:
 
     def _members(self) -> list[Any]:
         """What labels new rows, or the reason why there is nothing."""
-        if (members := self.ensemble_.members) is not None:
+        if (members := self.ensemble_.base_models) is not None:
             return members
         n_bytes = self.ensemble_.members_bytes
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
                 f"{name} cannot label new rows: its generator is a function that returned labels alone. Label the rows with the base "
-                "clusterings yourself and pass that to model.consensus_.predict, or return an Ensemble with members."
+                "clusterings yourself and pass that to model.method_.predict, or return an Ensemble with members."
             )
-        why = f"keep_members={self.keep_members}" + (
-            "" if self.keep_members is not None else f" keeps up to {size(MOST_KEPT)}"
+        why = f"keep_base_models={self.keep_base_models}" + (
+            "" if self.keep_base_models is not None else f" keeps up to {size(MOST_KEPT)}"
         )
         raise InputError(
             f"{name} did not keep what labels new rows, {size(n_bytes)} for the {self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
-            "it with keep_members=True."
+            "it with keep_base_models=True."
         )

@@ -15,7 +15,7 @@ _TABLE_CLUSTERS = 300  # rows of the table of clusters
 
 
 def lead(fitted: Fitted) -> list[str]:
-    n, c, m = fitted.n_samples, fitted.n_clusters, fitted.signatures.n_clusterings
+    n, c, m = fitted.n_samples, fitted.n_clusters, fitted.distinct.n_clusterings
     within, across = fitted.togetherness
     first = f"{count(n, 'object')} in {count(c, 'cluster')}, from {count(m, 'base clustering')}."
     second = ""
@@ -97,14 +97,14 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
 
 def finer(fitted: Fitted, than: int | None = None) -> int:
     """The median number of base clusters, where it is far above that of the answer (or of classes); else 0."""
-    k = int(np.median(fitted.signatures.n_clusters))
+    k = int(np.median(fitted.distinct.n_clusters))
     return k if k >= 1.5 * (fitted.n_clusters if than is None else than) else 0
 
 
 def cautions(fitted: Fitted) -> list[str]:
     """What a careful colleague would point out."""
-    method, signatures = fitted.method, fitted.signatures
-    m, k = signatures.n_clusterings, signatures.n_clusters
+    method, distinct = fitted.method, fitted.distinct
+    m, k = distinct.n_clusterings, distinct.n_clusters
     out = []
     if fitted.contradiction:
         out.append(fitted.contradiction)
@@ -120,7 +120,7 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(
             f"Only {count(m, 'base clustering')}: agreement between so few says little. Ten or more are usual."
         )
-    if signatures.has_missing:
+    if distinct.has_missing:
         out.append(
             f"{percent(1 - float(fitted.seen.mean()))} of the labels are missing; each pair of objects is judged by the clusterings that saw both."
         )
@@ -128,7 +128,7 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append("Objects have weights: sizes here count objects, stability and agreement count weights.")
     single = np.flatnonzero(k == 1)
     if single.size:
-        names = listed([f"“{printable(signatures.clustering_names[i], 40)}”" for i in single], 4)
+        names = listed([f"“{printable(distinct.clustering_names[i], 40)}”" for i in single], 4)
         out.append(
             f"{count(single.size, 'base clustering')} put all objects into one cluster ({names}), which says nothing."
         )

@@ -19,8 +19,8 @@ _NODES = 24  # of a base clustering there
 
 def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     """The table of base clusterings, closest to the consensus first."""
-    signatures = fitted.signatures
-    k, m = signatures.n_clusters, signatures.n_clusterings
+    distinct = fitted.distinct
+    k, m = distinct.n_clusters, distinct.n_clusterings
     trust = fitted.trust
     order = np.argsort(-np.nan_to_num(agreement.nmi), kind="stable")[:_BASE_ROWS]
     rows = [
@@ -56,7 +56,7 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     return {
         "text": text,
         "rows": rows,
-        "missing": signatures.has_missing,
+        "missing": distinct.has_missing,
         "trusts": trust is not None,
         "caption": caption,
         "more": more,
@@ -109,15 +109,15 @@ def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
     if len(values) < 2:
         return None
     order = _side_by_side(values)
-    names = [printable(fitted.signatures.clustering_names[i], 40) for i in compared[order]]
-    m, shown = fitted.signatures.n_clusterings, len(order)
+    names = [printable(fitted.distinct.clustering_names[i], 40) for i in compared[order]]
+    m, shown = fitted.distinct.n_clusterings, len(order)
     text = (
         f"NMI between every two base clusterings, {fitted.mean_similarity:.2f} on average (1 is the same, 0 unrelated); alike ones side by "
         "side. Squares are groups that say the same; stripes that are pale throughout are loners."
     )
     if shown < m:
         text += f" {number(shown)} of the {number(m)} are shown, evenly from the closest to the consensus to the furthest."
-    if fitted.signatures.n_samples > MOST_COMPARED:
+    if fitted.distinct.n_samples > MOST_COMPARED:
         text += f" Measured on {number(MOST_COMPARED)} of the distinct objects, drawn at random."
     aria = f"Agreement between base clusterings: NMI {fitted.mean_similarity:.2f} on average. Use the arrow keys to read cells."
     return {"text": text, "aria": aria}, {"values": shades(values[np.ix_(order, order)]), "names": names}

@@ -66,7 +66,7 @@ def _score(measure: str, value: float) -> str:
 
 def against_truth(fitted: Fitted, truth: Any) -> dict[str, Any]:
     """Scores of the average and the best base clustering, and of the consensus."""
-    everyone = fitted.signatures.take(fitted.inverse)
+    everyone = fitted.distinct.take(fitted.inverse)
     ensemble = Ensemble(everyone, sample_weight=np.ones(fitted.n_samples))
     found = compare(fitted.labels, ensemble, truth, missing="ignore")
     classes = len(np.unique(encode(truth, "truth")[0]))

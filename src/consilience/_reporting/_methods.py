@@ -10,7 +10,7 @@ class Words:
     """overrules: why an object can be in another cluster than the one it has most ties to.
 
     quantities: key of the history -> (title, what it means), two at most; the others are for
-    :class:`consilience.plot.HistoryDisplay`.
+    :class:`consilience.plot.ConvergenceDisplay`.
     """
 
     overrules: str

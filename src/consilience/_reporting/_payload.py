@@ -56,9 +56,9 @@ def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
 
 def members(fitted: Fitted) -> str | None:
     """The labels of all objects in all base clusterings, for a file to run again with; None if they are too many."""
-    signatures = fitted.signatures
-    wide = signatures.n_clusters.max() > 255
-    if 4 * fitted.n_samples * signatures.n_clusterings * (2 if wide else 1) // 3 > _MEMBERS:
+    distinct = fitted.distinct
+    wide = distinct.n_clusters.max() > 255
+    if 4 * fitted.n_samples * distinct.n_clusterings * (2 if wide else 1) // 3 > _MEMBERS:
         return None
-    codes = signatures.labels[fitted.inverse]
+    codes = distinct.labels[fitted.inverse]
     return pack(np.where(codes < 0, 65535 if wide else 255, codes).ravel(), "u2" if wide else "u1")

@@ -33,22 +33,22 @@ def facts(
     fitted: Fitted, X_shape: tuple[int, ...] | None, source: Any, seconds: float | None
 ) -> list[tuple[str, str]]:
     """Rows of the table "what was done"."""
-    signatures, method, pipeline = fitted.signatures, fitted.method, fitted.pipeline
+    distinct, method, pipeline = fitted.distinct, fitted.method, fitted.pipeline
     rows = []
     data = count(fitted.n_samples, "object")
     if X_shape is not None:
         data += f", {count(X_shape[1], 'feature')}"
     rows.append(("Data", f"{printable(source)}: {data}" if source is not None else data))
-    k = signatures.n_clusters
+    k = distinct.n_clusters
     each = f"{k.min()} to {k.max()} clusters" if k.min() < k.max() else f"{count(int(k[0]), 'cluster')} each"
     members = (
-        f"{count(signatures.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
+        f"{count(distinct.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
     )
     rows.append(("Base clusterings", members))
     made = generator(fitted)
     if made:
         rows.append(("Made by", made))
-    u = signatures.n_samples
+    u = distinct.n_samples
     if u < fitted.n_samples:
         rows.append(
             (
@@ -106,7 +106,7 @@ def generator(fitted: Fitted) -> str:
     pipeline = fitted.pipeline
     name = getattr(pipeline, "generator", None) if pipeline is not None else None
     text = name if isinstance(name, str) else ""
-    recipes = fitted.signatures.recipes
+    recipes = fitted.distinct.recipes
     if recipes:
         kinds = Counter(str(recipe.get("algorithm", "unknown")) for recipe in recipes)
         known = [
@@ -150,7 +150,7 @@ def reproduce(
         weights = _weighted(fitted, lines)
         lines.append(f"model = {_call(fitted.pipeline)}.fit(X{weights})")
     else:
-        m = fitted.signatures.n_clusterings
+        m = fitted.distinct.n_clusterings
         made = generator(fitted)
         if held:
             lines.append('ensemble = cs.io.read_labels("base_clusterings.csv")  # the button below writes it')
@@ -158,7 +158,7 @@ def reproduce(
             lines.append(
                 f"# ensemble: the {count(m, 'base clustering')}" + (f", made by {made}" if made else "")
             )
-            if fitted.signatures.recipes:
+            if fitted.distinct.recipes:
                 lines.append("# (ensemble.recipes holds the seed and settings of each)")
         if fitted.method is None:
             lines.append("# labels: the result that this page is about")

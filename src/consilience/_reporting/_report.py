@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._choosing import Study
+from .._choosing import ChooseKResult
 from .._data.annotations import read_annotations
 from .._results.view import Fitted
 from ..errors import InputError, need
@@ -24,7 +24,7 @@ from ..plot import (
     CoassociationDisplay,
     ComparisonDisplay,
     ConfidenceDisplay,
-    HistoryDisplay,
+    ConvergenceDisplay,
     PacingDisplay,
 )
 from ..plot.style import CLUSTER_COLORS, as_mapping, color, needs_log
@@ -106,7 +106,7 @@ def report(
 
     Parameters
     ----------
-    model : fitted consensus method or pipeline, or a dict of them by name, or a list; or a Study of :func:`choose_k`
+    model : fitted consensus method or pipeline, or a dict of them by name, or a list; or a ChooseKResult of :func:`choose_k`
         With several, the first is reported and the others are compared with it. For labels from elsewhere,
         ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. Of a study, its consensus for the answer is reported; where that
         is one cluster, the study alone.
@@ -155,7 +155,7 @@ def report(
         check_writable(path, formats=False)
     remarks = list(warnings)
     study = _study_of(model)
-    if isinstance(model, Study):
+    if isinstance(model, ChooseKResult):
         X, truth, annotations, sample_names = (
             _rows(each, model) for each in (X, truth, annotations, sample_names)
         )
@@ -237,7 +237,7 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     values["facts"] = _provenance.facts(main, shape, source, seconds)
     data["members"] = None if command or main.pipeline is not None else _payload.members(main)
     values["members"] = held = data["members"] is not None
-    data["clusterings"] = [printable(each, 60) for each in main.signatures.clustering_names] if held else None
+    data["clusterings"] = [printable(each, 60) for each in main.distinct.clustering_names] if held else None
     given = {"X": shape, "truth": truth, "annotations": notes or None}
     values["reproduce"] = _provenance.reproduce(main, given, command, held=held)
     values["data"] = data
@@ -251,7 +251,7 @@ def _left_out(fitted, X: Any) -> bool:
 
 
 def _title(fitted, source: Any) -> str:
-    text = f"Consensus of {count(fitted.signatures.n_clusterings, 'clustering')}"
+    text = f"Consensus of {count(fitted.distinct.n_clusterings, 'clustering')}"
     return text if source is None else f"{text}: {source}"
 
 
@@ -262,7 +262,7 @@ def _tiles(fitted) -> list[tuple[str, str]]:
     return [
         ("Objects", number(fitted.n_samples)),
         ("Clusters", number(fitted.n_clusters)),
-        ("Base clusterings", number(fitted.signatures.n_clusterings)),
+        ("Base clusterings", number(fitted.distinct.n_clusterings)),
         ("Together", percent(within)) if np.isnan(firm) else ("Firmness", percent(max(firm, 0.0))),
         (
             "Doubtful objects",
@@ -277,7 +277,7 @@ def _history(fitted) -> dict[str, Any]:
     found: dict[str, Any] = {"history": [], "pacing": None, "pacing_text": "", "history_text": []}
     if not fitted.terms:
         return found
-    terms = HistoryDisplay.from_fitted(fitted).terms
+    terms = ConvergenceDisplay.from_fitted(fitted).terms
     steps = len(next(iter(terms.values())))
     method = fitted.method
     ended = (
@@ -327,15 +327,15 @@ def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, name) for anchor, name, exists in there if exists]
 
 
-def _study_of(model: Any) -> Study | None:
+def _study_of(model: Any) -> ChooseKResult | None:
     """The study itself, or that by which a pipeline chose its number of clusters; of several models, the first one's."""
-    if isinstance(model, Study):
+    if isinstance(model, ChooseKResult):
         return model
     first = model if not isinstance(model, (dict, list, tuple)) else next(iter(as_mapping(model).values()))
     return getattr(first, "study_", None)
 
 
-def _rows(values: Any, study: Study) -> Any:
+def _rows(values: Any, study: ChooseKResult) -> Any:
     """Those of the objects that were studied; what is given for them alone stays as it is."""
     if values is None or study.sample is None:
         return values

@@ -37,7 +37,7 @@ class Fitted:
 
     labels: np.ndarray
     confidence: np.ndarray
-    signatures: Compressed
+    distinct: Compressed
     names: list[Any] | None
     method: Any = None
     pipeline: Any = None
@@ -47,8 +47,8 @@ class Fitted:
     def from_estimator(cls, model: Any, *, soft: bool = False) -> Fitted:
         """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as most is about labels."""
         pipeline, method = None, model
-        if hasattr(model, "consensus_"):
-            pipeline, method = model, model.consensus_
+        if hasattr(model, "method_"):
+            pipeline, method = model, model.method_
         if not hasattr(method, "labels_") and hasattr(method, "fit"):
             check_is_fitted(method, "labels_")
         if hasattr(method, "task_labels_"):
@@ -57,12 +57,12 @@ class Fitted:
                 "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it beside base "
                 "clusterings of the same objects use Fitted.from_ensemble(ensemble, labels_)."
             )
-        if not hasattr(method, "signatures_"):
+        if not hasattr(method, "distinct_"):
             raise InputError(
                 f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
                 "For labels from elsewhere use from_ensemble(ensemble, labels)."
             )
-        if isinstance(method.signatures_, SoftEnsemble) and not soft:
+        if isinstance(method.distinct_, SoftEnsemble) and not soft:
             raise InputError(
                 f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about hard base clusterings. Set the "
                 "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model to soft.draw(10)."
@@ -70,7 +70,7 @@ class Fitted:
         refuse_lazy(method.labels_, "A display or report")
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
         own = None if pipeline is None else pipeline.ensemble_.weights
-        return cls(labels, confidence, method.signatures_, method.sample_names_, method, pipeline, own)
+        return cls(labels, confidence, method.distinct_, method.sample_names_, method, pipeline, own)
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
@@ -84,7 +84,7 @@ class Fitted:
         _, codes = np.unique(values, return_inverse=True)
         own = ensemble.weights
         fitted = cls(
-            codes.reshape(-1), np.empty(0), ensemble.compress(), ensemble.sample_names, own_weights=own
+            codes.reshape(-1), np.empty(0), ensemble.distinct(), ensemble.sample_names, own_weights=own
         )
         fitted.confidence = (
             fitted.evidence.confidence if confidence is None else np.asarray(confidence, float)
@@ -100,7 +100,7 @@ class Fitted:
     @property
     def inverse(self) -> np.ndarray:
         """(n,) the signature of every object."""
-        return self.signatures.inverse
+        return self.distinct.inverse
 
     @property
     def n_samples(self) -> int:
@@ -118,14 +118,14 @@ class Fitted:
     @cached_property
     def copies(self) -> np.ndarray:
         """(u,) number of objects with each signature."""
-        return np.bincount(self.inverse, minlength=self.signatures.n_samples)
+        return np.bincount(self.inverse, minlength=self.distinct.n_samples)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """(n,) weight of each object: its own, or where that is not known the mean over those with its signature."""
         if self.own_weights is not None:
             return self.own_weights
-        return (self.signatures.weights / self.copies)[self.inverse]
+        return (self.distinct.weights / self.copies)[self.inverse]
 
     @cached_property
     def cluster_weights(self) -> np.ndarray:
@@ -145,7 +145,7 @@ class Fitted:
 
     def against(self, groups: np.ndarray, n_groups: int) -> Evidence:
         """The base clusterings against any groups (n,) of the objects."""
-        return Evidence(self.signatures, groups, n_groups, rows=self.inverse, weights=self.weights)
+        return Evidence(self.distinct, groups, n_groups, rows=self.inverse, weights=self.weights)
 
     @property
     def support(self) -> np.ndarray:
@@ -171,7 +171,7 @@ class Fitted:
     @cached_property
     def seen(self) -> np.ndarray:
         """(m,) share of the objects that each base clustering saw."""
-        return (self.signatures.labels >= 0).T @ self.copies.astype(float) / self.n_samples
+        return (self.distinct.labels >= 0).T @ self.copies.astype(float) / self.n_samples
 
     @cached_property
     def togetherness(self) -> tuple[float, float]:
@@ -192,14 +192,14 @@ class Fitted:
         """
         evidence = self.evidence
         loops = evidence.weights * np.minimum(evidence.weights, 1.0 / evidence.unit)
-        itself = np.empty((self.signatures.n_clusterings, self.n_clusters))
-        if self.signatures.has_missing:
-            for i, column in enumerate(self.signatures.labels.T):
+        itself = np.empty((self.distinct.n_clusterings, self.n_clusters))
+        if self.distinct.has_missing:
+            for i, column in enumerate(self.distinct.labels.T):
                 seen = column[self.inverse] >= 0
                 itself[i] = np.bincount(self.labels[seen], loops[seen], minlength=self.n_clusters)
         else:
             itself[:] = np.bincount(self.labels, loops, minlength=self.n_clusters)
-        return firmness_of(evidence.table, self.signatures.offsets, itself)
+        return firmness_of(evidence.table, self.distinct.offsets, itself)
 
     @cached_property
     def mean_firmness(self) -> float:
@@ -209,7 +209,7 @@ class Fitted:
     @cached_property
     def compared(self) -> np.ndarray:
         """Base clusterings whose agreement with each other is measured: all, or evenly from the closest to the furthest."""
-        m = self.signatures.n_clusterings
+        m = self.distinct.n_clusterings
         if m <= MOST_CLUSTERINGS:
             return np.arange(m)
         by_agreement = np.argsort(-np.nan_to_num(self.nmi), kind="stable")
@@ -218,15 +218,15 @@ class Fitted:
     @cached_property
     def similarity(self) -> np.ndarray:
         """NMI between every two of the :attr:`compared` base clusterings; NaN where no object was seen by both."""
-        signatures = self.signatures
-        rows = np.arange(signatures.n_samples)
+        distinct = self.distinct
+        rows = np.arange(distinct.n_samples)
         if rows.size > MOST_COMPARED:
             rows = np.sort(np.random.default_rng(0).choice(rows.size, MOST_COMPARED, replace=False))
         return pairwise_measure(
-            signatures.labels[rows][:, self.compared],
-            signatures.n_clusters[self.compared],
+            distinct.labels[rows][:, self.compared],
+            distinct.n_clusters[self.compared],
             "nmi",
-            signatures.weights[rows],
+            distinct.weights[rows],
         )
 
     @cached_property

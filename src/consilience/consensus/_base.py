@@ -46,7 +46,7 @@ from .._kernels.cut.partition import compact, merge_small
 from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
 from .._kernels.runtime.threads import one_blas_thread
 from .._results.view import score
-from ..errors import ConsensusWarning, InputError, warn
+from ..errors import InputError, LowAgreementWarning, warn
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
 Fitted = TypeVar("Fitted", bound="BaseConsensus")
@@ -70,9 +70,9 @@ class Solution(BaseSolution):
         is more, adding up to 1. ``confidence`` is no method's own: :class:`~consilience._evidence.table.Evidence`
         defines it for all.
     per_pair : dict of arrays (u, u)
-        Stored in the order of ``signatures_`` (the distinct objects), not expanded.
-    per_signature_edge : dict of arrays (u, k)
-        Between objects and base clusters; in the order of ``signatures_`` too.
+        Stored in the order of ``distinct_`` (the distinct objects), not expanded.
+    per_distinct_edge : dict of arrays (u, k)
+        Between objects and base clusters; in the order of ``distinct_`` too.
     per_cluster_pair : dict of arrays (k, k)
         Between base clusters.
     """
@@ -84,7 +84,7 @@ class Solution(BaseSolution):
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
     per_cluster: Mapping[str, Any] = field(default_factory=dict)
     per_pair: Mapping[str, Any] = field(default_factory=dict)
-    per_signature_edge: Mapping[str, Any] = field(default_factory=dict)
+    per_distinct_edge: Mapping[str, Any] = field(default_factory=dict)
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
 
     def renumber(self, labels: np.ndarray, numbers: np.ndarray) -> None:
@@ -124,11 +124,11 @@ class _Membership:
         """(n_samples, n_clusters) share of each cluster in every object of fit, adding up to 1: as ``predict_proba``."""
         if model is None:
             return self
-        if "signatures_" not in vars(model):
+        if "distinct_" not in vars(model):
             raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
-        signatures = model.signatures_
-        rows = signatures.labels if isinstance(signatures, Compressed) else signatures.incidence
-        return signatures.expand(model._predictor.shares(rows)[1])
+        distinct = model.distinct_
+        rows = distinct.labels if isinstance(distinct, Compressed) else distinct.incidence
+        return distinct.expand(model._predictor.shares(rows)[1])
 
 
 class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
@@ -154,7 +154,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     confidence_: np.ndarray
     agreement_: Agreement
     contradiction_: str
-    signatures_: Compressed
+    distinct_: Compressed
     sample_names_: list | None
     n_samples_: int
     n_clusterings_: int
@@ -170,7 +170,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_size: Any = None,
+        min_cluster_size: Any = None,
     ) -> Fitted:
         """Learn the consensus.
 
@@ -185,36 +185,40 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         must_link : list of pairs, optional
             Objects that belong together, by position or sample name: those linked, directly or through others, are one object of
             their total weight, see :mod:`consilience._data.links`. They get one label.
-        min_size : number, optional
+        min_cluster_size : number, optional
             No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
             (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
         """
         vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         if self.n_clusters is None:
-            more = {"must_link": must_link, "min_size": min_size}
+            more = {"must_link": must_link, "min_cluster_size": min_cluster_size}
             return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         parameters = check_parameters(self)
-        check("min_size", min_size, Nothing() | Real(0))
+        check("min_cluster_size", min_cluster_size, Nothing() | Real(0))
         if is_lazy(X):
             from ..dask.fitting import fit_lazily
 
-            return fit_lazily(self, X, sample_weight, {"must_link": must_link, "min_size": min_size})
+            return fit_lazily(
+                self, X, sample_weight, {"must_link": must_link, "min_cluster_size": min_cluster_size}
+            )
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
             ensemble = self._open(X, sample_weight)
             compressed = self._admit(ensemble, must_link)
-            self._check_least(min_size, compressed)
+            self._check_least(min_cluster_size, compressed)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
-            u, k = canonical.n_samples, canonical.n_total_clusters
+            u, k = canonical.n_samples, canonical.n_base_clusters
             what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
             method = self._with(parameters)
             if (cost := method._cost(canonical)) is not None:
                 announce(what, *cost)
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = method._fit(canonical, rng)
-                if min_size is not None:
-                    self._merge_small(solution, canonical, compressed.weights[orders[0]], float(min_size))
+                if min_cluster_size is not None:
+                    self._merge_small(
+                        solution, canonical, compressed.weights[orders[0]], float(min_cluster_size)
+                    )
                 self._store(solution, ensemble, compressed, canonical, *orders)
                 self._compare(canonical)
         return self
@@ -228,10 +232,18 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, must_link: Any = None, min_size: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        min_cluster_size: Any = None,
     ) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
-        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link, min_size=min_size).labels_
+        return self.fit(
+            X, y, sample_weight=sample_weight, must_link=must_link, min_cluster_size=min_cluster_size
+        ).labels_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience._results.view.score`."""
@@ -257,12 +269,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             )
         return soft
 
-    def _check_least(self, min_size: Any, compressed: Any) -> None:
+    def _check_least(self, min_cluster_size: Any, compressed: Any) -> None:
         """Raise where no cluster can be as large as asked for."""
         total = float(compressed.weights.sum())
-        if min_size is not None and min_size > total * (1 + 1e-9):
+        if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
             raise InputError(
-                f"min_size={min_size:g} exceeds the {total:g} that all objects weigh together; choose at most {total / self.n_clusters:g}, "
+                f"min_cluster_size={min_cluster_size:g} exceeds the {total:g} that all objects weigh together; choose at most {total / self.n_clusters:g}, "
                 f"the mean of {self.n_clusters} clusters."
             )
 
@@ -270,7 +282,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Merge the clusters of a solution that weigh less, and say how many are left."""
         if solution.alone is not None:
             raise InputError(
-                "min_size is given with mode='authors', which returns what the published program does. Leave one of the two out."
+                "min_cluster_size is given with mode='authors', which returns what the published program does. Leave one of the two out."
             )
         labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
         sizes = np.bincount(labels, weights)
@@ -285,9 +297,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             solution.exact = False
             left = int(numbers.max()) + 1
             warn(
-                f"min_size={least:g} leaves {left} of the {sizes.size} clusters: {listed(f'{size:g}' for size in merged)} "
+                f"min_cluster_size={least:g} leaves {left} of the {sizes.size} clusters: {listed(f'{size:g}' for size in merged)} "
                 f"{'is the size of one that was' if len(merged) == 1 else 'are the sizes of those that were'} merged into the cluster "
-                f"{'it is' if len(merged) == 1 else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_size.",
+                f"{'it is' if len(merged) == 1 else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_cluster_size.",
                 stacklevel=4,
             )
 
@@ -304,7 +316,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if lost.size:
             raise InputError(f"{say_unseen(ensemble)} Drop them with ensemble.drop_unseen().")
         compressed = (
-            ensemble.compress(n_jobs=n_jobs) if must_link is None else join(ensemble, groups, n_jobs=n_jobs)
+            ensemble.distinct(n_jobs=n_jobs) if must_link is None else join(ensemble, groups, n_jobs=n_jobs)
         )
         u, c = compressed.n_samples, self.n_clusters
         if c > ensemble.n_samples:
@@ -381,14 +393,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             "labels": user_labels,
             "n_samples": ensemble.n_samples,
             "n_clusterings": ensemble.n_clusterings,
-            "signatures": compressed,
+            "distinct": compressed,
             "sample_names": ensemble.sample_names,
         }
         learned |= {name: value[back][compressed.inverse] for name, value in solution.per_sample.items()}
         learned |= {name: value[columns] for name, value in solution.per_clustering.items()}
         learned |= {name: value[clusters] for name, value in solution.per_cluster.items()}
         learned |= {name: value[back][:, back] for name, value in solution.per_pair.items()}
-        learned |= {name: value[back][:, clusters] for name, value in solution.per_signature_edge.items()}
+        learned |= {name: value[back][:, clusters] for name, value in solution.per_distinct_edge.items()}
         learned |= {name: value[clusters][:, clusters] for name, value in solution.per_cluster_pair.items()}
         assert "confidence" not in learned, (
             f"{type(self).__name__}: confidence has one definition, Evidence's"
@@ -418,7 +430,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
                 f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
                 f"with a plain average linkage by {plain:.2f}. Use {another}other settings of {name}."
             )
-            warn(self.contradiction_, ConsensusWarning, stacklevel=4)
+            warn(self.contradiction_, LowAgreementWarning, stacklevel=4)
 
     # Further objects ---------------------------------------------------------------------------------------
 
@@ -483,11 +495,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _codes(self, X: Any) -> tuple[Any, list[Any] | None]:
         check_is_fitted(self, "labels_")
-        if isinstance(self.signatures_, SoftCompressed):
-            return memberships_of(X, self.signatures_, type(self).__name__)
+        if isinstance(self.distinct_, SoftCompressed):
+            return memberships_of(X, self.distinct_, type(self).__name__)
         if isinstance(X, SoftEnsemble):  # of zeros and ones it is what fit took it for
             X = self._open(X)
-        return codes_of(X, self.signatures_, type(self).__name__)
+        return codes_of(X, self.distinct_, type(self).__name__)
 
     @property
     def _n_features_out(self) -> int:

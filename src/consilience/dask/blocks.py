@@ -64,10 +64,10 @@ def goes_in_blocks(model: Any) -> bool:
 
 def fit_in_blocks(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
     """(a model of the heaviest distinct objects that places all as the method does, no names, 1)."""
-    if rules.get("min_size") is not None:
+    if rules.get("min_cluster_size") is not None:
         raise InputError(
-            f"min_size is given, and {found.size:,} distinct objects are more than the {found.limit:,} that are brought to one place. Raise "
-            "max_signatures, or merge small clusters of labels_ afterwards."
+            f"min_cluster_size is given, and {found.size:,} distinct objects are more than the {found.limit:,} that are brought to one place. Raise "
+            "max_distinct, or merge small clusters of labels_ afterwards."
         )
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in found.categories])])
     k = int(offsets[-1])
@@ -96,13 +96,13 @@ def fit_in_blocks(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any,
     vars(local).pop("_local", None)
     local._keep(learned.solution, {**_about(placer), **learned.kept})
     local._predictor = placer
-    local._compare(placer.signatures)
+    local._compare(placer.distinct)
     return local, (), 1.0
 
 
 def _about(placer: Placer) -> dict[str, Any]:
     """What every model keeps, of the sample."""
-    own = placer.signatures
+    own = placer.distinct
     assert isinstance(own, Compressed)
     confidence = placer.confidence(own.labels, placer.labels)
     return {
@@ -110,7 +110,7 @@ def _about(placer: Placer) -> dict[str, Any]:
         "confidence": confidence,
         "n_samples": own.n_samples,
         "n_clusterings": own.n_clusterings,
-        "signatures": own,
+        "distinct": own,
         "sample_names": None,
     }
 
@@ -202,7 +202,7 @@ def _learn_lwgp(model: LWGP, sums: Sums) -> Learned:
     """Eqs. (1) to (4) of :mod:`consilience.consensus._bipartite.lwgp`, W from sums."""
     K = sums.add_up(_overlaps)
     sizes = K.diagonal().copy()
-    eci = reliability_of(entropies_of_tables(K, sums.offsets), model.theta)
+    eci = reliability_of(entropies_of_tables(K, sums.offsets), model.instability_tolerance)
     W = sums.add_up(_weighted_overlaps, eci)
     root = 1.0 / np.sqrt(eci * sizes)[:, None]
     scaled = eci[:, None] * root
@@ -255,12 +255,12 @@ class Points:
 class Placer(Predictor):
     """Places every row, known or not, at the nearest center (c, q) of the points."""
 
-    def __init__(self, signatures: Compressed, points: Points, centers: np.ndarray):
+    def __init__(self, distinct: Compressed, points: Points, centers: np.ndarray):
         self.points, self.centers = points, centers
         self.n_clusters = len(centers)
         self.table: np.ndarray | None = None  # base clusters by clusters, of all objects
         self.most: np.ndarray | None = None
-        super().__init__(signatures, self._nearest(signatures.labels))
+        super().__init__(distinct, self._nearest(distinct.labels))
         self.n_clusters = len(centers)
 
     def __getstate__(self) -> dict:
@@ -270,8 +270,8 @@ class Placer(Predictor):
     @property
     def evidence(self) -> Evidence:
         """The base clusterings against the clusters of all objects."""
-        assert isinstance(self.signatures, Compressed)
-        found = Evidence(self.signatures, self.labels, self.n_clusters)
+        assert isinstance(self.distinct, Compressed)
+        found = Evidence(self.distinct, self.labels, self.n_clusters)
         if self.table is not None:
             found.table = self.table / found.unit
         if self.most is not None:
@@ -314,8 +314,8 @@ def _numbered(placer: Placer, sums: Sums) -> Placer:
     T, sizes, first = sums.add_up(_account, share(placer))
     filled = np.flatnonzero(sizes > 0)
     order = filled[np.lexsort((first[filled], -np.round(sizes[filled] / sizes.max(), 9)))]
-    assert isinstance(placer.signatures, Compressed)
-    final = Placer(placer.signatures, placer.points, placer.centers[order])
+    assert isinstance(placer.distinct, Compressed)
+    final = Placer(placer.distinct, placer.points, placer.centers[order])
     final.table = np.ascontiguousarray(T[:, order])
     parts = [
         call(_of_bucket, _most_company, bucket, sums.found.exponent, sums.offsets, held)

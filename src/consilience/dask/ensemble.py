@@ -20,7 +20,7 @@ from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.named import NamedClusterings
 from ..errors import InputError
 from .engine import blocks_of
-from .finding import Found, find_signatures
+from .finding import Found, find_distinct
 
 
 class Ensemble(NamedClusterings):
@@ -36,12 +36,12 @@ class Ensemble(NamedClusterings):
         Names of the columns; those of a data frame by default.
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of the labels.
-    max_signatures : int or None
+    max_distinct : int or None
         The most distinct objects that are brought to one place. None is what fits into a quarter of the memory here. Up to as many, a
         fit is the one of a single machine, label for label. Of more, LWGP and CoassociationKMeans go through all of them in blocks,
         and every other method is fitted to as many of the heaviest and places the rest as ``predict`` does; ``coverage_`` of
         the fitted model is the share of the weight that took part.
-    recipes, members : list, optional
+    recipes, base_models : list, optional
         As of :class:`consilience.Ensemble`; :func:`consilience.dask.generate` fills them in.
 
     Notes
@@ -56,7 +56,7 @@ class Ensemble(NamedClusterings):
     >>> ens = cs.dask.Ensemble(da.from_array([["a", "x"], ["a", "x"], ["b", "y"], ["b", "nan"]], chunks=(2, 2)))
     >>> ens
     dask.Ensemble: 4 objects, 2 clusterings, 2 blocks
-    >>> ens.signatures()
+    >>> ens.distinct()
     Ensemble: 3 objects, 2 clusterings (2 to 2 clusters, 4 in all), 16.7% of labels missing, weighted
     """
 
@@ -68,20 +68,20 @@ class Ensemble(NamedClusterings):
         *,
         clustering_names: Sequence[Any] | None = None,
         sample_weight: Any = None,
-        max_signatures: int | None = None,
+        max_distinct: int | None = None,
         recipes: Sequence[dict] | None = None,
-        members: Sequence[Any] | None = None,
+        base_models: Sequence[Any] | None = None,
     ):
-        check("max_signatures", max_signatures, Nothing() | Integer(2))
-        self.max_signatures = max_signatures
+        check("max_distinct", max_distinct, Nothing() | Integer(2))
+        self.max_distinct = max_distinct
         self._lengths: tuple[int, ...] | None = None
         if isinstance(labels, Ensemble):
-            vars(self).update({k: v for k, v in vars(labels).items() if k not in ("max_signatures", "found")})
-            self.max_signatures = labels.max_signatures if max_signatures is None else max_signatures
+            vars(self).update({k: v for k, v in vars(labels).items() if k not in ("max_distinct", "found")})
+            self.max_distinct = labels.max_distinct if max_distinct is None else max_distinct
         else:
             self._weights: Any = None
             self._recipes: list[dict] | None = None
-            self._members: list[Any] | None = None
+            self._base_models: list[Any] | None = None
             self._keep_places = False
             self._collection, self._names = _collection_of(labels)
         m = self.n_clusterings
@@ -90,8 +90,8 @@ class Ensemble(NamedClusterings):
             self._weights = _weights_of(sample_weight, self._collection)
         if recipes is not None:
             self._recipes = [dict(one) for one in check_count(recipes, m, "recipes", "clusterings")]
-        if members is not None:
-            self._members = check_count(members, m, "members", "clusterings")
+        if base_models is not None:
+            self._base_models = check_count(base_models, m, "base_models", "clusterings")
 
     # What it is --------------------------------------------------------------------------------------------
 
@@ -139,9 +139,9 @@ class Ensemble(NamedClusterings):
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
 
     @property
-    def members(self) -> list[Any] | None:
+    def base_models(self) -> list[Any] | None:
         """What labels further objects, one for each clustering, or None."""
-        return None if self._members is None else list(self._members)
+        return None if self._base_models is None else list(self._base_models)
 
     @property
     def labels(self) -> Any:
@@ -156,22 +156,22 @@ class Ensemble(NamedClusterings):
 
     # Distinct rows -----------------------------------------------------------------------------------------
 
-    def signatures(self) -> LocalEnsemble:
+    def distinct(self) -> LocalEnsemble:
         """The distinct rows with their total weights as an ordinary ensemble, in memory: measures, plots and reports take it.
 
-        In the order of their first appearance. Raises where there are more than ``max_signatures``.
+        In the order of their first appearance. Raises where there are more than ``max_distinct``.
         """
         if self.found.whole is None:
             raise InputError(
                 f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} that are brought to one place. Raise "
-                "max_signatures, or fit a method: it goes through them in blocks or takes the heaviest."
+                "max_distinct, or fit a method: it goes through them in blocks or takes the heaviest."
             )
         return self.found.whole
 
     @cached_property
     def found(self) -> Found:
         """What one pass over the labels finds."""
-        return find_signatures(self)
+        return find_distinct(self)
 
     def blocks(self) -> list[Delayed]:
         """The labels of each block of rows, as tasks."""

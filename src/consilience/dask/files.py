@@ -13,7 +13,7 @@ import numpy as np
 from dask.delayed import Delayed
 
 from .._base.parameters import listed
-from ..errors import FileError, InputError, MissingExtraError, need
+from ..errors import FileError, InputError, MissingDependencyError, need
 from ..io import check_writable, write_labels
 from .engine import blocks_of, call, collect
 from .ensemble import stacked
@@ -49,7 +49,7 @@ def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> 
     """
     if str(path).rstrip("/").endswith(".zarr"):
         if find_spec("zarr") is None:
-            raise MissingExtraError(
+            raise MissingDependencyError(
                 f"{path} is a zarr array; reading it needs the package 'zarr': pip install zarr"
             )
         X = da.from_zarr(str(path))

@@ -72,7 +72,7 @@ class Found:
     positions: list[Delayed] | None = None
 
 
-def find_signatures(ensemble: Ensemble) -> Found:
+def find_distinct(ensemble: Ensemble) -> Found:
     """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into one place."""
     _ensure_blocks_fit(ensemble)
     found = Found()
@@ -204,8 +204,8 @@ def _look_at_weights(ensemble: Ensemble, weights: list[Any]) -> int | None:
 
 def _limit(ensemble: Ensemble) -> int:
     """How many distinct rows may be brought here."""
-    if ensemble.max_signatures is not None:
-        return ensemble.max_signatures
+    if ensemble.max_distinct is not None:
+        return ensemble.max_distinct
     free = available_memory()
     return 2**31 if free is None else max(1000, int(_SHARE * free / _bytes_of_row(ensemble.n_clusterings)))
 

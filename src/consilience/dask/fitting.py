@@ -18,7 +18,7 @@ from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._evidence.prediction import Predictor, codes_of
 from .._kernels.runtime.threads import one_blas_thread, one_thread
-from ..errors import ConsensusWarning, InputError, NotEnoughMemoryError, warn
+from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from ..metrics import ari
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
@@ -41,7 +41,7 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, rules: dict[str, Any]) ->
     if rules.get("must_link") is not None:
         raise InputError(
             "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give linked objects one row of labels "
-            "before, or fit model.fit(ensemble.signatures()), whose objects can be linked."
+            "before, or fit model.fit(ensemble.distinct()), whose objects can be linked."
         )
     found = lazy.found
     _check_count(model, found, lazy.n_samples)
@@ -77,7 +77,7 @@ def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            local.fit(ensemble, min_size=rules.get("min_size"))
+            local.fit(ensemble, min_cluster_size=rules.get("min_cluster_size"))
     finally:
         del local._fit
     for one in said:  # again, in the name of the line that called fit
@@ -156,7 +156,7 @@ def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
     warn(
         f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, {100 * coverage:.3g}% of the weight "
         "(coverage_); the others are placed by their base labels, as predict does. LWGP takes all of them.",
-        ConsensusWarning,
+        LowAgreementWarning,
         stacklevel=6,
     )
 
@@ -203,12 +203,12 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
             setattr(model, f"{name}_", spread(inverse, value))
         else:
             delattr(model, f"{name}_")
-    own = local.signatures_
+    own = local.distinct_
     called = own.clustering_names if own.has_names else None
-    model.signatures_ = Signatures._from_codes(
+    model.distinct_ = Signatures._from_codes(
         own.labels, own.categories, called, None, own.weights, own.recipes
     )
-    model.signatures_.rows, model.signatures_.inverse = lazy.found.first, inverse
+    model.distinct_.rows, model.distinct_.inverse = lazy.found.first, inverse
 
 
 def _positions(lazy: Ensemble, predictor: Predictor) -> list[Any]:
@@ -252,7 +252,7 @@ def score_lazily(model: Any, X: Any, y: Any) -> float:
     if y is not None:
         return ari(model.labels_, y)
     local = model.to_local()
-    return local.score(local.signatures_)
+    return local.score(local.distinct_)
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
@@ -260,11 +260,11 @@ def score_lazily(model: Any, X: Any, y: Any) -> float:
 
 def codes_in(block: Any, predictor: Predictor) -> np.ndarray:
     """The labels of a block in the numbers of the fit."""
-    signatures = predictor.signatures
-    assert isinstance(signatures, Compressed)
+    distinct = predictor.distinct
+    assert isinstance(distinct, Compressed)
     if len(block) == 0:
-        return np.empty((0, signatures.n_clusterings), signatures.labels.dtype)
-    return codes_of(block, signatures, "The model")[0]
+        return np.empty((0, distinct.n_clusterings), distinct.labels.dtype)
+    return codes_of(block, distinct, "The model")[0]
 
 
 def _find(block: Any, predictor: Predictor) -> np.ndarray:

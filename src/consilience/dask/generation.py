@@ -42,9 +42,9 @@ def generate(
     n_clusterings: int | None = None,
     n_clusters: int | None = None,
     generator_params: Mapping[str, Any] | None = None,
-    sample_size: int = SAMPLE,
+    max_samples: int = SAMPLE,
     sample_weight: Any = None,
-    max_signatures: int | None = None,
+    max_distinct: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
@@ -63,11 +63,11 @@ def generate(
         Number of clusters that the consensus will have, by which generators choose how many their members have.
     generator_params : dict, optional
         More parameters of the generator, by name.
-    sample_size : int, default 200,000
+    max_samples : int, default 200,000
         Rows that members are fitted to: so many drawn by position, or all if there are no more.
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of X.
-    max_signatures : int or None
+    max_distinct : int or None
         As of :class:`consilience.dask.Ensemble`.
     random_state : int, numpy generator or None
         Seed of the sample and of the members.
@@ -77,29 +77,29 @@ def generate(
     Returns
     -------
     consilience.dask.Ensemble
-        With ``members``, and ``recipes`` of how they were made.
+        With ``base_models``, and ``recipes`` of how they were made.
 
     Examples
     --------
     >>> import dask.array as da
     >>> import consilience as cs
     >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
-    >>> ens = cs.dask.generate(X, "kmeans", n_clusterings=3, n_clusters=4, sample_size=500, random_state=0)
+    >>> ens = cs.dask.generate(X, "kmeans", n_clusterings=3, n_clusters=4, max_samples=500, random_state=0)
     >>> ens
     dask.Ensemble: 1,000 objects, 3 clusterings, 4 blocks
     """
     rows = Rows.of(X, sample_weight)
     seeds = draw_seeds(random_state, 2)
-    features = rows.sample(sample_size, seeds[0])
+    features = rows.sample(max_samples, seeds[0])
     plan = Plan(generator, dict(generator_params or {}), n_clusterings, AUTO, {})
     plan = fill_in(plan, features, 2 if n_clusters is None else n_clusters)
-    params = {**plan.generator_params, "keep_members": True}
+    params = {**plan.generator_params, "keep_base_models": True}
     maker = look_up(plan.generator)
     if maker.needs_k and n_clusters is None and "k" not in params:
         raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=..., or k.")
     options = {"n_clusterings": plan.n_clusterings, "random_state": seeds[1], "n_jobs": n_jobs}
     fitted = maker(features, params, n_clusters=n_clusters, **options)
-    return labeled(rows, fitted, features, max_signatures)
+    return labeled(rows, fitted, features, max_distinct)
 
 
 class Rows:
@@ -151,7 +151,7 @@ class Rows:
 
     def sample(self, size: int, seed: int) -> Features:
         """Rows drawn by position, in their order, checked."""
-        check("sample_size", size, Integer(2))
+        check("max_samples", size, Integer(2))
         n = self.n_samples
         if n < 2:
             raise InputError(f"X has {n} rows; at least two are needed.")
@@ -179,10 +179,10 @@ def _one_column(X: Any) -> Any:
 
 
 def labeled(
-    rows: Rows, fitted: LocalEnsemble, features: Features, max_signatures: int | None = None
+    rows: Rows, fitted: LocalEnsemble, features: Features, max_distinct: int | None = None
 ) -> Ensemble:
     """The lazy ensemble of labels that the members of a fitted one give to rows."""
-    members = fitted.members
+    members = fitted.base_models
     if members is None:
         raise InputError(
             "The generator kept nothing that labels further rows, and of Dask features it sees a sample alone. Use a generator of the "
@@ -198,9 +198,9 @@ def labeled(
         codes,
         clustering_names=names,
         sample_weight=rows.weights,
-        max_signatures=max_signatures,
+        max_distinct=max_distinct,
         recipes=fitted.recipes,
-        members=members,
+        base_models=members,
     )
     ensemble._keep_places = True  # four bytes a row, instead of labeling every row a second time
     return ensemble
@@ -220,9 +220,9 @@ def learn_lazily(
     model: Any, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
 ) -> Any:
     """``fit`` of ConsensusClustering on lazy features, parameters checked."""
-    if model.keep_members is not None and not model.keep_members:
+    if model.keep_base_models is not None and not model.keep_base_models:
         raise InputError(
-            "keep_members=False leaves nothing to label the rows of Dask features with: leave it out."
+            "keep_base_models=False leaves nothing to label the rows of Dask features with: leave it out."
         )
     rows = Rows.of(X, sample_weight)
     sample_seed, *seeds = draw_seeds(make_rng(model.random_state), 3)
@@ -234,22 +234,22 @@ def learn_lazily(
     features.check_k(n_clusters, "n_clusters")
     plan = fill_in(plan, features, n_clusters)
     consensus = model._ready(plan)
-    plan.generator_params.setdefault("keep_members", True)
+    plan.generator_params.setdefault("keep_base_models", True)
     fitted = model._generate(features, plan, seeds[0])
-    plan.generator_params.pop("keep_members")
+    plan.generator_params.pop("keep_base_models")
     own = consensus.get_params(deep=False)
     if "random_state" in own and own["random_state"] is None:
         consensus.set_params(random_state=seeds[1])
     model.ensemble_ = labeled(rows, fitted, features)
-    model.consensus_ = consensus.fit(model.ensemble_, **rules)
+    model.method_ = consensus.fit(model.ensemble_, **rules)
     model.plan_ = plan
     model.labels_, model.confidence_ = consensus.labels_, consensus.confidence_
     model._keys, model._dtype, model._feature_names = None, features.X.dtype, features.feature_names
     model._rows_of_ensemble = None
     local = copy.copy(model)
-    local.consensus_ = consensus.to_local()
-    local.ensemble_ = LocalEnsemble(local.consensus_.signatures_, members=fitted.members)
-    local.labels_, local.confidence_ = local.consensus_.labels_, local.consensus_.confidence_
+    local.method_ = consensus.to_local()
+    local.ensemble_ = LocalEnsemble(local.method_.distinct_, base_models=fitted.base_models)
+    local.labels_, local.confidence_ = local.method_.labels_, local.method_.confidence_
     local._rows_of_ensemble = np.arange(len(local.labels_))
     model._local = local
     return model
@@ -277,7 +277,7 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
             f"X has {rows.width} features, but {type(model).__name__} was fitted to {model.n_features_in_}. Pass the same features."
         )
     held = share(model.to_local())
-    c = model.consensus_._predictor.n_clusters
+    c = model.method_._predictor.n_clusters
     width = None if what in ("predict", "predict_confidence", "reach") else c if top is None else min(top, c)
     tasks = [call(_predict, block, held, what, top, width) for block in rows.blocks]
     if top is not None:

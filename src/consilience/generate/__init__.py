@@ -4,7 +4,7 @@ Every generator takes X first (array, data frame or sparse matrix), gives each m
 records in ``ensemble.recipes`` how each member was made. The same ``random_state`` gives the same ensemble for
 any ``n_jobs``, and asking for more members leaves the first ones as they were.
 
-How members see the features is the parameter ``prepare`` of all of them, recorded in each recipe:
+How members see the features is the parameter ``preprocess`` of all of them, recorded in each recipe:
 
 * "none": as given;
 * "standardize": columns of mean 0 and variance 1 (sparse X: of variance 1, zeros stay zeros, and distances are the same);

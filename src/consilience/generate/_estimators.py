@@ -78,8 +78,8 @@ def estimators(
     n_clusterings: int | None = None,
     ratio: float = 1.0,
     bootstrap: bool = False,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     random_state: Any = None,
     n_jobs: int | None = 1,
 ) -> Ensemble:
@@ -99,11 +99,11 @@ def estimators(
         Share of the objects each member sees; the others are missing from it.
     bootstrap : bool, default False
         Draw the sample with replacement (repeats are then seen once).
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it. All objects are prepared, before the sample is drawn.
-    keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects: a clusterer with ``predict`` itself, else X, once for all members,
+    keep_base_models : bool or None, default False
+        Keep in ``ensemble.base_models`` what labels further objects: a clusterer with ``predict`` itself, else X, once for all members,
         as a new row gets the label of the nearest row that the member saw. None keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default 1
@@ -114,7 +114,7 @@ def estimators(
     -------
     Ensemble
         Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap, new_rows``
-        and ``prepare``; new_rows says how further objects are labeled, by "predict" or by "neighbors".
+        and ``preprocess``; new_rows says how further objects are labeled, by "predict" or by "neighbors".
 
     Warns
     -----
@@ -140,13 +140,13 @@ def estimators(
     models = _check_clusterers(clusterers)
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
-    of_pairs = _check_pairs(models, features, prepare, keep_members)
+    of_pairs = _check_pairs(models, features, preprocess, keep_base_models)
     n_bytes = neighbor_bytes(features.X, m)
-    keep = to_keep(keep_members, n_bytes) and not of_pairs
+    keep = to_keep(keep_base_models, n_bytes) and not of_pairs
 
     runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep, of_pairs)
     # No note on scales: a clusterer may be a pipeline that takes care of them.
-    views = Views(prepare, features, seeds, n_jobs=n_jobs, note=False)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs, note=False)
     columns, recipes, members = each_member(
         runs.begin,
         views,
@@ -206,7 +206,7 @@ def takes_pairs(clusterer: Any) -> bool:
 
 
 def _check_pairs(
-    models: list[tuple[str, Any]], features: Features, prepare: Any, keep_members: bool | None
+    models: list[tuple[str, Any]], features: Features, preprocess: Any, keep_base_models: bool | None
 ) -> bool:
     """Whether X is a matrix of pairs; what does not go with that is refused."""
     of_pairs = [takes_pairs(model) for _, model in models]
@@ -224,11 +224,13 @@ def _check_pairs(
             f"X has shape {(n, d)}, but precomputed distances or similarities are a square matrix (n_samples, n_samples). Pass that, or use "
             "clusterers of features."
         )
-    if prepare not in (None, "none"):
-        raise InputError(f"prepare={prepare!r} prepares features, and X is a matrix of pairs. Leave it out.")
-    if keep_members:
+    if preprocess not in (None, "none"):
         raise InputError(
-            "keep_members=True needs features to label further objects by, and X is a matrix of pairs. Leave it out."
+            f"preprocess={preprocess!r} prepares features, and X is a matrix of pairs. Leave it out."
+        )
+    if keep_base_models:
+        raise InputError(
+            "keep_base_models=True needs features to label further objects by, and X is a matrix of pairs. Leave it out."
         )
     return True
 

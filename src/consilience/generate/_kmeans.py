@@ -36,7 +36,7 @@ _RULES = {
     "max_iter": Integer(1),
     "tol": Real(0),
     "n_jobs": N_JOBS,
-    "keep_members": KEEP,
+    "keep_base_models": KEEP,
 }
 
 
@@ -48,8 +48,8 @@ def kmeans(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -66,11 +66,11 @@ def kmeans(
         square root of n_samples (at most the number of distinct rows).
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or "diverse",
         where each member draws one of those that suit the data. See :mod:`consilience.generate`.
-    keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects, the centers; None keeps them if they take at most 128 MB.
+    keep_base_models : bool or None, default False
+        Keep in ``ensemble.base_models`` what labels further objects, the centers; None keeps them if they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -80,7 +80,7 @@ def kmeans(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged, prepare``; the inertia is
+        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged, preprocess``; the inertia is
         that of the features as the member saw them.
 
     Notes
@@ -100,9 +100,9 @@ def kmeans(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    check_runs(init, max_iter, tol, n_jobs, keep_members)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
+    check_runs(init, max_iter, tol, n_jobs, keep_base_models)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
+    return _runs(views, ks, seeds, init, max_iter, tol, keep_base_models, n_jobs)
 
 
 def random_k(
@@ -114,8 +114,8 @@ def random_k(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -131,7 +131,7 @@ def random_k(
     k_min : int, default 2
     k_max : int or None
         None is the square root of n_samples (at least k_min, at most the number of distinct rows).
-    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
     --------
@@ -145,9 +145,9 @@ def random_k(
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
     ks = draw_ks(*ends, features, seeds)
-    check_runs(init, max_iter, tol, n_jobs, keep_members)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
-    return _runs(views, ks, seeds, init, max_iter, tol, keep_members, n_jobs)
+    check_runs(init, max_iter, tol, n_jobs, keep_base_models)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
+    return _runs(views, ks, seeds, init, max_iter, tol, keep_base_models, n_jobs)
 
 
 def random_features(
@@ -159,8 +159,8 @@ def random_features(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -177,7 +177,7 @@ def random_features(
         As in :func:`kmeans`.
     ratio : float in (0, 1], default 0.1
         Share of the features each member sees, drawn without replacement; at least one feature.
-    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -196,7 +196,7 @@ def random_features(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_base_models)
 
     def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
         d = view.features.n_features
@@ -205,7 +205,7 @@ def random_features(
 
     most = max(1, round(ratio * features.n_features))
     runs = OnColumns("random_features", "random features", init, max_iter, tol, float(ratio))
-    return runs.ensemble(features, ks, seeds, choose, most, prepare, keep_members, n_jobs)
+    return runs.ensemble(features, ks, seeds, choose, most, preprocess, keep_base_models, n_jobs)
 
 
 class OnColumns(NamedTuple):
@@ -225,13 +225,13 @@ class OnColumns(NamedTuple):
         seeds: list[int],
         choose: Callable[[View], Callable[[int], tuple[np.ndarray, dict]]],
         most: int,
-        prepare: str,
-        keep_members: bool | None,
+        preprocess: str,
+        keep_base_models: bool | None,
         n_jobs: int | None,
     ) -> Ensemble:
         """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at most."""
         n_bytes = _center_bytes(ks, most)
-        keep = to_keep(keep_members, n_bytes)
+        keep = to_keep(keep_base_models, n_bytes)
 
         def begin(view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
             X = view.features.X
@@ -265,7 +265,7 @@ class OnColumns(NamedTuple):
 
             return run
 
-        views = Views(prepare, features, seeds, n_jobs=n_jobs)
+        views = Views(preprocess, features, seeds, n_jobs=n_jobs)
         labels, recipes, members = each_member(begin, views, self.what, n_jobs)
         return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
@@ -333,8 +333,8 @@ def bagging(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -353,7 +353,7 @@ def bagging(
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
         Objects outside the sample get no label, or that of the nearest center.
-    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -377,7 +377,7 @@ def bagging(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_base_models)
     n = features.n_samples
     drawn = max(1, round(ratio * n))
     if max(ks) > drawn:
@@ -386,12 +386,12 @@ def bagging(
         )
 
     n_bytes = _center_bytes(ks, features.n_features)
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_base_models, n_bytes)
 
     facts = {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen}
     settings = {"init": init, "max_iter": max_iter, "tol": tol}
     samples = _OnRows(features, ks, seeds, drawn, keep, settings, facts)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     columns, recipes, members = each_member(samples.begin, views, "bagging", n_jobs)
     return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
 
@@ -403,13 +403,13 @@ def _runs(
     init: str,
     max_iter: int,
     tol: float,
-    keep_members: bool | None,
+    keep_base_models: bool | None,
     n_jobs: int | None,
 ) -> Ensemble:
     """Members that differ in start, k and preparation only: one call of the kernel for each preparation."""
     features = views.features
     n_bytes = _center_bytes(ks, features.n_features)
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_base_models, n_bytes)
     made: dict[int, tuple[np.ndarray, dict, Member | None]] = {}
     with within_memory("k-means", features), progress(total=len(ks), what="k-means", unit="run") as bar:
         for view in views:
@@ -430,7 +430,7 @@ def _runs(
                 labels, X, member = found.labels[:, r], view.features.X, None
                 if keep:
                     member = center_member(view.preparation, None, X, found.centers[r], labels)
-                made[i] = labels, {**recipe, "prepare": view.preparation.name}, member
+                made[i] = labels, {**recipe, "preprocess": view.preparation.name}, member
             del view, X  # before the next is made
     columns, recipes, members = zip(*(made[i] for i in range(len(ks))))
     return assemble(features, columns, recipes, members=members if keep else None, members_bytes=n_bytes)
@@ -452,8 +452,16 @@ def _recipe(
     }
 
 
-def check_runs(init: str, max_iter: int, tol: float, n_jobs: int | None, keep_members: bool | None) -> None:
-    given = {"init": init, "max_iter": max_iter, "tol": tol, "n_jobs": n_jobs, "keep_members": keep_members}
+def check_runs(
+    init: str, max_iter: int, tol: float, n_jobs: int | None, keep_base_models: bool | None
+) -> None:
+    given = {
+        "init": init,
+        "max_iter": max_iter,
+        "tol": tol,
+        "n_jobs": n_jobs,
+        "keep_base_models": keep_base_models,
+    }
     check_all(given, _RULES)
 
 

@@ -71,8 +71,8 @@ RULES = {
     "ratio": Real(0, 1, open_low=True),
     "n_landmarks": Integer(1),
     "n_neighbors": Integer(1),
-    "prepare": PREPARE,
-    "keep_members": KEEP,
+    "preprocess": PREPARE,
+    "keep_base_models": KEEP,
     "n_jobs": N_JOBS,
 }
 _ROWS = 4096  # of a block: an interrupt is heard between two
@@ -148,7 +148,7 @@ class _Runs:
             "n_neighbors": int(self.n_neighbors),
             "scale": scale,
             "features": view.original(rows.columns),
-            "prepare": view.preparation.name,
+            "preprocess": view.preparation.name,
             **facts,
         }
         return labels, recipe, LandmarkMember(view.preparation, model) if self.keep else None
@@ -164,8 +164,8 @@ def landmarks(
     n_landmarks: int = 600,
     n_neighbors: int = 5,
     scales: tuple[float, float] = SCALES,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -190,11 +190,11 @@ def landmarks(
         Landmarks that each object is linked to, K.
     scales : pair of float, default (0.5, 1)
         Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
-    keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects: a :class:`LandmarkMember` for each clustering. None keeps them if
+    keep_base_models : bool or None, default False
+        Keep in ``ensemble.base_models`` what labels further objects: a :class:`LandmarkMember` for each clustering. None keeps them if
         they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
@@ -205,7 +205,7 @@ def landmarks(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, ratio, n_neighbors, scale, features, n_landmarks, sigma, pieces, prepare``: the number
+        Each recipe holds ``algorithm, k, seed, ratio, n_neighbors, scale, features, n_landmarks, sigma, pieces, preprocess``: the number
         of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph. k is the number
         of clusters found: one of landmarks that is no object's nearest is left out.
 
@@ -221,14 +221,16 @@ def landmarks(
     >>> import consilience as cs
     >>> from sklearn.datasets import load_digits
     >>> X = load_digits().data
-    >>> ens = cs.generate.landmarks(X, n_clusterings=3, n_landmarks=200, keep_members=True, random_state=0)
+    >>> ens = cs.generate.landmarks(X, n_clusterings=3, n_landmarks=200, keep_base_models=True, random_state=0)
     >>> [len(recipe["features"]) for recipe in ens.recipes]
     [32, 32, 32]
-    >>> bool((ens.members[0].label(X[:5]) == ens.labels[:5, 0]).all())
+    >>> bool((ens.base_models[0].label(X[:5]) == ens.labels[:5, 0]).all())
     True
     """
     given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbors": n_neighbors}
-    check_all({**given, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES)
+    check_all(
+        {**given, "preprocess": preprocess, "keep_base_models": keep_base_models, "n_jobs": n_jobs}, RULES
+    )
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
@@ -243,10 +245,10 @@ def landmarks(
     workers = min(resolve_jobs(n_jobs), len(seeds))
     kept = max(1, round(ratio * d))
     n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbors)
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_base_models, n_bytes)
     _ensure_fits(features, kept, n_landmarks, n_neighbors, len(seeds), workers, keep)
     runs = _Runs(features, ks, seeds, float(ratio), n_landmarks, n_neighbors, (low_mu, high_mu), keep, n_jobs)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     made: dict[int, tuple[np.ndarray, dict, Any]] = {}
     with (
         within_memory("landmarks", features, "lower n_jobs or n_landmarks, "),
@@ -441,5 +443,5 @@ def _ensure_fits(
         + 8.0 * _PARTS * p * p,
         what=f"Landmarks of {m} members on {n} objects with {d} features each",
         remedy="lower n_landmarks, n_clusterings, ratio or n_jobs"
-        + (", or pass keep_members=False" if keep else ""),
+        + (", or pass keep_base_models=False" if keep else ""),
     )

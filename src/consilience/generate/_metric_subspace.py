@@ -84,8 +84,8 @@ RULES = {
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
     "distinct": Flag(),
-    "prepare": PREPARE,
-    "keep_members": KEEP,
+    "preprocess": PREPARE,
+    "keep_base_models": KEEP,
     "n_jobs": N_JOBS,
 }
 
@@ -165,8 +165,8 @@ def metric_subspace(
     search: str = "exact",
     n_init: int = 1,
     distinct: bool = False,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -201,11 +201,11 @@ def metric_subspace(
     distinct : bool, default False
         Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
         program, equal objects are each other's neighbors, and the graph of a table with many of them falls apart.
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
-    keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
+    keep_base_models : bool or None, default False
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new row gets the label of the
         row nearest to it; None keeps them if that takes at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighborhoods do not see them.
@@ -217,7 +217,7 @@ def metric_subspace(
     -------
     Ensemble
         Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbors, scale, ratio, features, pieces,
-        missing, prepare``;
+        missing, preprocess``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -248,7 +248,14 @@ def metric_subspace(
     """
     given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search, "distinct": distinct}
     check_all(
-        {**given, "n_init": n_init, "prepare": prepare, "keep_members": keep_members, "n_jobs": n_jobs}, RULES
+        {
+            **given,
+            "n_init": n_init,
+            "preprocess": preprocess,
+            "keep_base_models": keep_base_models,
+            "n_jobs": n_jobs,
+        },
+        RULES,
     )
     low_k, high_k = check_pair("neighbors", neighbors, Integer(1))
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
@@ -263,11 +270,11 @@ def metric_subspace(
     )
 
     n_bytes = neighbor_bytes(features.X, len(seeds))
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_base_models, n_bytes)
 
     ranges = (low_k, high_k), (low_mu, high_mu)
     runs = _Runs(features, ks, seeds, *ranges, n_init, keep, given)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     labels, recipes, members = each_member(runs.begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)

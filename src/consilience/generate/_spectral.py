@@ -46,8 +46,8 @@ def spectral(
     *,
     n_clusterings: int | None = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
-    prepare: str = "none",
-    keep_members: bool | None = False,
+    preprocess: str = "none",
+    keep_base_models: bool | None = False,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
@@ -63,11 +63,11 @@ def spectral(
         of the same width differ in the start of the final k-means (and in k if it is a pair).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
-    prepare : str, default "none"
+    preprocess : str, default "none"
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
-    keep_members : bool or None, default False
-        Keep in ``ensemble.members`` what labels further objects: X itself, once for all members, as a new row gets the label of the
+    keep_base_models : bool or None, default False
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new row gets the label of the
         row nearest to it; None keeps them if that takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None
@@ -76,7 +76,7 @@ def spectral(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing, prepare``: into how many pieces of more than one
+        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing, preprocess``: into how many pieces of more than one
         object the graph falls at this width, and how many objects got no label for it.
 
     Warns
@@ -108,11 +108,11 @@ def spectral(
     features = as_features(X)
     seeds = member_seeds(random_state, m)
     ks = choose_ks(k, features, seeds)
-    views = Views(prepare, features, seeds, n_jobs=n_jobs)
+    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     n = features.n_samples
     _ensure_squares(n, 2)
     n_bytes = neighbor_bytes(features.X, m)
-    keep = to_keep(keep_members, n_bytes)
+    keep = to_keep(keep_base_models, n_bytes)
     made: dict[int, tuple[np.ndarray, dict, Preparation]] = {}
     with (
         refusing(f"Spectral clustering of {n} objects", _REMEDY),
@@ -141,7 +141,7 @@ def _members_seeing(
     np.fill_diagonal(squares, 0)
     mean_distance = _sum_of_roots(squares) / (n * (n - 1))
     if mean_distance == 0:
-        seen = "" if name == "none" else f" after prepare={name!r}"
+        seen = "" if name == "none" else f" after preprocess={name!r}"
         raise InputError(f"All rows of X are equal{seen}: there is no distance to choose a kernel width by.")
     # Widths are used in turn.
     turns = [[i for i in view.members if i % len(grid) == b] for b in range(len(grid))]
@@ -150,7 +150,7 @@ def _members_seeing(
         width = grid[own[0] % len(grid)]
         found = _members_of_width(squares, width, width * mean_distance, [(ks[i], seeds[i]) for i in own])
         bar.update(len(own))
-        return [(labels, {**recipe, "prepare": name}) for labels, recipe in found]
+        return [(labels, {**recipe, "preprocess": name}) for labels, recipe in found]
 
     tasks = [own for own in turns if own]
     workers = min(resolve_jobs(n_jobs), _arrays_that_fit(n))

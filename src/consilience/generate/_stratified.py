@@ -54,8 +54,8 @@ def stratified(
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
-    prepare: str = "none",
-    keep_members: bool | None = None,
+    preprocess: str = "none",
+    keep_base_models: bool | None = None,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -74,7 +74,7 @@ def stratified(
         Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
     n_strata : int, default 10
         Groups of features, found by k-means of the columns once for all members; at most the number of features.
-    init, max_iter, tol, prepare, keep_members, sample_weight, random_state, n_jobs : see :func:`kmeans`
+    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -100,7 +100,7 @@ def stratified(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     ks = choose_ks(k, features, seeds)
-    check_runs(init, max_iter, tol, n_jobs, keep_members)
+    check_runs(init, max_iter, tol, n_jobs, keep_base_models)
 
     def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
         # By the first member's seed: more members leave the first ones as they were.
@@ -110,4 +110,4 @@ def stratified(
 
     most = min(features.n_features, round(ratio * features.n_features) + int(n_strata))
     runs = OnColumns("stratified", "stratified features", init, max_iter, tol, float(ratio))
-    return runs.ensemble(features, ks, seeds, choose, most, prepare, keep_members, n_jobs)
+    return runs.ensemble(features, ks, seeds, choose, most, preprocess, keep_base_models, n_jobs)

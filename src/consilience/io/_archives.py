@@ -196,8 +196,8 @@ class NpzFile(Archive):
                     f"{name} is not an NPZ archive although its name ends in .npz"
                     + (f": it is {what}." if what else ".")
                 ) from None
-        self._members = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
-        for key, info in self._members.items():
+        self._base_models = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
+        for key, info in self._base_models.items():
             try:
                 with self._guarded(key), self._zip.open(info) as member:
                     shape, _, dtype = _read_header(member, self._what(key))
@@ -210,7 +210,7 @@ class NpzFile(Archive):
             raise FileError(f"{name} is an archive without arrays.")
 
     def load(self, key: str) -> np.ndarray:
-        info = self._members[key]
+        info = self._base_models[key]
         with self._guarded(key), self._zip.open(info) as member:
             array = read_array(member, self._what(key), info.file_size)
             member.read(1)  # at the end of the member zipfile compares its checksum

@@ -148,7 +148,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
     from .._choosing.rule import Test
     from .._choosing.statistics import Pairs
-    from .._choosing.study import References, Study
+    from .._choosing.study import ChooseKResult, References
     from .._data.distinct import Compressed
     from .._data.ensemble import Ensemble
     from .._data.soft import SoftCompressed
@@ -159,7 +159,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     from .._pipeline.defaults import Plan
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
-    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, Study):
+    for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, ChooseKResult):
         found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
     plain = {cls.__name__: (cls, cls) for cls in (Agreement, Plan, References, Test, Pairs)}
     for name, (cls, make) in {**KINDS, **plain}.items():
@@ -260,7 +260,7 @@ class _Writer:
             }
         raise InputError(
             f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which cannot be saved: a model file holds "
-            "numbers, text and the estimators of consilience, no code of others. Save model.consensus_, which predicts from base "
+            "numbers, text and the estimators of consilience, no code of others. Save model.method_, which predicts from base "
             "labels, or pickle the model for yourself."
         )
 

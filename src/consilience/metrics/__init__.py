@@ -2,12 +2,12 @@
 
 Labels against labels: :func:`scores` gives all at once; :func:`accuracy`, :func:`nmi`, :func:`ami`, :func:`ari`,
 :func:`f1`, :func:`purity`, :func:`pair_confusion` one each; :func:`contingency_table` the table, :func:`align` the
-labels renamed to match. An ensemble by itself: :func:`anmi`, :func:`object_stability`, :func:`cluster_stability`; its
+labels renamed to match. An ensemble by itself: :func:`anmi`, :func:`sample_stability`, :func:`cluster_stability`; its
 base clusterings against the truth: :func:`base_scores`, :func:`compare`.
 """
 
 from ._external import PairConfusion, accuracy, align, ami, ari, f1, nmi, pair_confusion, purity, scores
-from ._internal import anmi, base_scores, cluster_stability, compare, object_stability
+from ._internal import anmi, base_scores, cluster_stability, compare, sample_stability
 from ._table import Contingency, contingency_table
 
 __all__ = [
@@ -24,8 +24,8 @@ __all__ = [
     "contingency_table",
     "f1",
     "nmi",
-    "object_stability",
     "pair_confusion",
     "purity",
+    "sample_stability",
     "scores",
 ]

@@ -50,7 +50,7 @@ def anmi(labels: Any, ensemble: Any, *, normalization: str = "geometric") -> flo
     return _over_known(np.mean, _evidence(labels, ensemble).agreement(f"nmi_{normalization}"))
 
 
-def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
+def sample_stability(labels: Any, ensemble: Any) -> np.ndarray:
     """How firmly the ensemble holds each object in its cluster of the partition.
 
     Parameters
@@ -77,11 +77,11 @@ def object_stability(labels: Any, ensemble: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> from consilience.metrics import object_stability
-    >>> object_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    >>> from consilience.metrics import sample_stability
+    >>> sample_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
     array([0.75, 0.75, 0.5 , 1.  , 1.  ])
     """
-    return _evidence(labels, ensemble).object_stability
+    return _evidence(labels, ensemble).sample_stability
 
 
 def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:

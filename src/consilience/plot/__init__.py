@@ -19,24 +19,24 @@ from ._comparison import ComparisonDisplay
 from ._confidence import ConfidenceDisplay
 from ._embedding import EmbeddingDisplay
 from ._features import FeaturesDisplay
-from ._history import HistoryDisplay, PacingDisplay
-from ._reliability import ReliabilityDisplay
+from ._history import ConvergenceDisplay, PacingDisplay
+from ._reliability import CalibrationDisplay
 from .style import colors
 
 __all__ = [
     "AgreementDisplay",
     "AlluvialDisplay",
     "CDFDisplay",
+    "CalibrationDisplay",
     "ChooseKDisplay",
     "CoassociationDisplay",
     "ComparisonDisplay",
     "ConfidenceDisplay",
+    "ConvergenceDisplay",
     "DeltaAreaDisplay",
     "EmbeddingDisplay",
     "FeaturesDisplay",
-    "HistoryDisplay",
     "PacingDisplay",
-    "ReliabilityDisplay",
     "SpectrumDisplay",
     "TrackingDisplay",
     "WeightsDisplay",

@@ -52,10 +52,8 @@ class AgreementDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> AgreementDisplay:
         """From the view of a fitted model that displays share."""
-        signatures = fitted.signatures
-        return cls(
-            fitted.evidence.table, fitted.nmi, fitted.ari, signatures.clustering_names, signatures.offsets
-        )
+        distinct = fitted.distinct
+        return cls(fitted.evidence.table, fitted.nmi, fitted.ari, distinct.clustering_names, distinct.offsets)
 
     def plot(
         self, ax: Any = None, *, clustering: int | None = None, cmap: Any = "cividis"
@@ -135,24 +133,24 @@ class AlluvialDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
         """From the view of a fitted model that displays share."""
-        signatures = fitted.signatures
+        distinct = fitted.distinct
         if clusterings is None:
             order = np.argsort(np.nan_to_num(fitted.nmi), kind="stable")
             picks = dict.fromkeys([int(order[0]), int(order[(len(order) - 1) // 2]), int(order[-1])])
             clusterings = list(picks)
         chosen = [int(i) for i in np.atleast_1d(clusterings)]
-        outside = [i for i in chosen if not 0 <= i < signatures.n_clusterings]
+        outside = [i for i in chosen if not 0 <= i < distinct.n_clusterings]
         if outside:
             raise InputError(
-                f"There is no clustering {outside[0]}: they are counted from 0 to {signatures.n_clusterings - 1}."
+                f"There is no clustering {outside[0]}: they are counted from 0 to {distinct.n_clusterings - 1}."
             )
         bands = [cls.bands(fitted, i, max_clusters) for i in chosen]
         # Missing labels have a place of their own, below all others.
         columns = [
-            np.append(band.place, len(band.names))[signatures.labels[:, i]][fitted.inverse]
+            np.append(band.place, len(band.names))[distinct.labels[:, i]][fitted.inverse]
             for i, band in zip(chosen, bands)
         ]
-        gaps = [bool((signatures.labels[:, i] < 0).any()) for i in chosen]
+        gaps = [bool((distinct.labels[:, i] < 0).any()) for i in chosen]
         names = [band.names + ["not seen"] * gap for band, gap in zip(bands, gaps)]
         flows = [
             np.bincount(a * len(right) + b, fitted.weights, minlength=len(left) * len(right)).reshape(
@@ -164,7 +162,7 @@ class AlluvialDisplay:
         below = np.bincount(fitted.labels[unseen], fitted.weights[unseen], minlength=fitted.n_clusters)
         flows.append(np.vstack([bands[-1].flows, below]) if gaps[-1] else bands[-1].flows)
         nodes = [flow.sum(axis=1) for flow in flows]
-        stages = [signatures.clustering_names[i] for i in chosen]
+        stages = [distinct.clustering_names[i] for i in chosen]
         names.append([str(j) for j in range(fitted.n_clusters)])
         return cls([*stages, "consensus"], [*nodes, fitted.cluster_weights], names, flows)
 
@@ -174,13 +172,13 @@ class AlluvialDisplay:
 
         Beyond ``max_groups``, the smallest consensus clusters are taken together as the last.
         """
-        signatures = fitted.signatures
-        rows = fitted.evidence.table[signatures.offsets[clustering] : signatures.offsets[clustering + 1]]
+        distinct = fitted.distinct
+        rows = fitted.evidence.table[distinct.offsets[clustering] : distinct.offsets[clustering + 1]]
         if max_groups is not None and max_groups < fitted.n_clusters:
             rows = np.hstack([rows[:, :max_groups], rows[:, max_groups:].sum(axis=1, keepdims=True)])
         kept = _largest(rows, max_clusters)
         rest = len(rows) - len(kept)
-        names = [str(signatures.categories[clustering][j]) for j in kept]
+        names = [str(distinct.categories[clustering][j]) for j in kept]
         place = np.full(len(rows), len(kept))
         place[kept] = np.arange(len(kept))
         flows = np.zeros((len(kept) + (rest > 0), rows.shape[1]))
@@ -264,7 +262,7 @@ class WeightsDisplay:
             raise InputError(
                 f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings alike."
             )
-        return cls(fitted.trust, fitted.nmi, fitted.signatures.clustering_names)
+        return cls(fitted.trust, fitted.nmi, fitted.distinct.clustering_names)
 
     def plot(self, ax: Any = None) -> WeightsDisplay:
         """Draw bars, the most trusted first."""

@@ -118,7 +118,7 @@ def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
     """
     groups = fitted.evidence
     together, seen = cells.table.T @ groups.table, cells.seen.T @ groups.seen
-    sights = (fitted.signatures.labels >= 0).sum(axis=1)[fitted.inverse]
+    sights = (fitted.distinct.labels >= 0).sum(axis=1)[fitted.inverse]
     loops = cells.weights * np.minimum(cells.weights, 1.0 / cells.unit) * sights
     itself = np.zeros_like(seen)
     np.add.at(itself, (cells.groups, fitted.labels), loops)
@@ -132,15 +132,15 @@ def inner_order(fitted: Fitted) -> np.ndarray:
     That direction is the first principal component of the cluster's rows of Y, by a few power steps for all
     clusters at once; it puts the parts of a cluster that are often together side by side. O(u m) time.
     """
-    codes, w = fitted.signatures.labels, fitted.signatures.weights
-    own = fitted.labels[fitted.signatures.rows]
+    codes, w = fitted.distinct.labels, fitted.distinct.weights
+    own = fitted.labels[fitted.distinct.rows]
     c = fitted.n_clusters
     mass = np.bincount(own, w, minlength=c)
     score = np.cos(1.0 + np.arange(own.size))
     for _ in range(_POWER_STEPS):
         score -= (np.bincount(own, w * score, minlength=c) / np.maximum(mass, np.finfo(float).tiny))[own]
         pull = np.zeros(own.size)
-        for column, k in zip(codes.T, fitted.signatures.n_clusters):
+        for column, k in zip(codes.T, fitted.distinct.n_clusters):
             seen = np.flatnonzero(column >= 0)
             where = own[seen] * k + column[seen]
             pull[seen] += np.bincount(where, (w * score)[seen], minlength=c * k)[where]

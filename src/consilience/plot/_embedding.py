@@ -29,7 +29,7 @@ class EmbeddingDisplay:
     every cluster then has a place on a circle, neighbors are alike, and an object lies between the clusters the
     base clusterings tie it to, spread a little so that equal objects stay visible.
 
-    At most ``max_points`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
+    At most ``max_samples`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
 
     Attributes
     ----------
@@ -64,32 +64,32 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any = None, *, max_points: int = 5000, random_state: int = 0
+        cls, model: Any, X: Any = None, *, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
         """From a fitted consensus method or pipeline and, if there are any, the features."""
-        return cls.from_fitted(Fitted.from_estimator(model), X, max_points, random_state)
+        return cls.from_fitted(Fitted.from_estimator(model), X, max_samples, random_state)
 
     @classmethod
     def from_ensemble(
-        cls, ensemble: Any, labels: Any, X: Any = None, *, confidence: Any = None, max_points: int = 5000, random_state: int = 0
+        cls, ensemble: Any, labels: Any, X: Any = None, *, confidence: Any = None, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:  # fmt: skip
         """From base clusterings and any labels of the same objects."""
         return cls.from_fitted(
-            Fitted.from_ensemble(ensemble, labels, confidence), X, max_points, random_state
+            Fitted.from_ensemble(ensemble, labels, confidence), X, max_samples, random_state
         )
 
     @classmethod
     def from_fitted(
-        cls, fitted: Fitted, X: Any = None, max_points: int = 5000, random_state: int = 0
+        cls, fitted: Fitted, X: Any = None, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
         """From the view of a fitted model that displays share."""
-        check("max_points", max_points, Integer(1))
+        check("max_samples", max_samples, Integer(1))
         rng = np.random.default_rng(random_state)
-        index = sample(fitted.labels, fitted.sizes, max_points, rng)
+        index = sample(fitted.labels, fitted.sizes, max_samples, rng)
         if X is None and fitted.n_clusters > 3:
             points, explained, what = around_circle(fitted, index), np.zeros(2), "circle"
         elif X is None:
-            points, explained = scale_coassociation(fitted.signatures)
+            points, explained = scale_coassociation(fitted.distinct)
             points, what = points[fitted.inverse[index]], "dimension"
         else:
             values = as_features(X).X
@@ -178,27 +178,27 @@ def principal_components(
     return _two_columns(pca.transform(shown)), _two(explained)
 
 
-def scale_coassociation(signatures: Any) -> tuple[np.ndarray, np.ndarray]:
+def scale_coassociation(distinct: Any) -> tuple[np.ndarray, np.ndarray]:
     """(u, 2) principal components of the rows of Y, centered over the objects each clustering saw.
 
     A missing label is an average one (0 after centering). Dense (k, k) up to 2,000 base clusters, a truncated
     decomposition of the operator beyond.
     """
-    Y, w, k = signatures.indicator(), signatures.weights, signatures.n_total_clusters
-    owner = np.repeat(np.arange(signatures.n_clusterings), signatures.n_clusters)
-    seen = (signatures.labels >= 0).astype(float)  # (u, m)
+    Y, w, k = distinct.indicator(), distinct.weights, distinct.n_base_clusters
+    owner = np.repeat(np.arange(distinct.n_clusterings), distinct.n_clusters)
+    seen = (distinct.labels >= 0).astype(float)  # (u, m)
     mass = np.maximum(seen.T @ w, np.finfo(float).tiny)
     mean = (Y.T @ w) / mass[owner]  # (k,) share of each base cluster
 
     def centered(vectors):  # (Y - seen * mean) @ vectors
-        sums = np.zeros((signatures.n_clusterings, vectors.shape[1]))
+        sums = np.zeros((distinct.n_clusterings, vectors.shape[1]))
         np.add.at(sums, owner, mean[:, None] * vectors)
         return Y @ vectors - seen @ sums
 
     def transposed(vectors):
         return Y.T @ vectors - mean[:, None] * (seen.T @ vectors)[owner]
 
-    total = float(w @ seen @ (1.0 - np.add.reduceat(mean**2, signatures.offsets[:-1])))
+    total = float(w @ seen @ (1.0 - np.add.reduceat(mean**2, distinct.offsets[:-1])))
     if k <= _DENSE_CLUSTERS:
         C = transposed(w[:, None] * centered(np.eye(k)))
         values, vectors = eigenpairs((C + C.T) / 2, min(k, 2), which="largest", overwrite=True)

@@ -12,7 +12,7 @@ from ..errors import InputError
 from .style import axes, needs_log, plain
 
 
-class HistoryDisplay:
+class ConvergenceDisplay:
     """What a method recorded at each iteration, one curve per quantity.
 
     Attributes
@@ -24,7 +24,7 @@ class HistoryDisplay:
     --------
     >>> import consilience as cs
     >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> display = cs.plot.HistoryDisplay.from_estimator(model)
+    >>> display = cs.plot.ConvergenceDisplay.from_estimator(model)
     >>> len(display.terms["objective"]) == model.n_iter_
     True
     """
@@ -34,19 +34,19 @@ class HistoryDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, model: Any) -> HistoryDisplay:
+    def from_estimator(cls, model: Any) -> ConvergenceDisplay:
         """From a fitted method that keeps a history."""
         return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
-    def from_fitted(cls, fitted: Fitted) -> HistoryDisplay:
+    def from_fitted(cls, fitted: Fitted) -> ConvergenceDisplay:
         """From the view of a fitted model that displays share."""
         name = type(fitted.method).__name__
         if not fitted.terms:
             raise InputError(f"{name} keeps no history: it does not iterate on an objective.")
         return cls(fitted.terms, name)
 
-    def plot(self, ax: Any = None, *, terms: Any = None) -> HistoryDisplay:
+    def plot(self, ax: Any = None, *, terms: Any = None) -> ConvergenceDisplay:
         """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the objective)."""
         if ax is None and terms is None:
             names = list(self.terms)
@@ -55,7 +55,7 @@ class HistoryDisplay:
             grid = np.ravel(
                 axes(
                     None,
-                    "HistoryDisplay.plot()",
+                    "ConvergenceDisplay.plot()",
                     nrows=rows,
                     ncols=columns,
                     squeeze=False,
@@ -70,7 +70,7 @@ class HistoryDisplay:
             self.ax_, self.figure_ = grid, grid[0].figure
             self.figure_.suptitle(f"{self.name}: iterations")
             return self
-        ax = axes(ax, "HistoryDisplay.plot()", figsize=(6.2, 4))
+        ax = axes(ax, "ConvergenceDisplay.plot()", figsize=(6.2, 4))
         chosen = [terms] if isinstance(terms, str) else list(terms or [main_term(self.terms)])
         unknown = [name for name in chosen if name not in self.terms]
         if unknown:
@@ -132,7 +132,7 @@ class PacingDisplay:
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
         pacing, terms = fitted.method.pacing, fitted.terms
-        share = pacing.share(terms, fitted.signatures.weights.sum())
+        share = pacing.share(terms, fitted.distinct.weights.sum())
         stage = np.arange(1, len(share) + 1)
         if pacing.stage is not None:
             stage = 1 + np.concatenate([[0], np.cumsum(np.diff(terms[pacing.stage]) != 0)])

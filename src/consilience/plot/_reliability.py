@@ -13,7 +13,7 @@ from ..metrics import align
 from .style import axes, color, plain
 
 
-class ReliabilityDisplay:
+class CalibrationDisplay:
     """Share of the objects that are rightly placed, against their confidence.
 
     Clusters are matched to classes one to one, as :func:`consilience.metrics.accuracy` does; an object is rightly placed if
@@ -36,7 +36,7 @@ class ReliabilityDisplay:
     --------
     >>> import consilience as cs
     >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> display = cs.plot.ReliabilityDisplay.from_estimator(model, ["a", "b", "b", "b"], edges=[0, 0.9, 1])
+    >>> display = cs.plot.CalibrationDisplay.from_estimator(model, ["a", "b", "b", "b"], edges=[0, 0.9, 1])
     >>> display.counts.tolist(), display.right.round(2).tolist()
     ([1, 3], [0.0, 1.0])
     """
@@ -53,7 +53,7 @@ class ReliabilityDisplay:
         return float(np.average(np.abs(self.right - self.confidence)[some], weights=self.counts[some]))
 
     @classmethod
-    def from_estimator(cls, model: Any, y: Any, *, bins: int = 10, edges: Any = None) -> ReliabilityDisplay:
+    def from_estimator(cls, model: Any, y: Any, *, bins: int = 10, edges: Any = None) -> CalibrationDisplay:
         """From anything fitted that has ``labels_`` and ``confidence_``, and the classes y of the same objects.
 
         bins : number of bins of equal width; edges : their edges instead, rising from 0 to 1.
@@ -69,7 +69,7 @@ class ReliabilityDisplay:
     @classmethod
     def from_labels(
         cls, labels: Any, confidence: Any, truth: Any, *, bins: int = 10, edges: Any = None
-    ) -> ReliabilityDisplay:
+    ) -> CalibrationDisplay:
         """From clusters, confidence in [0, 1] and classes of the same objects; those without a class are left out."""
         edges = _check_edges(bins, edges)
         classes, _ = encode(truth, "truth")
@@ -92,9 +92,9 @@ class ReliabilityDisplay:
             mean = np.bincount(which, sure[known], minlength=counts.size) / counts
         return cls(edges, counts, right, mean)
 
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
+    def plot(self, ax: Any = None) -> CalibrationDisplay:
         """Draw a bar for each bin, with the number of objects in it, and the line on which both are equal."""
-        ax = axes(ax, "ReliabilityDisplay.plot()", figsize=(5.6, 4.4))
+        ax = axes(ax, "CalibrationDisplay.plot()", figsize=(5.6, 4.4))
         shares = np.nan_to_num(self.right)
         ax.bar(
             self.edges[:-1],

@@ -76,7 +76,7 @@ def as_mapping(models: Any) -> dict[str, Any]:
 
 def title(model: Any) -> str:
     """The name of the method, without what wraps it."""
-    return type(getattr(model, "consensus_", model)).__name__
+    return type(getattr(model, "method_", model)).__name__
 
 
 def shorten(text: Any, most: int = 24) -> str:

@@ -20,7 +20,7 @@ def test_cohesion_of_all_pairs(seed, missing):
     labels, _ = planted(seed, n=40, m=5, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
     copies = np.repeat(np.arange(40), weights)
-    small = cs.Ensemble(labels, sample_weight=weights).compress()
+    small = cs.Ensemble(labels, sample_weight=weights).distinct()
     ens = cs.Ensemble(labels[copies])
     A, Y = ens.coassociation(), ens.indicator().toarray()
     expected = [A[np.ix_(y > 0, y > 0)].mean() for y in Y.T]
@@ -69,8 +69,8 @@ def test_cost_is_that_of_all_objects_and_of_the_normalized_graph(seed):
 def test_vectors_are_those_of_all_objects(seed):
     labels, _ = planted(seed, n=40, m=5, noise=0.3)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
-    small = cs.Ensemble(labels, sample_weight=weights).compress()
-    H, v = small.indicator().toarray(), np.random.default_rng(seed).random(small.n_total_clusters)
+    small = cs.Ensemble(labels, sample_weight=weights).distinct()
+    H, v = small.indicator().toarray(), np.random.default_rng(seed).random(small.n_base_clusters)
     rows = small.inverse[np.repeat(np.arange(40), weights)]
     Hn = H[rows]
     S = Hn @ np.diag(v / Hn.sum(axis=0)) @ Hn.T
@@ -93,7 +93,7 @@ def test_results_of_the_authors(shared_dir, case):
     """Weights of base clusters, and labels at every point where the authors' program found n_clusters."""
     with np.load(shared_dir / "golden" / f"{case}.npz") as held:
         labels, c = held["labels_base"], int(held["n_clusters"])
-        ens = cs.Ensemble(labels).compress()
+        ens = cs.Ensemble(labels).distinct()
         K = ens.contingency()
         v0 = cohesion(ens, K)
         assert np.allclose(v0, held["CESHL__w_ini"], atol=1e-12)

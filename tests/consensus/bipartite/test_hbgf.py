@@ -20,7 +20,7 @@ def test_is_lwgp_where_all_clusters_are_trusted_alike(seed, missing):
     labels, _ = planted(seed, n=150, m=8, noise=0.35, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 150)
     plain = cs.HBGF(3, refine=False, random_state=seed).fit(labels, sample_weight=weights)
-    trusting = cs.LWGP(3, theta=1e9, random_state=seed).fit(labels, sample_weight=weights)
+    trusting = cs.LWGP(3, instability_tolerance=1e9, random_state=seed).fit(labels, sample_weight=weights)
     assert same_partition(plain.labels_, trusting.labels_)
 
 
@@ -28,7 +28,7 @@ def test_is_lwgp_where_all_clusters_are_trusted_alike(seed, missing):
 def test_joint_rows_are_those_of_the_whole_graph(seed, missing):
     """Unit rows of the generalized eigenvectors of objects, repeated by weight, and base clusters."""
     labels, _ = planted(seed, n=50, m=5, missing=missing)
-    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).compress()
+    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).distinct()
     copies = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))
     B = ens.indicator().toarray()[copies]
     n, k = B.shape
@@ -62,7 +62,7 @@ def test_refinement_never_raises_the_cut(seed, missing):
 
 def test_more_clusters_than_base_clusters():
     base = np.array([[i, j] for i in range(3) for j in range(3)])
-    for more in ({}, {"joint": True}):
+    for more in ({}, {"include_base_clusters": True}):
         assert np.unique(cs.HBGF(7, random_state=0, **more).fit_predict(base)).size == 7
 
 
@@ -85,7 +85,7 @@ def test_graph_for_metis_by_hand():
     assert graph.toarray()[:3, 3:].tolist() == [[2, 0, 2, 0], [1, 0, 0, 1], [0, 3, 0, 0]]
 
 
-@pytest.mark.parametrize("more", [{}, {"refine": False}, {"joint": True}])
+@pytest.mark.parametrize("more", [{}, {"refine": False}, {"include_base_clusters": True}])
 def test_printed_row(shared_dir, more):
     mean, deviation = row(shared_dir, lambda c: cs.HBGF(c, random_state=0, **more))
     assert mean.tolist() == COMMON[0]

@@ -25,7 +25,7 @@ def test_cost_against_the_indicator(seed, missing):
     labels, _ = planted(seed, n=30, m=5, missing=missing)
     ens = cs.Ensemble(labels)
     rng = np.random.default_rng(seed)
-    edges, side = rng.random(ens.n_total_clusters), rng.random(30) < 0.5
+    edges, side = rng.random(ens.n_base_clusters), rng.random(30) < 0.5
     expected = plain_cost(ens.indicator().toarray(), edges, side)
     assert cut_cost(ens.labels, ens.offsets, edges, side.astype(int)) == pytest.approx(expected)
 
@@ -35,7 +35,7 @@ def test_cost_against_the_indicator(seed, missing):
 def test_least_cut_of_few_objects(seed, hyperedges, missing):
     labels, _ = planted(seed, n=11, m=3, noise=0.3, missing=missing)
     model = cs.HGPA(2, hyperedges=hyperedges, n_init=20, random_state=0).fit(labels)
-    ens = model.signatures_
+    ens = model.distinct_
     Y, w = ens.indicator().toarray(), ens.weights
     edges = ens.cluster_sizes() if hyperedges == "size" else np.ones(Y.shape[1])
     edges = edges / edges.max()  # to thirty bits there
@@ -51,7 +51,7 @@ def test_least_cut_of_few_objects(seed, hyperedges, missing):
 
 def test_never_dearer_than_the_start_and_within_bounds(seed):
     labels, _ = planted(seed, n=80, m=6, noise=0.2)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     edges, w, total = ens.cluster_sizes(), ens.weights, ens.weights.sum()
     for _ in range(5):
         start = prefix(np.random.default_rng(seed).permutation(w.size), w, total / 2, (1, 1))

@@ -26,7 +26,7 @@ def test_links_against_plain_loops(seed):
     labels, _ = planted(seed, n=40, m=5, missing=0.2)
     ens = cs.Ensemble(labels)
     J = jaccard(ens.contingency(), ens.offsets)
-    k, owner = ens.n_total_clusters, np.repeat(np.arange(5), ens.n_clusters)
+    k, owner = ens.n_base_clusters, np.repeat(np.arange(5), ens.n_clusters)
     wct = np.zeros((k, k))
     for a in range(k):
         for b in range(k):

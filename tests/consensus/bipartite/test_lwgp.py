@@ -25,7 +25,7 @@ def test_golden_up_to_k_means(shared_dir, name):
     for key, theta in (("MDEC_BG", 1.0), ("LWGP", 0.4)):
         if f"{key}__labels" not in held:
             continue
-        found = cs.LWGP(c, theta=theta, random_state=0).fit_predict(held["labels_base"])
+        found = cs.LWGP(c, instability_tolerance=theta, random_state=0).fit_predict(held["labels_base"])
         theirs = held[f"{key}__labels"].T
         among = [scores(theirs[0], labels)["ari"] for labels in theirs[1:]] or [1.0]
         ours = max(scores(found, labels)["ari"] for labels in theirs)

@@ -28,12 +28,12 @@ from ...zoo import planted, same_partition
 
 
 def small(seed=0, missing=0.0, **more):
-    return cs.Ensemble(planted(seed, n=40, m=6, missing=missing, **more)[0]).compress()
+    return cs.Ensemble(planted(seed, n=40, m=6, missing=missing, **more)[0]).distinct()
 
 
 def graph_of(ensemble, **more):
     settings = {
-        "gamma1": 0.3,
+        "similarity_weight": 0.3,
         "mu": 0.5,
         "self_paced": False,
         "missing_counts": True,
@@ -130,12 +130,12 @@ def test_a_row_split_over_blocks_gives_the_same_sums(seed):
 def test_C_minimizes_its_part_of_the_objective(seed):
     rng = np.random.default_rng(seed)
     K, G = np.abs(rng.normal(size=(2, 4, 4)))
-    gamma1, gamma2 = 0.3, 0.2
+    similarity_weight, overlap_weight = 0.3, 0.2
 
     def value(C):
-        return gamma1 * np.sum(C * G) + gamma2 * np.sum((C - K) ** 2)
+        return similarity_weight * np.sum(C * G) + overlap_weight * np.sum((C - K) ** 2)
 
-    C = graphs.update_C(K, G, gamma1 / (2 * gamma2))
+    C = graphs.update_C(K, G, similarity_weight / (2 * overlap_weight))
     for _ in range(200):
         other = np.maximum(C + 0.05 * rng.normal(size=C.shape), 0)
         assert value(C) <= value(other) + 1e-12
@@ -143,14 +143,14 @@ def test_C_minimizes_its_part_of_the_objective(seed):
 
 def test_equal_base_clusters_share_a_column():
     labels = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [2, 2, 0]])
-    column, copies, K = graphs.merge_copies(cs.Ensemble(labels).compress(), same_view=True)
+    column, copies, K = graphs.merge_copies(cs.Ensemble(labels).distinct(), same_view=True)
     assert sorted(copies.tolist()) == [1.0, 1.0, 2.0, 2.0, 2.0]
     assert column[0] == column[3]
     assert K[column[0], column[0]] == 2
     gap = labels.copy()
     gap[4, 1] = -1  # clusters 0 and 1 keep equal columns of Y, but one clustering has not seen object 4
-    _, merged, _ = graphs.merge_copies(cs.Ensemble(gap).compress(), same_view=False)
-    _, apart, _ = graphs.merge_copies(cs.Ensemble(gap).compress(), same_view=True)
+    _, merged, _ = graphs.merge_copies(cs.Ensemble(gap).distinct(), same_view=False)
+    _, apart, _ = graphs.merge_copies(cs.Ensemble(gap).distinct(), same_view=True)
     assert merged.max() == 2
     assert apart.max() == 1
 
@@ -158,7 +158,7 @@ def test_equal_base_clusters_share_a_column():
 def test_missing_labels_start_at_what_the_others_lead_one_to_expect(seed):
     # Object 2 was not seen by the third clustering. Of its clusters {0, 1, 2} and {2, 3, 4}, the third holds two and
     # none, and none and two: one half each.
-    by_hand = cs.Ensemble([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).compress()
+    by_hand = cs.Ensemble([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).distinct()
     graph = graph_of(by_hand, missing_counts=False)
     S = graph.rows(lambda block: block.S)[:, graph.column]
     row = int(np.flatnonzero((by_hand.labels < 0).any(axis=1))[0])
@@ -188,7 +188,7 @@ TOY_2 = [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]]
 def toy(base):
     Y = cs.Ensemble(base).indicator().toarray()
     K = Y.T @ Y
-    return Y, 2 * (K - np.diag(np.diag(K)))  # E for gamma1 = 1
+    return Y, 2 * (K - np.diag(np.diag(K)))  # E for similarity_weight = 1
 
 
 def test_toy_1_weights_as_printed():
@@ -206,7 +206,7 @@ def test_toy_2_doubts_the_missing_edge_alone():
 
 
 def test_toy_2_edge_as_printed():
-    # With the printed W and gamma1 = 1 (rho does not matter: the graph has two components to begin with).
+    # With the printed W and similarity_weight = 1 (rho does not matter: the graph has two components to begin with).
     Y, E = toy(TOY_2)
     W = np.array([[1, 1, 1, 1, 0.3976, 1.0]])
     S, _ = smooth_rows(Y[2:3], W, Y[2:3], np.zeros((1, 6)), E, np.ones(6))
@@ -266,11 +266,11 @@ def test_authors_mode_gives_the_authors_labels(shared_dir, case, method):
         history = data[f"{method}__hist_{j}"]
         if extra["qp"]["nonconv"] > 0:
             continue  # the W step was not convex: any stationary point is as good
-        gamma = given.get("gamma1", given.get("gamma"))
+        gamma = given.get("similarity_weight", given.get("gamma"))
         model = cs.SCCABG(
             n_clusters=c,
-            gamma1=gamma,
-            gamma2=gamma / (2 * given.get("mu", 1.0)),
+            similarity_weight=gamma,
+            overlap_weight=gamma / (2 * given.get("mu", 1.0)),
             similarity="adaptive" if method == "SCCABG" else "fixed",
             mode="authors",
         ).fit(data["labels_base"])
@@ -290,7 +290,7 @@ def test_printed_figure_without_self_pacing(shared_dir):
         accuracy(
             pool["y"],
             cs.SCCABG(
-                n_clusters=2, gamma1=1e-5, similarity="fixed", weighting="none", mode="authors"
+                n_clusters=2, similarity_weight=1e-5, similarity="fixed", weighting="none", mode="authors"
             ).fit_predict(pool["labels"][:, i : i + 20]),
         )
         for i in range(0, 200, 20)
@@ -306,7 +306,7 @@ def test_attributes_are_in_the_order_given(seed):
     labels, _ = planted(seed, n=50, m=5)
     ensemble = cs.Ensemble(labels)
     model = cs.SCCABG(n_clusters=3).fit(ensemble)
-    k = ensemble.n_total_clusters
+    k = ensemble.n_base_clusters
     assert model.bipartite_graph_.shape == model.edge_reliability_.shape == (50, k)
     assert model.cluster_similarity_.shape == (k, k)
     assert model.reliability_.shape == (50,)
@@ -355,17 +355,17 @@ def test_filled_labels_keep_their_names():
 
 
 def test_cut_off_objects_rejoin_by_their_signature():
-    ensemble = cs.Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [5, 6, 7, 7, 7]]).compress()
+    ensemble = cs.Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [5, 6, 7, 7, 7]]).distinct()
     labels = placement.rejoin(np.array([0, -1, 1, -1]), ensemble)  # distinct objects: 0, 1, {2, 3}, 4
     assert labels.tolist() == [0, 0, 1, 1]
-    stranger = cs.Ensemble([[0, 0, 1, 2]]).compress()
+    stranger = cs.Ensemble([[0, 0, 1, 2]]).distinct()
     assert placement.rejoin(np.array([0, 1, -1]), stranger).tolist() == [0, 1, 0]  # to the heaviest
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_authors_mode_leaves_cut_off_objects_alone(shared_dir):
     data = np.load(shared_dir / "golden" / "lung_auth_1-20.npz")
-    settings = {"n_clusters": 5, "gamma1": 1e-5, "gamma2": 5e-3}
+    settings = {"n_clusters": 5, "similarity_weight": 1e-5, "overlap_weight": 5e-3}
     authors = cs.SCCABG(**settings, mode="authors").fit(data["labels_base"])
     assert authors.isolated_.sum() == 4
     assert np.unique(authors.labels_).size == 9
@@ -428,9 +428,9 @@ def unfinished(model):
 @pytest.mark.parametrize(
     ("settings", "remedies"),
     [
-        ({"first_trust": 0.2}, "lower gamma1=0.1 and raise first_trust=0.2."),
-        ({"weighting": "none"}, "lower gamma1=0.1."),
-        ({"mode": "authors", "gamma1": 0.5, "max_iter": 3}, "lower gamma1=0.5."),
+        ({"first_trust": 0.2}, "lower similarity_weight=0.1 and raise first_trust=0.2."),
+        ({"weighting": "none"}, "lower similarity_weight=0.1."),
+        ({"mode": "authors", "similarity_weight": 0.5, "max_iter": 3}, "lower similarity_weight=0.5."),
     ],
 )
 def test_rows_left_unfinished_in_the_last_round_are_said(monkeypatch, settings, remedies):
@@ -445,14 +445,14 @@ def test_rows_left_unfinished_in_the_last_round_are_said(monkeypatch, settings, 
     message = str(heard[0].message)
     if model.converged_:
         S, W = counts[-1]
-        n = model.signatures_.n_samples
+        n = model.distinct_.n_samples
         assert message.startswith(f"SCCABG left {S} of the {n} rows of S and {W} of W still moving")
     assert message.endswith(remedies)
 
 
 def test_rows_left_unfinished_on_the_way_are_only_counted():
     labels, _ = planted(0, n=200, m=12)
-    model, heard = fit_and_hear(labels, mode="authors", gamma1=10.0)
+    model, heard = fit_and_hear(labels, mode="authors", similarity_weight=10.0)
     counts = unfinished(model)
     assert counts.sum() > 0
     assert counts[-1].sum() == 0
@@ -495,8 +495,8 @@ def test_variants_differ_where_they_should(seed):
     ("settings", "message"),
     [
         (
-            {"gamma1": 0.0},
-            r"gamma1=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
+            {"similarity_weight": 0.0},
+            r"similarity_weight=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
         ),
         (
             {"similarity": "learned"},
@@ -514,12 +514,12 @@ def test_a_graph_without_edges_is_refused():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 60)
     labels = np.array([np.where(rng.random(60) < 0.2, rng.integers(0, 3, 60), truth) for _ in range(6)]).T
-    with pytest.raises(InputError, match=r"gamma1=1e\+08 leaves no edge.*Lower gamma1"):
-        cs.SCCABG(3, gamma1=1e8).fit(labels)
+    with pytest.raises(InputError, match=r"similarity_weight=1e\+08 leaves no edge.*Lower similarity_weight"):
+        cs.SCCABG(3, similarity_weight=1e8).fit(labels)
 
 
 def test_a_graph_that_loses_its_last_edge_is_taken_back():
-    """Random labels, at the default gamma1, which is not to blame; also where rounds run out."""
+    """Random labels, at the default similarity_weight, which is not to blame; also where rounds run out."""
     labels = np.stack([np.random.default_rng(i).integers(0, 3, 300) for i in range(3)], axis=1)
     for max_iter in (2, 5, None):
         with warnings.catch_warnings():
@@ -546,5 +546,5 @@ def test_integers_of_a_narrow_type_are_numbers_like_others():
     labels, _ = planted(noise=0.2)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        model = cs.SCCABG(3, gamma2=np.int8(100)).fit(labels)
+        model = cs.SCCABG(3, overlap_weight=np.int8(100)).fit(labels)
     assert np.unique(model.labels_).size == 3

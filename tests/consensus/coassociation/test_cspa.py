@@ -17,7 +17,7 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     """The leading eigenvalues and projector of D^-1/2 A D^-1/2 on n objects."""
     labels, _ = planted(seed, n=60, m=5, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 60)
-    ens = cs.Ensemble(labels, sample_weight=weights).compress()
+    ens = cs.Ensemble(labels, sample_weight=weights).distinct()
     copies = np.repeat(np.arange(60), weights)
     A = cs.Ensemble(labels[copies]).coassociation()
     root = 1 / np.sqrt(A.sum(axis=1))
@@ -53,7 +53,7 @@ def test_graph_for_metis_is_the_contraction_of_that_of_all_objects(seed, missing
     labels, _ = planted(seed, n=40, m=5, missing=missing)
     copies = np.repeat(np.arange(40), np.random.default_rng(seed).integers(1, 4, 40))
     ens = cs.Ensemble(labels[copies])
-    small = ens.compress()
+    small = ens.distinct()
     groups = np.eye(small.n_samples)[small.inverse]
     expected = groups.T @ (ens.coassociation() * 5) @ groups
     found = object_graph(small, None).toarray()

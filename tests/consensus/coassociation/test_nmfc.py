@@ -31,7 +31,7 @@ def test_iterates_are_those_of_all_objects(seed, missing, orthogonal):
     labels, _ = planted(seed, n=40, m=5, noise=0.3, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
     copies = np.repeat(np.arange(40), weights)
-    small = cs.Ensemble(labels, sample_weight=weights).compress()
+    small = cs.Ensemble(labels, sample_weight=weights).distinct()
     product, square = times_association(small, None)
     start = np.random.default_rng(seed).uniform(0.1, 1, (small.n_samples, 3))
     rows = small.inverse[copies]

@@ -36,7 +36,7 @@ def reference(labels, c, threshold):
 
 def distinct(labels, weights=None):
     """A compressed, canonical ensemble, as `_fit` gets it."""
-    return Ensemble(labels, sample_weight=weights).compress().canonical()[0]
+    return Ensemble(labels, sample_weight=weights).distinct().canonical()[0]
 
 
 class Naive:
@@ -508,7 +508,7 @@ def test_auto_keeps_the_theta_that_agrees_best_with_the_clusterings(seed):
 
     def agreement(threshold):
         found = cs.SPCE(4, threshold=threshold).fit_predict(labels)
-        return spce.agreement(Ensemble(labels).compress(), found[Ensemble(labels).compress().rows])
+        return spce.agreement(Ensemble(labels).distinct(), found[Ensemble(labels).distinct().rows])
 
     values = {threshold: agreement(threshold) for threshold in spce.THRESHOLDS}
     assert values[model.threshold_] == pytest.approx(max(values.values()))
@@ -607,14 +607,14 @@ def test_consensus_matrix_is_the_learned_one():
     np.testing.assert_allclose(dense[:10, 60:].diagonal(), 1)  # equal objects
     A = Ensemble(labels).coassociation()
     assert (dense[A == 0] == 0).all()
-    first = model.signatures_.rows
-    np.testing.assert_allclose(model.signature_consensus_.toarray(), dense[np.ix_(first, first)])
+    first = model.distinct_.rows
+    np.testing.assert_allclose(model.distinct_consensus_.toarray(), dense[np.ix_(first, first)])
 
 
 def test_consensus_matrix_is_refused_when_it_does_not_fit(monkeypatch):
     model = cs.SPCE(2, threshold=0.2).fit(planted()[0])
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 1000)
-    with pytest.raises(NotEnoughMemoryError, match="use signature_consensus_"):
+    with pytest.raises(NotEnoughMemoryError, match="use distinct_consensus_"):
         _ = model.consensus_matrix_
 
 

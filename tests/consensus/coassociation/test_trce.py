@@ -34,7 +34,7 @@ def connective(ens):
 
 def weighted(seed, missing=0.0):
     labels, _ = planted(seed, n=40, m=5, noise=0.3, missing=missing)
-    return cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 40)).compress()
+    return cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 40)).distinct()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -94,7 +94,7 @@ def of_the_last(d, alpha):
 def test_graphs_of_the_authors(shared_dir, case):
     """Pieces, rounds and rho at every point, from distinct objects."""
     with np.load(shared_dir / "golden" / f"{case}.npz") as held:
-        ens, c = cs.Ensemble(held["labels_base"]).compress(), int(held["n_clusters"])
+        ens, c = cs.Ensemble(held["labels_base"]).distinct(), int(held["n_clusters"])
         for j, setting in enumerate(json.loads(str(held["TRCE__params"]))):
             found = learn(ens, c, setting["gamma"], 10, total=of_the_last)
             assert same_partition(found.pieces[ens.inverse], held["TRCE__labels"][:, j])
@@ -107,7 +107,7 @@ def test_printed_row_as_tuned(shared_dir):
         labels, truth = held["labels"], held["y"]
     best = []
     for first in range(0, 200, 20):
-        ens = cs.Ensemble(labels[:, first : first + 20]).compress()
+        ens = cs.Ensemble(labels[:, first : first + 20]).distinct()
         pieces = [learn(ens, 2, gamma, 10).pieces[ens.inverse] for gamma in 10.0 ** np.arange(-5, 6)]
         figures = [[scores(found, truth)[name] for name in ("acc", "nmi_max")] for found in pieces]
         best.append(np.max(figures, axis=0))

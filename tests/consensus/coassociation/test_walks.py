@@ -38,7 +38,7 @@ def plain_cosines(P, steps):
 
 def plain_graph_partition(labels, c):
     """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters together."""
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     steps = rule(ens.n_samples)
     Z = plain_cosines(plain_transitions(ens.coassociation(), ens.weights, steps, stay=True), steps)
     Y = ens.indicator().toarray() * ens.weights[:, None]
@@ -56,12 +56,12 @@ def plain_graph_partition(labels, c):
 def distinct(seed, missing=0.0):
     labels, _ = planted(seed, n=60, m=6, noise=0.3, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 60)
-    return cs.Ensemble(labels, sample_weight=weights).compress()
+    return cs.Ensemble(labels, sample_weight=weights).distinct()
 
 
 def test_neighbors_by_hand():
     """Three distinct objects on a line: the middle one was once with each of the others."""
-    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
+    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
     expected = np.zeros((3, 3))
     expected[0, 1] = expected[2, 1] = 1
     expected[1, 0], expected[1, 2] = 1 / 4, 3 / 4  # both are its nearest: ties are kept
@@ -69,7 +69,7 @@ def test_neighbors_by_hand():
 
 
 def test_walks_that_stay_with_equal_objects():
-    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).compress()
+    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
     expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
     assert np.allclose(
         transitions(ties(ens, 1, stay=True), ens.weights).toarray(),
@@ -115,12 +115,12 @@ def test_tree_of_dense_cosines(seed, linkage):
     from scipy.spatial.distance import squareform
 
     labels, _ = planted(seed, n=60, m=6, noise=0.3)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     P = plain_transitions(ens.coassociation(), ens.weights, rule(ens.n_samples))
     distance = np.maximum(1 - plain_cosines(P, rule(ens.n_samples)), 0)
     np.fill_diagonal(distance, 0)
     expected = tree(squareform((distance + distance.T) / 2), linkage)[:, 2]
-    found = cs.PTA(3, linkage=linkage, object_weights=False).fit(labels).heights_
+    found = cs.PTA(3, linkage=linkage, count_duplicates=False).fit(labels).heights_
     assert np.allclose(found, expected, atol=1e-10)
 
 
@@ -143,7 +143,7 @@ def test_weights_make_no_difference_beyond_noise(shared_dir):
     for cls in (cs.PTGP, cs.PTA):
         seeded = {"random_state": 0} if cls is cs.PTGP else {}
         ours, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, **more))
-        printed, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, object_weights=False, **more))
+        printed, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, count_duplicates=False, **more))
         assert np.allclose(ours[:2], printed[:2], atol=0.03)
 
 
@@ -171,9 +171,9 @@ def dense_entering(ens, rows, weights, c):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_walks_from_outside_a_sample(seed, missing):
     labels, _ = planted(seed, n=150, m=8, noise=0.3, missing=missing)
-    compressed = cs.Ensemble(labels).compress()
+    compressed = cs.Ensemble(labels).distinct()
     ens, order, *_ = compressed.canonical()  # what a method is given
-    model = cs.PTGP(3, sample=40, random_state=0).fit(labels)
+    model = cs.PTGP(3, max_samples=40, random_state=0).fit(labels)
     rows, weights = linked_objects(ens.weights, 40, 3)
     assert rows.size < ens.n_samples
     expected = dense_entering(ens, rows, weights, 3)
@@ -183,11 +183,13 @@ def test_walks_from_outside_a_sample(seed, missing):
 
 def test_a_sample_of_walks_finds_what_all_objects_do(seed):
     labels, truth = planted(seed, n=900, m=12, noise=0.2)
-    every, some = (cs.PTGP(3, sample=sample, random_state=0).fit_predict(labels) for sample in (None, 200))
+    every, some = (
+        cs.PTGP(3, max_samples=sample, random_state=0).fit_predict(labels) for sample in (None, 200)
+    )
     assert cs.metrics.ari(every, truth) > 0.9
     assert cs.metrics.ari(some, every) > 0.95
     order = np.random.default_rng(seed).permutation(900)
     assert np.array_equal(
-        cs.PTGP(3, sample=200, random_state=0, n_jobs=1).fit_predict(labels[order]), some[order]
+        cs.PTGP(3, max_samples=200, random_state=0, n_jobs=1).fit_predict(labels[order]), some[order]
     )
-    assert np.array_equal(cs.PTGP(3, sample=900, random_state=0).fit_predict(labels), every)
+    assert np.array_equal(cs.PTGP(3, max_samples=900, random_state=0).fit_predict(labels), every)

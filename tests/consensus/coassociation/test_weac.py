@@ -56,7 +56,7 @@ def test_rows_of_all_objects(seed):
     labels, _ = planted(seed, n=40, m=5, noise=0.3)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
     copies = np.repeat(np.arange(40), weights)
-    small = cs.Ensemble(labels, sample_weight=weights).compress()
+    small = cs.Ensemble(labels, sample_weight=weights).distinct()
     A = cs.Ensemble(labels[copies]).coassociation()
     rows = small.inverse[copies]
     found = row_distances(small)
@@ -65,7 +65,9 @@ def test_rows_of_all_objects(seed):
 
 
 def test_figures_of_lung(shared_dir):
-    mean, _ = row(shared_dir, lambda c: cs.EvidenceAccumulation(c, linkage="complete", on="rows"), "lung203")
+    mean, _ = row(
+        shared_dir, lambda c: cs.EvidenceAccumulation(c, linkage="complete", distance="rows"), "lung203"
+    )
     assert np.allclose(mean[:2], [0.812, 0.601], atol=0.005)
     mean, _ = row(shared_dir, lambda c: cs.WEAC(c), "lung203")
     assert mean[0] == pytest.approx(0.83, abs=0.01)

@@ -26,7 +26,7 @@ every_utility = pytest.mark.parametrize("utility", UTILITIES)
 
 def case(seed, missing=0.0, noise=0.4):
     labels, _ = planted(seed, n=80, m=5, noise=noise, missing=missing)
-    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 80)).compress()
+    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 80)).distinct()
     return ens, label_rows(ens.labels, ens.offsets, ens.weights), np.random.default_rng(seed)
 
 

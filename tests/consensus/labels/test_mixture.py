@@ -38,7 +38,7 @@ def naive(ens, R, rounds):
 def test_is_em_in_product_form(seed, missing):
     labels, _ = planted(seed, n=40, m=3, missing=missing)
     rng = np.random.default_rng(seed)
-    ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, 40)).compress()
+    ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, 40)).distinct()
     rows = label_rows(ens.labels, ens.offsets, ens.weights)
     R = rng.dirichlet(np.ones(3), ens.n_samples)
     table = ens.indicator().toarray().T @ (ens.weights[:, None] * R)
@@ -83,9 +83,9 @@ def test_many_clusterings_do_not_underflow(seed):
 def test_components_that_die_out_begin_anew():
     """One that explains nothing at all: its share is below any that counts."""
     labels, _ = planted(0, n=40, m=6)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     rows = label_rows(ens.labels, ens.offsets, ens.weights)
-    table = np.stack([ens.cluster_sizes(), np.zeros(ens.n_total_clusters)], axis=1)
+    table = np.stack([ens.cluster_sizes(), np.zeros(ens.n_base_clusters)], axis=1)
     run = ascend(rows, table, np.array([40.0, 1e-300]), max_iter=200, tol=1e-7, n_jobs=None)
     assert run.reseeded >= 1
     assert run.sizes.min() > 1e-3

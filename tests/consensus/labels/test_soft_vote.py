@@ -33,7 +33,7 @@ def by_hand(blocks, groups, offsets, weights, M):
 def test_objective_and_M(seed):
     soft = random_soft(seed)
     rng, c = np.random.default_rng(seed), 3
-    groups = rng.integers(0, c, soft.n_total_clusters)
+    groups = rng.integers(0, c, soft.n_base_clusters)
     groups[:2], groups[2:5] = [0, 2], [2, 0, 1]  # of clusterings with at most c clusters no two share a group
     rows, seen = soft.incidence, soft.masses.sum(axis=1)
     M = update_M(rows, groups, c, seen)

@@ -50,7 +50,7 @@ def test_maps_by_hand():
     assert maps(table, offsets, "soft").tolist() == [[0.75, 0.25], [1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("params", [{}, {"match": "many-to-one"}, {"method": "iterative"}])
+@pytest.mark.parametrize("params", [{}, {"match": "many-to-one"}, {"algorithm": "iterative"}])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_disagreement_never_rises(seed, params, missing):
     labels, _ = planted(seed, n=120, m=9, noise=0.5, missing=missing)
@@ -77,14 +77,14 @@ def test_iterative_finds_the_best_of_all_partitions(seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, (6, 5))
     best = min(disagreement(labels, np.array((0, *rest))) for rest in product([0, 1], repeat=5) if any(rest))
-    found = cs.Voting(2, method="iterative", n_init=40, random_state=seed).fit(labels)
+    found = cs.Voting(2, algorithm="iterative", n_init=40, random_state=seed).fit(labels)
     assert disagreement(labels, found.labels_) == pytest.approx(best)
     assert found.history_[-1]["objective"] == pytest.approx(best)
 
 
 def test_iterative_is_k_modes(seed):
     labels, _ = planted(seed, n=70, m=6, noise=0.4)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=np.full(ens.n_samples, 1 / 6))
     start = groups = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     found = alternate(
@@ -119,7 +119,7 @@ def test_checked_rows(shared_dir):
     def mean(name="allaml", **params):
         return row(shared_dir, lambda c: cs.Voting(c, random_state=0, **params), name)[0]
 
-    assert mean(method="iterative")[0] == pytest.approx(0.669, abs=0.005)
-    assert mean(method="iterative", center="mean")[0] == pytest.approx(0.671, abs=0.005)
+    assert mean(algorithm="iterative")[0] == pytest.approx(0.669, abs=0.005)
+    assert mean(algorithm="iterative", center="mean")[0] == pytest.approx(0.671, abs=0.005)
     assert mean()[1] == pytest.approx(0.092, abs=0.005)
     assert np.allclose(mean("lung203", match="soft")[0], 0.891, atol=0.005)

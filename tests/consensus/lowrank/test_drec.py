@@ -26,7 +26,7 @@ def published(X, lam, rounds=5):
 @pytest.mark.parametrize("lam", [1.0, 100.0])
 def test_similarity_is_that_of_the_sylvester_equations(seed, missing, lam):
     labels, _ = planted(seed, n=50, m=6, noise=0.3, missing=missing)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     u = ens.n_samples
     Z = published(ens.indicator().toarray().T, lam)
     left, values, _ = np.linalg.svd(Z)
@@ -45,7 +45,7 @@ def test_weights_count_only_when_asked(seed):
         cs.DREC(3, random_state=0).fit(labels, sample_weight=w).embedding_ for w in (None, weights)
     )
     assert np.allclose(np.abs(plain), np.abs(weighted), atol=1e-6)
-    heavy = cs.DREC(3, object_weights=True, random_state=0)
+    heavy = cs.DREC(3, count_duplicates=True, random_state=0)
     assert not np.allclose(heavy.fit(labels, sample_weight=weights).embedding_, heavy.fit(labels).embedding_)
 
 

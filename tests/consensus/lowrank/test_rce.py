@@ -38,7 +38,7 @@ def test_cleaned_values_at_the_ends():
 
 
 def counts(labels):
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     seen = ens.cooccurrence_counts()
     return np.rint(ens.coassociation() * seen), seen, ens.weights
 

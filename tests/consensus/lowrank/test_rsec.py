@@ -37,7 +37,7 @@ plain = _load_reference()
 
 def full(model, name):
     """(n, n) matrix of all objects from the one of distinct objects."""
-    inverse = model.signatures_.inverse
+    inverse = model.distinct_.inverse
     return getattr(model, name)[inverse][:, inverse]
 
 
@@ -245,9 +245,9 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     labels = labels[np.random.default_rng(0).integers(0, 90, 120)]  # repeated objects
     ensemble = cs.Ensemble(labels)
     options = {"low_rank_weight": 1.0, "error_weight": 0.03, "growth": 1.4, "tol": 1e-6}
-    twice = {"start": "convex"} if method == "NRSEC" else {}
+    twice = {"linearize_about": "convex"} if method == "NRSEC" else {}
     model = getattr(cs, method)(3, random_state=0, **options, **twice).fit(ensemble)
-    assert model.signatures_.n_samples < 110
+    assert model.distinct_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
     steps = [sum(entry.get("linearization", 1) == k for entry in model.history_) for k in (0, 1)]
@@ -284,7 +284,7 @@ def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
     """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its range."""
     labels, _ = planted(2, n=150, m=5, noise=0.2)
     thin = getattr(cs, method)(3, random_state=0).fit(labels)
-    assert thin.signatures_.n_total_clusters < lowrank_base._THIN * thin.signatures_.n_samples
+    assert thin.distinct_.n_base_clusters < lowrank_base._THIN * thin.distinct_.n_samples
     monkeypatch.setattr(lowrank_base, "_THIN", 0.0)
     whole = getattr(cs, method)(3, random_state=0).fit(labels)
     assert same_partition(thin.labels_, whole.labels_)
@@ -301,8 +301,8 @@ def test_residuals_vanish(method, seed):
     assert last["residual"] < 1e-7
     assert last["gap"] < 1e-7
     assert last["bad_degrees"] == 0
-    S = co_association(model.signatures_, "auto")
-    weights = model.signatures_.weights
+    S = co_association(model.distinct_, "auto")
+    weights = model.distinct_.weights
     Z, E = model.representation_, model.error_
     assert np.abs(S - S @ (weights[:, None] * Z) - E).max() < 1e-6
     assert model.rank_ == model.singular_values_.size == last["rank"]
@@ -327,10 +327,10 @@ def test_nrsec_differs_from_its_convex_start():
     """From zero all weights are one: one linearization is then the convex problem."""
     labels, _ = planted(0, n=60, m=8)
     zero = cs.NRSEC(3, random_state=0).fit(labels)
-    warm = cs.NRSEC(3, start="convex", random_state=0).fit(labels)
-    again = cs.NRSEC(3, start="convex", n_steps=3, random_state=0).fit(labels)
-    flat = cs.NRSEC(3, gamma=1e12, random_state=0).fit(labels)
-    second = cs.NRSEC(3, n_steps=2, random_state=0).fit(labels)
+    warm = cs.NRSEC(3, linearize_about="convex", random_state=0).fit(labels)
+    again = cs.NRSEC(3, linearize_about="convex", n_linearizations=3, random_state=0).fit(labels)
+    flat = cs.NRSEC(3, saturation=1e12, random_state=0).fit(labels)
+    second = cs.NRSEC(3, n_linearizations=2, random_state=0).fit(labels)
     assert np.allclose(zero.representation_, flat.representation_, atol=1e-6)
     assert np.abs(zero.representation_ - warm.representation_).max() > 1e-3
     assert np.array_equal(second.representation_, warm.representation_)
@@ -351,12 +351,12 @@ def test_subspaces_by_their_definition(method):
     model.fit(labels[rows])
     frame, _, state = seen["state"]
     graph = squared(frame, state.J) / np.outer(frame.root, frame.root)
-    inverse = model.signatures_.inverse
+    inverse = model.distinct_.inverse
     left, values, _ = np.linalg.svd(full(model, "representation_"))
     L = (left * np.sqrt(values))[:, : model.rank_]
     L /= np.linalg.norm(L, axis=1, keepdims=True)
     found = np.sort(graph.ravel())
-    assert graph.shape == (model.signatures_.n_samples,) * 2
+    assert graph.shape == (model.distinct_.n_samples,) * 2
     first = np.unique(inverse, return_index=True)[1]
     assert np.allclose(found, np.sort(((L @ L.T) ** 2)[np.ix_(first, first)].ravel()), atol=1e-3)
     assert cs.metrics.accuracy(truth[rows], model.labels_) > 0.9
@@ -398,14 +398,14 @@ def test_signed_evidence_by_hand():
 def test_incomplete_ensembles(evidence, missing, seed):
     labels, truth = planted(seed, n=120, m=30, noise=0.05, missing=missing)
     for method in (cs.RSEC, cs.NRSEC):
-        found = method(3, evidence=evidence, random_state=0).fit_predict(labels)
+        found = method(3, entries=evidence, random_state=0).fit_predict(labels)
         assert cs.metrics.scores(found, truth)["ari"] > 0.8
 
 
 @pytest.mark.parametrize("c", [2, 3, 4])
 def test_signed_evidence_of_two_clear_clusters_has_rank_one(c):
     """Why "signed" is not the default for missing labels: |Z| of v v' has no blocks."""
-    base = cs.Ensemble(np.repeat(np.arange(c), 5)[:, None]).compress()
+    base = cs.Ensemble(np.repeat(np.arange(c), 5)[:, None]).distinct()
     for evidence, rank in (("together", c), ("signed", c - (c == 2))):
         assert np.linalg.matrix_rank(co_association(base, evidence)) == rank
 
@@ -452,8 +452,8 @@ def test_refuses_what_makes_no_sense():
         cs.RSEC(3, growth=1).fit(labels)
     with pytest.raises(InputError, match=r"labels_from='both' is not valid"):
         cs.RSEC(3, labels_from="both").fit(labels)
-    with pytest.raises(InputError, match=r"gamma=1 is not valid"):
-        cs.NRSEC(3, gamma=1).fit(labels)
+    with pytest.raises(InputError, match=r"saturation=1 is not valid"):
+        cs.NRSEC(3, saturation=1).fit(labels)
 
 
 # What the paper prints ---------------------------------------------------------------------------------------

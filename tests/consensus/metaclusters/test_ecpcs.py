@@ -61,7 +61,7 @@ def test_refined_coassociation_is_that_of_all_objects(seed, missing):
     labels, _ = planted(seed, n=40, m=5, noise=0.3, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
     rows = np.repeat(np.arange(40), weights)
-    small = cs.Ensemble(labels, sample_weight=weights).compress()
+    small = cs.Ensemble(labels, sample_weight=weights).distinct()
     Z = walk_similarity(small.contingency(), small.offsets, 20)
     assert np.allclose(Z, plain_similarity(labels[rows], 20), atol=1e-12)
     E = refined_association(small.labels, small.offsets, Z)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from consilience._kernels.cut import graph as kernel
 from consilience._kernels.cut.graph import metis_parts, partition_graph, spectral_vectors, whole_numbers
-from consilience.errors import MissingExtraError
+from consilience.errors import MissingDependencyError
 
 from ...zoo import same_partition
 
@@ -73,8 +73,8 @@ def test_whole_numbers():
 
 def test_without_metis(monkeypatch):
     def absent(*arguments):
-        raise MissingExtraError("'consilience[graph]'")
+        raise MissingDependencyError("'consilience[graph]'")
 
     monkeypatch.setattr(kernel, "need", absent)
-    with pytest.raises(MissingExtraError, match="graph"):
+    with pytest.raises(MissingDependencyError, match="graph"):
         partition_graph(np.ones((4, 4)), 2, weights=np.ones(4), method="metis", seeds=[0])

@@ -14,7 +14,7 @@ from ...zoo import planted
 
 def ensemble(seed, missing):
     labels, _ = planted(seed, n=50, m=6, missing=missing)
-    return cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 50)).compress()
+    return cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 50)).distinct()
 
 
 def plain_jaccard(ens):
@@ -49,7 +49,7 @@ def test_jaccard_of_clusterings_that_share_no_object():
 def test_votes_are_means_over_the_clusters_of_a_group(seed, missing):
     ens = ensemble(seed, missing)
     rng = np.random.default_rng(seed)
-    k = ens.n_total_clusters
+    k = ens.n_base_clusters
     groups = rng.integers(0, 3, k)
     Y, owner = ens.indicator().toarray(), owners(ens.offsets)
     seen = (ens.labels >= 0)[:, owner]
@@ -64,7 +64,7 @@ def test_votes_are_means_over_the_clusters_of_a_group(seed, missing):
 
 def test_ties_go_to_the_heavier_group_and_every_group_wins_somebody():
     """Two clusterings, one vote each: the group {first of both} holds 5 of 8 sights, so both tied objects join it."""
-    ens = cs.Ensemble([[0, 0, 0, 1], [0, 1, 0, 1]]).compress()
+    ens = cs.Ensemble([[0, 0, 0, 1], [0, 1, 0, 1]]).distinct()
     groups = np.array([0, 1, 0, 1])
     found = vote(ens.labels, ens.offsets, ens.weights, groups, 2)
     tied = (ens.labels == [0, 1]).all(axis=1)

@@ -14,8 +14,8 @@ from ...zoo import planted
 
 def case(seed, missing, kind):
     labels, _ = planted(seed, n=40, m=5, noise=0.4, missing=missing)
-    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 40)).compress()
-    a = np.ones(ens.n_total_clusters) if kind == "ones" else 1 / ens.cluster_sizes()
+    ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 40)).distinct()
+    a = np.ones(ens.n_base_clusters) if kind == "ones" else 1 / ens.cluster_sizes()
     rows, costs = cut_loop(ens.labels, ens.offsets, ens.weights, a)
     groups = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     groups[:3] = range(3)

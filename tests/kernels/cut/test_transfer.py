@@ -16,7 +16,7 @@ from ...zoo import planted
 def case(seed, missing=0.0, **more):
     labels, _ = planted(seed, **{"n": 60, "m": 6, "missing": missing, **more})
     weights = np.random.default_rng(seed).integers(1, 4, len(labels))
-    ens = cs.Ensemble(labels, sample_weight=weights).compress()
+    ens = cs.Ensemble(labels, sample_weight=weights).distinct()
     return ens, cluster_reliability(ens.labels, ens.offsets, ens.weights, 0.4)
 
 
@@ -42,7 +42,7 @@ def test_cluster_side_has_the_solutions_of_the_whole_graph(seed, missing):
 
 def test_w_as_a_product_gives_the_same(seed, monkeypatch):
     labels, _ = planted(seed, n=400, m=60, noise=0.4)
-    ens = cs.Ensemble(labels).compress()
+    ens = cs.Ensemble(labels).distinct()
     eci = cluster_reliability(ens.labels, ens.offsets, ens.weights, 0.4)
     B = ens.indicator().toarray() * eci
     formed = [cut(ens, eci), kernel.transfer_cut_dense(B, ens.weights, 3)]

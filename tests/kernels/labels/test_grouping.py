@@ -27,7 +27,7 @@ def case(seed, missing=0.3, n=50):
     ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, n))
     scale, shift = rng.uniform(0.5, 2, n), rng.normal(size=n)
     rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=scale, shift=shift)
-    T, base = rng.normal(size=(ens.n_total_clusters, 5)), rng.normal(size=5)
+    T, base = rng.normal(size=(ens.n_base_clusters, 5)), rng.normal(size=5)
     plain = shift[:, None] + base + scale[:, None] * (ens.indicator().toarray() @ T)
     return ens, rows, T, base, plain, truth
 

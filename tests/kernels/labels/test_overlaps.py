@@ -23,7 +23,7 @@ def test_products_with_the_indicator(seed, missing):
     rng = np.random.default_rng(seed)
     left, right, v = (
         rng.normal(size=(50, 7)),
-        rng.normal(size=(ens.n_total_clusters, 2)),
+        rng.normal(size=(ens.n_base_clusters, 2)),
         rng.uniform(size=50),
     )
     assert np.allclose(overlaps.gather(ens.labels, ens.offsets, right), Y @ right)
@@ -35,7 +35,7 @@ def test_products_with_the_indicator(seed, missing):
 def test_entropies_from_the_contingency(seed, missing):
     ens = ensemble(seed, missing)
     table = ens.contingency()
-    expected = np.zeros(ens.n_total_clusters)
+    expected = np.zeros(ens.n_base_clusters)
     for c in range(expected.size):
         own = []
         for i in range(ens.n_clusterings):

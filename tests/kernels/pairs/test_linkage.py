@@ -144,7 +144,7 @@ def callers(rng):
     labels[rng.random(labels.shape) < 0.1] = -1
     labels[:, 0] = rng.integers(0, 5, n)
     weights = rng.uniform(0.1, 3, n)
-    ensemble = Ensemble(labels, sample_weight=weights).compress().canonical()[0]
+    ensemble = Ensemble(labels, sample_weight=weights).distinct().canonical()[0]
     pieces = rng.permutation(np.arange(n) % 20)
     similarity = rng.random((n, n))
     similarity += similarity.T

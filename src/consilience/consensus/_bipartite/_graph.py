@@ -47,8 +47,8 @@ class Pull(NamedTuple):
     coupling: Coupling
 
 
-def pull_together(C: np.ndarray, gamma1: float, copies: np.ndarray) -> Pull:
-    E = 2 * gamma1 * C
+def pull_together(C: np.ndarray, similarity_weight: float, copies: np.ndarray) -> Pull:
+    E = 2 * similarity_weight * C
     np.fill_diagonal(E, 0.0)
     return Pull(E, couple(E, copies))
 
@@ -60,7 +60,7 @@ class State:
     C: np.ndarray  # (k, k)
     copies: np.ndarray  # (k,) how many equal base clusters a column stands for
     owners: np.ndarray | None  # (m, k) which clusterings a column is in; None if missing labels count as 0
-    gamma1: float
+    similarity_weight: float
     lam: float
     rho: float
     right: np.ndarray  # (k, c) V / sqrt(D2)
@@ -71,7 +71,7 @@ class State:
 
     @cached_property
     def pull(self) -> Pull:
-        return pull_together(self.C, self.gamma1, self.copies)
+        return pull_together(self.C, self.similarity_weight, self.copies)
 
 
 @dataclass(frozen=True)
@@ -304,16 +304,16 @@ def ensure_memory(u: int, k: int, self_paced: bool, total: int) -> None:
 class Graph:
     """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the blocks."""
 
-    def __init__(self, ensemble, *, gamma1, mu, self_paced, missing_counts, scale_free, n_jobs):
+    def __init__(self, ensemble, *, similarity_weight, mu, self_paced, missing_counts, scale_free, n_jobs):
         self.column, self.copies, self.K = merge_copies(
             ensemble, same_view=not missing_counts, self_paced=self_paced
         )
         self.C, self.mu, self.n_jobs = self.K, mu, n_jobs
         k, sizes = self.copies.size, np.diagonal(self.K)
         degrees = self.K @ self.copies - sizes
-        # In units of the mean degree of C, gamma1 means the same for every n, m and size of clusters.
+        # In units of the mean degree of C, similarity_weight means the same for every n, m and size of clusters.
         scale = float(sizes @ degrees / sizes.sum()) if scale_free else 1.0
-        self.gamma1 = gamma1 / scale if scale > 0 else gamma1
+        self.similarity_weight = similarity_weight / scale if scale > 0 else similarity_weight
         self.owners = None
         if ensemble.has_missing and not missing_counts:
             owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
@@ -329,7 +329,7 @@ class Graph:
             codes = np.where(codes >= 0, self.column[codes], -1)
         rows = block_rows(k)
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
-        pull = pull_together(self.K, self.gamma1, self.copies) if self_paced else None
+        pull = pull_together(self.K, self.similarity_weight, self.copies) if self_paced else None
         self.blocks, self.total = self._pass(
             lambda s: self._start(codes[s], ensemble.weights[s], pull), spans
         )
@@ -368,7 +368,12 @@ class Graph:
 
     def shared(self) -> dict:
         """The part of a :class:`State` that the graph knows."""
-        return {"C": self.C, "copies": self.copies, "owners": self.owners, "gamma1": self.gamma1}
+        return {
+            "C": self.C,
+            "copies": self.copies,
+            "owners": self.owners,
+            "similarity_weight": self.similarity_weight,
+        }
 
     def trust_all(self) -> None:
         """All weights are 1 from now on, and need no memory."""
@@ -388,9 +393,9 @@ def objective(graph: Graph, state: State) -> float:
     """Eq. (9) after a round."""
     C, K, G, copies, total = graph.C, graph.K, graph.total.G, graph.copies, graph.total
     value = total.loss - state.lam * total.total_W + state.rho * total.trace
-    value += float(copies @ (graph.gamma1 * C * G) @ copies)
+    value += float(copies @ (graph.similarity_weight * C * G) @ copies)
     if graph.mu > 0:
-        value += float(copies @ (graph.gamma1 * (C - K) ** 2) @ copies) / (2 * graph.mu)
+        value += float(copies @ (graph.similarity_weight * (C - K) ** 2) @ copies) / (2 * graph.mu)
     return value
 
 

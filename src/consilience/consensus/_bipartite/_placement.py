@@ -62,17 +62,17 @@ def expected_clusters(ensemble) -> sp.csr_array:
     return sp.csr_array(Y @ (sp.diags_array(1 / ensemble.cluster_sizes()) @ K))
 
 
-def fill_in(signatures, S: sp.csr_array) -> np.ndarray:
+def fill_in(distinct, S: sp.csr_array) -> np.ndarray:
     """(u, m) labels as given, each missing one that of the strongest edge of S (u, k), or else of the largest overlap."""
-    labels = np.array(signatures.labels)
-    learned_by_column, overlap = S.tocsc(), expected_clusters(signatures).tocsc()
+    labels = np.array(distinct.labels)
+    learned_by_column, overlap = S.tocsc(), expected_clusters(distinct).tocsc()
     for i in np.flatnonzero((labels < 0).any(axis=0)):
         rows = np.flatnonzero(labels[:, i] < 0)
-        own = slice(signatures.offsets[i], signatures.offsets[i + 1])
+        own = slice(distinct.offsets[i], distinct.offsets[i + 1])
         learned, likely = (M[:, own].tocsr()[rows].toarray() for M in (learned_by_column, overlap))
         score = np.where(learned.max(axis=1, keepdims=True) > 0, learned, likely)
         labels[rows, i] = score.argmax(axis=1)
-    columns = [values[labels[:, i]] for i, values in enumerate(signatures.categories)]
+    columns = [values[labels[:, i]] for i, values in enumerate(distinct.categories)]
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)

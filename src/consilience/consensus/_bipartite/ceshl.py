@@ -45,8 +45,8 @@ class CESHL(BaseConsensus):
         v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] + j``).
     embedding_ : array (n_samples, n_clusters)
         F, by which too large pieces are split.
-    signature_incidence_ : array (u, k)
-        H, in the order of ``signatures_``.
+    distinct_incidence_ : array (u, k)
+        H, in the order of ``distinct_``.
     n_pieces_ : int
         Pieces of the hypergraph; if not n_clusters, pieces were merged or split.
     history_ : list of dict
@@ -74,7 +74,7 @@ class CESHL(BaseConsensus):
 
     cluster_reliability_: np.ndarray
     embedding_: np.ndarray
-    signature_incidence_: np.ndarray
+    distinct_incidence_: np.ndarray
     n_pieces_: int
 
     def __init__(
@@ -91,7 +91,7 @@ class CESHL(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, k, c, weights = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters, ensemble.weights
+        u, k, c, weights = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters, ensemble.weights
         ensure_fits(
             250.0 * u * k + 24.0 * k * k,
             what=f"CESHL on {u} distinct objects and {k} base clusters",
@@ -109,7 +109,7 @@ class CESHL(BaseConsensus):
             shortfall=f"its hypergraph has {pieces} pieces instead of {c}; raise max_iter={self.max_iter}",
             per_sample={"embedding": F},
             per_cluster={"cluster_reliability": v},
-            per_signature_edge={"signature_incidence": H},
+            per_distinct_edge={"distinct_incidence": H},
             extra={"n_pieces": pieces},
         )
 

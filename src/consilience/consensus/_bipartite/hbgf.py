@@ -3,7 +3,7 @@
     B = Y,   W = B' diag(w / d) B,   d = B 1                                                            (1)
     W v = gamma D v,   D = diag(W 1),   the n_clusters largest gamma                                    (2)
     U = diag(1 / d) B V,   rows to unit length, k-means with weights w                                  (3)
-    joint:   rows of U gamma^-1/2 and of V together                                                     (4)
+    include_base_clusters:   rows of U gamma^-1/2 and of V together                                                     (4)
 
 Y (u, k) indicator of k base clusters, w (u,) weights of the distinct objects, V (k, n_clusters).
 
@@ -41,7 +41,7 @@ def joint_rows(found: Transfer, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
     """(graph, weights of its vertices) that METIS is given: edges as heavy as their objects, clusters weigh nothing."""
     graph = sp.coo_array(ensemble.bipartite())
-    weights = np.concatenate([ensemble.weights, np.zeros(ensemble.n_total_clusters)])
+    weights = np.concatenate([ensemble.weights, np.zeros(ensemble.n_base_clusters)])
     edges = np.maximum(weights[graph.row], weights[graph.col])
     return sp.csr_array((edges, (graph.row, graph.col)), shape=graph.shape), weights
 
@@ -84,8 +84,8 @@ class HBGF(BaseConsensus):
     O(u m^2) time, O(u m + k^2) memory; from 5,000 base clusters on O(u m + k). An object not seen by a clustering has no edge
     to it.
 
-    Differences from the paper: objects alone are clustered unless ``joint``, where a base cluster counts like the lightest distinct object.
-    Vectors are those of the transfer cut, not scaled by gamma^-1/2 unless ``joint``; with ``refine=False`` this is LWGP with all clusters
+    Differences from the paper: objects alone are clustered unless ``include_base_clusters``, where a base cluster counts like the lightest distinct object.
+    Vectors are those of the transfer cut, not scaled by gamma^-1/2 unless ``include_base_clusters``; with ``refine=False`` this is LWGP with all clusters
     trusted alike.
 
     Examples
@@ -97,12 +97,16 @@ class HBGF(BaseConsensus):
     """
 
     constraints = {
-        "joint": Flag(),
+        "include_base_clusters": Flag(),
         "refine": Flag(),
         "partitioner": Choice(*PARTITIONERS),
         "n_init": Integer(1),
     }
-    _test_params = [{"n_init": 3}, {"n_init": 3, "joint": True}, {"n_init": 3, "refine": False}]
+    _test_params = [
+        {"n_init": 3},
+        {"n_init": 3, "include_base_clusters": True},
+        {"n_init": 3, "refine": False},
+    ]
     _remedy = "use fewer or coarser clusterings"
 
     embedding_: np.ndarray
@@ -111,7 +115,7 @@ class HBGF(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        joint: bool = False,
+        include_base_clusters: bool = False,
         refine: bool = True,
         partitioner: str = "spectral",
         n_init: int = 10,
@@ -119,7 +123,7 @@ class HBGF(BaseConsensus):
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.joint = joint
+        self.include_base_clusters = include_base_clusters
         self.refine = refine
         self.partitioner = partitioner
         self.n_init = n_init
@@ -128,14 +132,16 @@ class HBGF(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
-        u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
+        u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         found = transfer_cut(labels, offsets, weights, np.ones(k), min(c, k), n_jobs=self.n_jobs)
         if self.partitioner == "metis":
             graph, loads = object_cluster_graph(ensemble)
             groups = partition_graph(graph, c, weights=loads, method="metis", seeds=seeds)[:u]
         else:
-            points, loads = joint_rows(found, weights) if self.joint else (found.objects, weights)
+            points, loads = (
+                joint_rows(found, weights) if self.include_base_clusters else (found.objects, weights)
+            )
             cut = cut_rows(points, c, unit=True, weights=loads, seeds=seeds, max_iter=100, n_jobs=self.n_jobs)
             groups = cut.labels[:u]
         # Base clusters may have a part to themselves, which then is none of the objects.

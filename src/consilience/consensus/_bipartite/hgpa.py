@@ -143,7 +143,7 @@ class HGPA(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        u, k = ensemble.n_samples, ensemble.n_base_clusters
         ensure_fits(32.0 * u * k + 16.0 * k * k, what=f"HGPA on {u} distinct objects", remedy=self._remedy)
         edges = ensemble.cluster_sizes() if self.hyperedges == "size" else np.ones(k)
         # Whole numbers: sums of them are exact, and moves of equal gain are ties in any unit of the weights.

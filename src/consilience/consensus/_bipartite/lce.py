@@ -116,7 +116,7 @@ class LCE(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
-        u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
+        u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         pairs = 0.0 if self.variant == "rm" else (16.0 if ensemble.has_missing else 8.0) * u * u
         ensure_fits(
             24.0 * u * k + 32.0 * k * k + pairs,

@@ -32,7 +32,7 @@ from .._base import BaseConsensus, Solution
 class LWGP(BaseConsensus):
     """Locally weighted graph partitioning: transfer cut of the graph between objects and reliable clusters.
 
-    Linear in the number of objects; also the consensus of MDEC-BG (with ``theta=1``).
+    Linear in the number of objects; also the consensus of MDEC-BG (with ``instability_tolerance=1``).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class LWGP(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
+    constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use fewer or coarser clusterings"
@@ -92,21 +92,21 @@ class LWGP(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        theta: float = 0.4,
+        instability_tolerance: float = 0.4,
         n_init: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.theta = theta
+        self.instability_tolerance = instability_tolerance
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         incidence, weights = ensemble.incidence, ensemble.weights
-        eci = incidence.reliability(weights, self.theta, n_jobs=self.n_jobs)
-        count = min(self.n_clusters, ensemble.n_total_clusters)
+        eci = incidence.reliability(weights, self.instability_tolerance, n_jobs=self.n_jobs)
+        count = min(self.n_clusters, ensemble.n_base_clusters)
         found = transfer_cut_of(incidence, weights, eci, count, n_jobs=self.n_jobs)
         cut = cut_rows(
             found.objects,

@@ -4,15 +4,15 @@ Objects and base clusters are the two sides of a graph. Learn its edges S, how f
 and how alike base clusters are, C, such that the graph falls into c components: these are the clusters.
 
     minimize over S, W, C, F
-        ||W o (S - Y)||^2 - lam sum(W) + gamma1 sum_i sum_pq C_pq (S_ip - S_iq)^2 W_ip W_iq
-        + gamma2 ||C - K||^2 + rho tr(F' L F)                                                         (9)
+        ||W o (S - Y)||^2 - lam sum(W) + similarity_weight sum_i sum_pq C_pq (S_ip - S_iq)^2 W_ip W_iq
+        + overlap_weight ||C - K||^2 + rho tr(F' L F)                                                         (9)
     with 0 <= S, W <= 1, C >= 0, F'F = I
 
-    W_i  min  w' (diag((S_i - Y_i)^2) + gamma1 B) w - lam 1'w,   B_pq = C_pq (S_ip - S_iq)^2         (10)
+    W_i  min  w' (diag((S_i - Y_i)^2) + similarity_weight B) w - lam 1'w,   B_pq = C_pq (S_ip - S_iq)^2         (10)
     F    [U; V] / sqrt(2): the c leading singular vectors of Q = D1^-1/2 S D2^-1/2                   (12)
-    S_i  min  sum_p W_ip^2 (s_p - Y_ip)^2 + gamma1 sum_pq C_pq W_ip W_iq (s_p - s_q)^2
+    S_i  min  sum_p W_ip^2 (s_p - Y_ip)^2 + similarity_weight sum_pq C_pq W_ip W_iq (s_p - s_q)^2
               + rho sum_p H_ip s_p,   H_ip = ||F_i / sqrt(d_i) - F_(n+p) / sqrt(d_(n+p))||^2         (14)
-    C    max(K - mu G, 0),  G_pq = sum_i (S_ip - S_iq)^2 W_ip W_iq,  mu = gamma1 / (2 gamma2)        (18)
+    C    max(K - mu G, 0),  G_pq = sum_i (S_ip - S_iq)^2 W_ip W_iq,  mu = similarity_weight / (2 overlap_weight)        (18)
     lam doubles every round until every W is 1; rho doubles until there are c components
 
 Y (n, k) 0/1 base clusters of each object, k of them in all; S, W (n, k); K = Y'Y, C, G (k, k); F (n + k, c);
@@ -47,7 +47,7 @@ from ._placement import fill_in, place, read_components
 _SECONDS = 1.2e-6, 1.15e-9
 PACE = 2**0.5  # growth of rho and lam in a round
 
-#: Of gamma1 and gamma2, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
+#: Of similarity_weight and overlap_weight, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
 DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
@@ -75,7 +75,7 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
     apart = max(c - float(sigma.sum()), 1e-9)
     rho = float(graph.total.D2 @ graph.copies) / (64 * apart)
     weigh = graph.blocks[0].W is not None
-    # lam starts at a share of what speaks against the worst edge of an average object, whatever gamma1 is. Then
+    # lam starts at a share of what speaks against the worst edge of an average object, whatever similarity_weight is. Then
     # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
     lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
     shared = graph.shared() | {"right": right, "sigma": sigma}
@@ -125,14 +125,14 @@ class SCCABG(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned, c.
-    gamma1 : float, optional
+    similarity_weight : float, optional
         How far similar base clusters must hold the same objects (gamma_1). Default 0.1, in units of the mean
         similarity of a base cluster to all others, so that it does not depend on n, m or cluster sizes; below
         0.01 the base clusters are taken at their word. In ``mode="authors"`` 1e-4 in the paper's units, where
         similarities are counts of objects.
-    gamma2 : float, optional
+    overlap_weight : float, optional
         How firmly the similarity of base clusters stays at their overlap (gamma_2). Only the ratio mu =
-        gamma1 / (2 gamma2) matters; the default is mu = 1, which keeps base clusters similar while the objects
+        similarity_weight / (2 overlap_weight) matters; the default is mu = 1, which keeps base clusters similar while the objects
         they share outnumber those they do not. In ``mode="authors"`` 1e-2.
     similarity : {"adaptive", "fixed"}
         "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
@@ -192,7 +192,7 @@ class SCCABG(BaseConsensus):
     co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
     eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
     weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
-    repeated more gently. Doubling from fixed starts tears off small pieces. (4) gamma1 is scale-free, see above.
+    repeated more gently. Doubling from fixed starts tears off small pieces. (4) similarity_weight is scale-free, see above.
     (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start at what
     the other labels lead one to expect. (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex;
     its solver treats all columns alike, see :mod:`consilience._kernels.programs.box`. ``mode="authors"`` keeps (7) alone.
@@ -214,8 +214,8 @@ class SCCABG(BaseConsensus):
     """
 
     constraints = {
-        "gamma1": Nothing() | Real(1e-20, 1e20),
-        "gamma2": Nothing() | Real(1e-20, 1e20),
+        "similarity_weight": Nothing() | Real(1e-20, 1e20),
+        "overlap_weight": Nothing() | Real(1e-20, 1e20),
         "similarity": Choice("adaptive", "fixed"),
         "first_trust": Nothing() | Real(0, open_low=True),
         "weighting": Choice("self-paced", "none"),
@@ -233,15 +233,15 @@ class SCCABG(BaseConsensus):
     cluster_similarity_: np.ndarray
     n_pieces_: int
     isolated_: np.ndarray
-    signature_graph_: sp.csr_array
-    signature_reliability_: np.ndarray
+    distinct_graph_: sp.csr_array
+    distinct_reliability_: np.ndarray
 
     def __init__(
         self,
         n_clusters: int | None = None,
         *,
-        gamma1: float | None = None,
-        gamma2: float | None = None,
+        similarity_weight: float | None = None,
+        overlap_weight: float | None = None,
         similarity: str = "adaptive",
         first_trust: float | None = None,
         weighting: str = "self-paced",
@@ -250,8 +250,8 @@ class SCCABG(BaseConsensus):
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.gamma1 = gamma1
-        self.gamma2 = gamma2
+        self.similarity_weight = similarity_weight
+        self.overlap_weight = overlap_weight
         self.similarity = similarity
         self.first_trust = first_trust
         self.weighting = weighting
@@ -260,19 +260,19 @@ class SCCABG(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _cost(self, ensemble):
-        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        u, k = ensemble.n_samples, ensemble.n_base_clusters
         return u * k * (_SECONDS[0] + _SECONDS[1] * k), bytes_needed(u, k, self.weighting == "self-paced")
 
     def _fit(self, ensemble, rng):
         authors, c, first_trust = self.mode == "authors", self.n_clusters, None
-        gamma1, gamma2 = (
+        similarity_weight, overlap_weight = (
             default if given is None else float(given)
-            for given, default in zip((self.gamma1, self.gamma2), DEFAULTS[self.mode])
+            for given, default in zip((self.similarity_weight, self.overlap_weight), DEFAULTS[self.mode])
         )
         graph = Graph(
             ensemble,
-            gamma1=gamma1,
-            mu=gamma1 / (2 * gamma2) if self.similarity == "adaptive" else 0.0,
+            similarity_weight=similarity_weight,
+            mu=similarity_weight / (2 * overlap_weight) if self.similarity == "adaptive" else 0.0,
             self_paced=self.weighting == "self-paced",
             missing_counts=authors,
             scale_free=not authors,
@@ -282,19 +282,23 @@ class SCCABG(BaseConsensus):
             state, history, converged = follow_authors(graph, c, self.max_iter or 20)
         else:
             first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
-            # Of a graph that an extreme gamma1 cut to pieces, what was left before says nothing.
+            # Of a graph that an extreme similarity_weight cut to pieces, what was left before says nothing.
             state, history, converged = reach_components(
-                graph, c, self.max_iter or 100, first_trust, keep_last=gamma1 <= DEFAULTS["standard"][0]
+                graph,
+                c,
+                self.max_iter or 100,
+                first_trust,
+                keep_last=similarity_weight <= DEFAULTS["standard"][0],
             )
         S = graph.edges()
         labels, isolated = read_components(S)
         found = np.unique(labels[~isolated]).size
         if not authors:
             if not found:
-                raise InputError(_no_edge(gamma1))
+                raise InputError(_no_edge(similarity_weight))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
-        if unfinished := _unfinished(graph.total, ensemble.n_samples, gamma1, first_trust):
+        if unfinished := _unfinished(graph.total, ensemble.n_samples, similarity_weight, first_trust):
             warn(unfinished, ConvergenceWarning, stacklevel=4)
         edges = graph.rows(edge_trust)[:, graph.column]
         trust, reliability = {}, edge_means(ensemble, edges)
@@ -311,7 +315,7 @@ class SCCABG(BaseConsensus):
             per_cluster={"cluster_reliability": reliability},
             per_clustering=trust,
             per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
-            per_signature_edge={"signature_graph": S[:, graph.column], "signature_reliability": edges},
+            per_distinct_edge={"distinct_graph": S[:, graph.column], "distinct_reliability": edges},
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
             extra={"n_pieces": found},
         )
@@ -320,13 +324,13 @@ class SCCABG(BaseConsensus):
     def bipartite_graph_(self) -> sp.csr_array:
         """(n_samples, k) the learned graph, S."""
         check_is_fitted(self, "labels_")
-        return self.signatures_.expand(self.signature_graph_)
+        return self.distinct_.expand(self.distinct_graph_)
 
     @property
     def edge_reliability_(self) -> np.ndarray:
         """(n_samples, k) mean W over the rounds in which it was learned."""
         check_is_fitted(self, "labels_")
-        return self.signatures_.expand(self.signature_reliability_)
+        return self.distinct_.expand(self.distinct_reliability_)
 
     def filled_labels(self) -> np.ndarray:
         """(n_samples, n_clusterings) the labels as given, each missing one replaced by its most likely cluster.
@@ -335,18 +339,18 @@ class SCCABG(BaseConsensus):
         overlaps most with the clusters the object is in.
         """
         check_is_fitted(self, "labels_")
-        if not isinstance(self.signatures_, Ensemble):
+        if not isinstance(self.distinct_, Ensemble):
             raise InputError(
                 "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: bipartite_graph_ holds the learned "
                 "memberships of every object."
             )
-        return self.signatures_.expand(fill_in(self.signatures_, self.signature_graph_))
+        return self.distinct_.expand(fill_in(self.distinct_, self.distinct_graph_))
 
 
-def _no_edge(gamma1: float) -> str:
+def _no_edge(similarity_weight: float) -> str:
     """Why there is no graph, and what to do."""
     return (
-        f"gamma1={gamma1:g} leaves no edge in the learned graph: every object is cut off. Lower gamma1 (default "
+        f"similarity_weight={similarity_weight:g} leaves no edge in the learned graph: every object is cut off. Lower similarity_weight (default "
         f"{DEFAULTS['standard'][0]:g}), or use LWGP or EvidenceAccumulation, which learn no graph."
     )
 
@@ -359,7 +363,7 @@ def _shortfall(found: int, c: int, authors: bool) -> str:
     return f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} clusters"
 
 
-def _unfinished(last: Sums, n: int, gamma1: float, first_trust: float | None) -> str:
+def _unfinished(last: Sums, n: int, similarity_weight: float, first_trust: float | None) -> str:
     """The warning about rows whose solver stopped early in the last round; empty if there are none.
 
     The solver of S creeps where couplings dwarf the loss, that of W where contradictions dwarf lam. In units
@@ -369,7 +373,7 @@ def _unfinished(last: Sums, n: int, gamma1: float, first_trust: float | None) ->
         return ""
     remedies = []
     if last.unfinished_S or first_trust is None:
-        remedies.append(f"lower gamma1={gamma1:g}")
+        remedies.append(f"lower similarity_weight={similarity_weight:g}")
     if last.unfinished_W and first_trust is not None:
         remedies.append(f"raise first_trust={first_trust:g}")
     return (

@@ -25,7 +25,7 @@ def bytes_needed(u: int, k: int) -> float:
 
 def embed(ensemble: Any) -> np.ndarray:
     """Points (u, k) whose distances are those between rows of A, Eqs. (2) and (3)."""
-    u, k = ensemble.n_samples, ensemble.n_total_clusters
+    u, k = ensemble.n_samples, ensemble.n_base_clusters
     ensure_fits(
         bytes_needed(u, k),
         what=f"Embedding {u} distinct objects by {k} base clusters",

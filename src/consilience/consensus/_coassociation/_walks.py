@@ -64,6 +64,6 @@ def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
         )
     neighbors = rule(u) if model.n_neighbors is None else model.n_neighbors
     steps = rule(u) if model.walk_length is None else model.walk_length
-    S = ties(ensemble, neighbors, stay=model.object_weights, n_jobs=model.n_jobs)
+    S = ties(ensemble, neighbors, stay=model.count_duplicates, n_jobs=model.n_jobs)
     relative = weights / weights.max()  # products of very large or small weights have no number
     return Walk(transitions(S, weights), neighbors, steps, relative * (S @ relative))

@@ -32,7 +32,7 @@ from .._base import BaseConsensus, Solution
 
 def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
     """Eq. (2): two passes over the labels a step, or with missing labels the matrix itself (8 u^2 bytes)."""
-    u, ones = ensemble.n_samples, np.ones(ensemble.n_total_clusters)
+    u, ones = ensemble.n_samples, np.ones(ensemble.n_base_clusters)
 
     def explicit() -> np.ndarray:
         return normalized_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.weights)
@@ -140,7 +140,7 @@ class CSPA(BaseConsensus):
         )
         groups, history = cut.labels, []
         if self.refine and not ensemble.has_missing:
-            ones = np.ones(ensemble.n_total_clusters)
+            ones = np.ones(ensemble.n_base_clusters)
             rows, costs = cut_loop(ensemble.labels, ensemble.offsets, weights, ones, n_jobs=self.n_jobs)
             moved = alternate(rows, groups, c, costs, max_iter=100, tol=0.0, stay=True, n_jobs=self.n_jobs)
             groups, history = moved.groups, [{"objective": loss} for loss in moved.losses]

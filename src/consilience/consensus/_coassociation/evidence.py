@@ -2,7 +2,7 @@
 
     A_pq = share of the clusterings that put p and q together, of those that saw both      (1)
     merge the two groups of smallest linkage distance, 1 - A, until n_clusters are left    (2)
-    on="rows": of the distances |A_p - A_q| between rows of A instead of 1 - A             (3)
+    distance="rows": of the distances |A_p - A_q| between rows of A instead of 1 - A             (3)
 
 A (u, u) co-association of distinct objects; groups start with the weights of the objects they stand for, so
 that the tree is the one of all n objects.
@@ -50,7 +50,7 @@ class EvidenceAccumulation(BaseConsensus):
         Number of clusters returned.
     linkage : {"average", "complete", "single"}
         Distance of two groups: mean, largest or smallest 1 - A over their pairs.
-    on : {"pairs", "rows"}, default "pairs"
+    distance : {"pairs", "rows"}, default "pairs"
         "rows": objects are as far apart as their rows of A, so that those with the same company are alike even if they were seldom together.
         With complete linkage the consensus of SC3; with average linkage what the R package diceR calls CSPA.
     n_jobs : int or None
@@ -81,9 +81,9 @@ class EvidenceAccumulation(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"linkage": Choice("average", "complete", "single"), "on": Choice("pairs", "rows")}
+    constraints = {"linkage": Choice("average", "complete", "single"), "distance": Choice("pairs", "rows")}
     _takes_soft = True
-    _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"on": "rows"}]
+    _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"distance": "rows"}]
 
     heights_: np.ndarray
 
@@ -92,18 +92,18 @@ class EvidenceAccumulation(BaseConsensus):
         n_clusters: int | None = None,
         *,
         linkage: str = "average",
-        on: str = "pairs",
+        distance: str = "pairs",
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
-        self.on = on
+        self.distance = distance
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
         ensure_fits(8.0 * u * u, what=f"Evidence accumulation on {u} distinct objects", remedy=WITHOUT_PAIRS)
-        if self.on == "rows":
+        if self.distance == "rows":
             distance = row_distances(ensemble, self.n_jobs)
         else:
             A = ensemble.coassociation(n_jobs=self.n_jobs)

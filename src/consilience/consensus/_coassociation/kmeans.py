@@ -82,7 +82,7 @@ class CoassociationKMeans(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _cost(self, ensemble):
-        u, k = ensemble.n_samples, ensemble.n_total_clusters
+        u, k = ensemble.n_samples, ensemble.n_base_clusters
         return _SECONDS * u * k * self.n_clusters * self.n_init, bytes_needed(u, k)
 
     def _fit(self, ensemble, rng):

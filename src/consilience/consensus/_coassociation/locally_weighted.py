@@ -38,15 +38,17 @@ from .._base import BaseConsensus, Solution
 from ._sample import linked_objects
 
 
-def reliability(ensemble: Any, theta: float, n_jobs: int | None = None) -> np.ndarray:
+def reliability(ensemble: Any, instability_tolerance: float, n_jobs: int | None = None) -> np.ndarray:
     """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
     clusterings that saw any object of C."""
-    return cluster_reliability(ensemble.labels, ensemble.offsets, ensemble.weights, theta, n_jobs=n_jobs)
+    return cluster_reliability(
+        ensemble.labels, ensemble.offsets, ensemble.weights, instability_tolerance, n_jobs=n_jobs
+    )
 
 
 def _present(ensemble: Any, rows: np.ndarray) -> np.ndarray:
     """Global numbers of the base clusters that some of the rows are in, rising."""
-    here = np.zeros(ensemble.n_total_clusters, bool)
+    here = np.zeros(ensemble.n_base_clusters, bool)
     for column, offset in zip(ensemble.labels[rows].T, ensemble.offsets):
         here[offset + column[column >= 0]] = True
     return np.flatnonzero(here)
@@ -71,7 +73,7 @@ def place_others(
 class LWEA(BaseConsensus):
     """Locally weighted evidence accumulation: average linkage of a co-association that trusts reliable clusters.
 
-    Also the consensus of MDEC-HC (with ``theta=1``). Deterministic.
+    Also the consensus of MDEC-HC (with ``instability_tolerance=1``). Deterministic.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class LWEA(BaseConsensus):
     theta : float, default 0.4
         How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
         values weigh all clusters alike.
-    sample : int or None, default None
+    max_samples : int or None, default None
         Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same every time, and
         the others join the clusters of these, Eq. (4'). None links all.
     n_jobs : int or None
@@ -119,8 +121,8 @@ class LWEA(BaseConsensus):
     [0.22, 1.0, 1.0, 0.47, 1.0, 0.47]
     """
 
-    constraints = {"theta": Real(0, open_low=True), "sample": Nothing() | Integer(2)}
-    _test_params = [{}, {"theta": 1.0}]
+    constraints = {"instability_tolerance": Real(0, open_low=True), "max_samples": Nothing() | Integer(2)}
+    _test_params = [{}, {"instability_tolerance": 1.0}]
 
     cluster_reliability_: np.ndarray
     clustering_weights_: np.ndarray
@@ -130,24 +132,24 @@ class LWEA(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        theta: float = 0.4,
-        sample: int | None = None,
+        instability_tolerance: float = 0.4,
+        max_samples: int | None = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.theta = theta
-        self.sample = sample
+        self.instability_tolerance = instability_tolerance
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        rows, weights = linked_objects(ensemble.weights, self.sample, self.n_clusters)
+        rows, weights = linked_objects(ensemble.weights, self.max_samples, self.n_clusters)
         u = weights.size
         ensure_fits(
             8.0 * u * u,
             what=f"LWEA on {u} distinct objects",
-            remedy=f"{WITHOUT_PAIRS}, or pass sample=10_000",
+            remedy=f"{WITHOUT_PAIRS}, or pass max_samples=10_000",
         )
-        eci = reliability(ensemble, self.theta, self.n_jobs)
+        eci = reliability(ensemble, self.instability_tolerance, self.n_jobs)
         part, own = (ensemble, eci) if rows is None else (ensemble.take(rows), eci[_present(ensemble, rows)])
         A = part.coassociation(cluster_weights=own, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)
@@ -215,7 +217,7 @@ class LWSC(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"theta": Real(0, open_low=True), "n_init": Integer(1)}
+    constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _any_unit = False
 
@@ -227,20 +229,20 @@ class LWSC(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        theta: float = 1.0,
+        instability_tolerance: float = 1.0,
         n_init: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.theta = theta
+        self.instability_tolerance = instability_tolerance
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples
-        eci = reliability(ensemble, self.theta, self.n_jobs)
+        eci = reliability(ensemble, self.instability_tolerance, self.n_jobs)
 
         def explicit() -> np.ndarray:
             A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)

@@ -38,7 +38,7 @@ class PTA(BaseConsensus):
         Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
     walk_length : int, default None
         Steps of the walks, T, at most 10,000; None by the same rule.
-    object_weights : bool, default True
+    count_duplicates : bool, default True
         Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
         walks never stay, and each counts once (walks are weighted either way).
     n_jobs : int or None
@@ -71,9 +71,9 @@ class PTA(BaseConsensus):
         "linkage": Choice("average", "complete", "single"),
         "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
-        "object_weights": Flag(),
+        "count_duplicates": Flag(),
     }
-    _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "object_weights": False}]
+    _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "count_duplicates": False}]
 
     heights_: np.ndarray
 
@@ -84,14 +84,14 @@ class PTA(BaseConsensus):
         linkage: str = "average",
         n_neighbors: int | None = None,
         walk_length: int | None = None,
-        object_weights: bool = True,
+        count_duplicates: bool = True,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.n_neighbors = n_neighbors
         self.walk_length = walk_length
-        self.object_weights = object_weights
+        self.count_duplicates = count_duplicates
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
@@ -105,6 +105,6 @@ class PTA(BaseConsensus):
         Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, Z, out=Z)
         np.fill_diagonal(distance, 0.0)
-        weights = ensemble.weights if self.object_weights else np.ones(u)
+        weights = ensemble.weights if self.count_duplicates else np.ones(u)
         left, right, heights = merge_tree_inplace(distance, weights, self.linkage)
         return Solution(cut_tree(left, right, self.n_clusters), n_iter=1, extra={"heights": heights})

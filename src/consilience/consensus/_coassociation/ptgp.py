@@ -83,9 +83,9 @@ class PTGP(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    n_neighbors, walk_length, object_weights :
+    n_neighbors, walk_length, count_duplicates :
         As of PTA.
-    sample : int or None, default 10,000
+    max_samples : int or None, default 10,000
         Distinct objects that are walked among, at most: where there are more, so many are drawn by weight, the same every time, and
         walks from the others enter among them, Eq. (4'). None walks among all, as published.
     n_init : int, default 10
@@ -108,7 +108,7 @@ class PTGP(BaseConsensus):
     links fall into components, 40 s k + 512 T s + 12 e bytes and that of the answer. Linear in the distinct objects beyond the sample. Missing labels: A over
     the clusterings that saw both.
 
-    Differences from the paper: above 10,000 distinct objects a sample of them is walked among, unless ``sample=None``. Others in the
+    Differences from the paper: above 10,000 distinct objects a sample of them is walked among, unless ``max_samples=None``. Others in the
     method's page.
 
     Examples
@@ -124,11 +124,11 @@ class PTGP(BaseConsensus):
     constraints = {
         "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
-        "object_weights": Flag(),
-        "sample": Nothing() | Integer(2),
+        "count_duplicates": Flag(),
+        "max_samples": Nothing() | Integer(2),
         "n_init": Integer(1),
     }
-    _test_params = [{"n_init": 3}, {"n_init": 3, "object_weights": False}, {"n_init": 3, "sample": 20}]
+    _test_params = [{"n_init": 3}, {"n_init": 3, "count_duplicates": False}, {"n_init": 3, "max_samples": 20}]
 
     embedding_: np.ndarray
 
@@ -138,8 +138,8 @@ class PTGP(BaseConsensus):
         *,
         n_neighbors: int | None = None,
         walk_length: int | None = None,
-        object_weights: bool = True,
-        sample: int | None = 10_000,
+        count_duplicates: bool = True,
+        max_samples: int | None = 10_000,
         n_init: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -147,23 +147,23 @@ class PTGP(BaseConsensus):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.walk_length = walk_length
-        self.object_weights = object_weights
-        self.sample = sample
+        self.count_duplicates = count_duplicates
+        self.max_samples = max_samples
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         c = self.n_clusters
-        rows, drawn = linked_objects(ensemble.weights, self.sample, c)
+        rows, drawn = linked_objects(ensemble.weights, self.max_samples, c)
         part = ensemble if rows is None else ensemble.take(rows)
-        u, k = part.n_samples, part.n_total_clusters
+        u, k = part.n_samples, part.n_base_clusters
         found = walk(self, part, drawn)
-        counted = drawn if self.object_weights else np.ones(u)
+        counted = drawn if self.count_duplicates else np.ones(u)
         ensure_fits(
             8.0 * u * (5 * k + resolve_jobs(self.n_jobs) * (found.steps + 2) * COLUMNS),
             what=f"PTGP on {u} distinct objects and {k} base clusters, with {found.steps} steps,",
-            remedy="use LWGP or HBGF, a smaller sample or walk_length, or fewer or coarser clusterings",
+            remedy="use LWGP or HBGF, a smaller max_samples or walk_length, or fewer or coarser clusterings",
         )
         B, G = edges(found, part, counted, self.n_jobs)
         cut = transfer_cut_dense(B, counted, min(c, k), n_jobs=self.n_jobs)
@@ -176,7 +176,7 @@ class PTGP(BaseConsensus):
             objects,
             c,
             unit=True,
-            weights=ensemble.weights if self.object_weights else np.ones(ensemble.n_samples),
+            weights=ensemble.weights if self.count_duplicates else np.ones(ensemble.n_samples),
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
             max_iter=100,
             n_jobs=self.n_jobs,

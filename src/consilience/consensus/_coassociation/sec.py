@@ -99,7 +99,7 @@ class SEC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        ones = np.ones(ensemble.n_total_clusters)
+        ones = np.ones(ensemble.n_base_clusters)
         rows, costs = cut_loop(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=self.n_jobs)
         found = best_start(
             rows,

@@ -228,7 +228,7 @@ class SPCE(BaseConsensus):
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
     consensus_matrix_ : sparse array (n_samples, n_samples)
-        S, expanded on demand from ``signature_consensus_``, which is in the order of the distinct objects.
+        S, expanded on demand from ``distinct_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalized.
     clustering_losses_ : array (n_clusterings,)
@@ -302,7 +302,7 @@ class SPCE(BaseConsensus):
         "pairs of objects", lambda terms, total: -terms["pace"] / terms["lambda"] / total**2, stage="lambda"
     )
 
-    signature_consensus_: sp.csr_array
+    distinct_consensus_: sp.csr_array
     clustering_weights_: np.ndarray
     clustering_losses_: np.ndarray
     n_pieces_: int
@@ -361,21 +361,21 @@ class SPCE(BaseConsensus):
                 "clustering_weights": share_out(1.0 / alpha),
                 "clustering_losses": share_out(alpha),
             },
-            per_pair={"signature_consensus": pairs.matrix()},
+            per_pair={"distinct_consensus": pairs.matrix()},
             extra={"n_pieces": found, "threshold": float(threshold)},
         )
 
     @property
     def consensus_matrix_(self) -> sp.csr_array:
-        """S (n_samples, n_samples) as CSR: expanded from ``signature_consensus_`` each time it is asked for."""
+        """S (n_samples, n_samples) as CSR: expanded from ``distinct_consensus_`` each time it is asked for."""
         check_is_fitted(self, "labels_")
-        S, inverse = self.signature_consensus_, self.signatures_.inverse
+        S, inverse = self.distinct_consensus_, self.distinct_.inverse
         copies = np.bincount(inverse)
         stored = float(copies @ ((S != 0) @ copies))
         ensure_fits(
             24.0 * stored,
             what=f"The consensus matrix of {inverse.size} objects with {stored:.0f} pairs",
-            remedy="use signature_consensus_ and signatures_.inverse",
+            remedy="use distinct_consensus_ and distinct_.inverse",
         )
         return sp.csr_array(S[inverse][:, inverse])
 

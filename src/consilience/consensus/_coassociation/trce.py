@@ -89,7 +89,7 @@ class TRCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
+        u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         ensure_fits(32.0 * u * u + 16.0 * u * k, what=f"TRCE on {u} distinct objects", remedy=WITHOUT_PAIRS)
         found = learn(ensemble, c, self.graph_weight, self.max_iter, n_jobs=self.n_jobs)
         pieces = found.history[-1]["pieces"]

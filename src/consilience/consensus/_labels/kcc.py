@@ -44,7 +44,7 @@ class KCC(BaseConsensus):
     utility : {"category", "entropy", "cosine", "power"}, default "category"
         What agreement with a base clustering is worth: quadratic mutual information (k-means of one-hot rows), mutual information
         (:class:`ECC`), or norms of the label distributions of clusters.
-    order : float, default 5.0
+    norm_order : float, default 5.0
         Of the norms of ``utility="power"``; above 1.
     normalized : bool, default False
         Divide the utility of each clustering by what it could be at most.
@@ -87,7 +87,7 @@ class KCC(BaseConsensus):
 
     constraints = {
         "utility": Choice(*UTILITIES),
-        "order": Real(1, open_low=True, high=100),
+        "norm_order": Real(1, open_low=True, high=100),
         "normalized": Flag(),
         "n_init": Integer(1),
     }
@@ -105,7 +105,7 @@ class KCC(BaseConsensus):
         n_clusters: int | None = None,
         *,
         utility: str = "category",
-        order: float = 5.0,
+        norm_order: float = 5.0,
         normalized: bool = False,
         n_init: int = 10,
         max_iter: int = 100,
@@ -115,7 +115,7 @@ class KCC(BaseConsensus):
     ):
         self.n_clusters = n_clusters
         self.utility = utility
-        self.order = order
+        self.norm_order = norm_order
         self.normalized = normalized
         self.n_init = n_init
         self.max_iter = max_iter
@@ -124,7 +124,7 @@ class KCC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        offsets, kind = ensemble.offsets, (self.utility, float(self.order))
+        offsets, kind = ensemble.offsets, (self.utility, float(self.norm_order))
         P = overall_shares(ensemble)
         v = clustering_factors(P, offsets, *kind) if self.normalized else np.ones(offsets.size - 1)
         rows = label_rows(ensemble.labels, offsets, ensemble.weights)
@@ -185,7 +185,7 @@ class ECC(KCC):
     constraints = {"normalized": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}]
     utility = "entropy"
-    order = 2.0
+    norm_order = 2.0
 
     def __init__(
         self,

@@ -179,7 +179,7 @@ class SoftVote(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        c, k = self.n_clusters, ensemble.n_total_clusters
+        c, k = self.n_clusters, ensemble.n_base_clusters
         runs = [self._align(ensemble, table) for table in self._starts(ensemble, rng)]
         answers = [order_columns(run.M, ensemble.weights, ensemble.rows) for run in runs]
         agree = [round(Evidence(ensemble, labels, c).mean_agreement(), 12) for labels, _ in answers]
@@ -218,7 +218,7 @@ class SoftVote(BaseConsensus):
         """Tables (k, c) of a cut of the graph, and of members with as many clusters as are wanted."""
         c, rows, weights = self.n_clusters, ensemble.incidence, ensemble.weights
         seeds = rng.integers(2**31, size=self.n_init).tolist()
-        k = ensemble.n_total_clusters
+        k = ensemble.n_base_clusters
         cut = transfer_cut_of(rows, weights, np.ones(k), min(c, k), n_jobs=self.n_jobs)
         groups = cut_rows(cut.objects, c, unit=True, weights=weights, seeds=seeds, n_jobs=self.n_jobs).labels
         starts = [np.asarray(rows.scatter(one_hot(groups, c, weights).toarray(), n_jobs=self.n_jobs))]

@@ -53,13 +53,13 @@ class Voting(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    method : {"aligned", "iterative"}, default "aligned"
+    algorithm : {"aligned", "iterative"}, default "aligned"
         Find which clusters of the members are the same, then count votes; or k-modes (iterative voting).
     match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
-        Of ``method="aligned"``: what a member's cluster may stand for. The last two take members with any number of clusters as they are,
+        Of ``algorithm="aligned"``: what a member's cluster may stand for. The last two take members with any number of clusters as they are,
         but one cluster for all satisfies them too.
     center : {"mode", "mean"}, default "mode"
-        Of ``method="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
+        Of ``algorithm="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
     n_init : int, default 10
         Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the members if aligned, else
         by disagreement.
@@ -103,7 +103,7 @@ class Voting(BaseConsensus):
     """
 
     constraints = {
-        "method": Choice("aligned", "iterative"),
+        "algorithm": Choice("aligned", "iterative"),
         "match": Choice("one-to-one", "many-to-one", "soft"),
         "center": Choice("mode", "mean"),
         "n_init": Integer(1),
@@ -111,8 +111,8 @@ class Voting(BaseConsensus):
     _test_params = [
         {"n_init": 5},
         {"match": "soft", "n_init": 5},
-        {"method": "iterative"},
-        {"method": "iterative", "center": "mean"},
+        {"algorithm": "iterative"},
+        {"algorithm": "iterative", "center": "mean"},
     ]
 
     cluster_labels_: np.ndarray
@@ -121,7 +121,7 @@ class Voting(BaseConsensus):
         self,
         n_clusters: int | None = None,
         *,
-        method: str = "aligned",
+        algorithm: str = "aligned",
         match: str = "one-to-one",
         center: str = "mode",
         n_init: int = 10,
@@ -130,7 +130,7 @@ class Voting(BaseConsensus):
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
-        self.method = method
+        self.algorithm = algorithm
         self.match = match
         self.center = center
         self.n_init = n_init
@@ -142,13 +142,15 @@ class Voting(BaseConsensus):
     def aligned_(self) -> np.ndarray:
         """(n_samples, n_clusterings) labels of every member in the numbers of the consensus, -1 where there is none."""
         numbers = np.append(self.cluster_labels_, -1)
-        return self.signatures_.expand(numbers[self.signatures_.global_labels()])
+        return self.distinct_.expand(numbers[self.distinct_.global_labels()])
 
     def _fit(self, ensemble, rng):
-        found = self._aligned(ensemble, rng) if self.method == "aligned" else self._iterative(ensemble, rng)
+        found = (
+            self._aligned(ensemble, rng) if self.algorithm == "aligned" else self._iterative(ensemble, rng)
+        )
         labels = by_decreasing_size(found.groups, ensemble.weights, tie_breaker=ensemble.rows)
         table = label_rows(ensemble.labels, ensemble.offsets, ensemble.weights).table(labels, self.n_clusters)
-        B = maps(table, ensemble.offsets, self.match if self.method == "aligned" else "many-to-one")
+        B = maps(table, ensemble.offsets, self.match if self.algorithm == "aligned" else "many-to-one")
         return Solution(
             labels,
             history=[{"objective": loss} for loss in found.losses],
@@ -196,7 +198,7 @@ class Voting(BaseConsensus):
         if members:
             agree = np.array([Evidence(ensemble, member).mean_agreement() for member in members])
             return [members[i] for i in np.argsort(-agree.round(12), kind="stable")[: self.n_init]]
-        labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_total_clusters
+        labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_base_clusters
         J = jaccard(overlap_matrix(labels, offsets, ensemble.weights, n_jobs=self.n_jobs), offsets)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         groups = partition_graph(

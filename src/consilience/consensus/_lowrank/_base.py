@@ -21,7 +21,7 @@ _POSITIVE = Real(0, open_low=True)
 _THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
 
 
-def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = None) -> np.ndarray:
+def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = None) -> np.ndarray:
     """S (u, u). Eq. (1) divided by m, or by how often the pair was seen; with "signed" +1 together, -1 apart, 0 unseen.
 
     The paper has the second for incomplete ensembles. Where all clusterings agree on c clusters it is 2 I - 1 1' between
@@ -29,7 +29,7 @@ def co_association(ensemble: Compressed, evidence: str, n_jobs: int | None = Non
     the same for all pairs. For any other c, and for shares, S has one direction for each cluster.
     """
     S = ensemble.coassociation(n_jobs=n_jobs)
-    if evidence == "signed":  # seen (2 together/seen - 1) / m
+    if entries == "signed":  # seen (2 together/seen - 1) / m
         S *= 2.0
         S -= 1.0
         S *= ensemble.cooccurrence_counts()
@@ -76,15 +76,15 @@ class BaseLowRank(BaseConsensus):
         "error_weight": _POSITIVE,
         "labels_from": Choice("embedding", "representation", "subspaces"),
         "affinity": Choice("absolute", "signed"),
-        "evidence": Choice("together", "signed"),
+        "entries": Choice("together", "signed"),
         "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
         "growth": Real(1, open_low=True),
         "tol": _POSITIVE,
         "unit_rows": Flag(),
         "n_init": Integer(1),
-        "gamma": Real(1, open_low=True),
-        "start": Choice("zero", "convex"),
-        "n_steps": Integer(1),
+        "saturation": Real(1, open_low=True),
+        "linearize_about": Choice("zero", "convex"),
+        "n_linearizations": Integer(1),
     }
     _any_unit = False
     _BYTES: ClassVar[int]  # for each pair of distinct objects
@@ -100,7 +100,7 @@ class BaseLowRank(BaseConsensus):
     low_rank_weight: float
     labels_from: str
     affinity: str
-    evidence: str
+    entries: str
     penalty: float | None
     growth: float
     max_iter: int
@@ -165,13 +165,13 @@ class BaseLowRank(BaseConsensus):
 
     def _frame(self, ensemble: Compressed, root: np.ndarray, S: np.ndarray | None = None) -> Frame:
         """S in its eigenbasis; through the base clusters where they are fewer than the objects."""
-        u, k = ensemble.n_samples, ensemble.n_total_clusters
-        if self.evidence == "together" and not ensemble.has_missing and k < _THIN * u:
+        u, k = ensemble.n_samples, ensemble.n_base_clusters
+        if self.entries == "together" and not ensemble.has_missing and k < _THIN * u:
             F = sp.diags_array(root / np.sqrt(ensemble.n_clusterings)) @ ensemble.indicator()
             pairs = eigenpairs_of_product(sp.csr_array(F), self.n_jobs)
         else:
             if S is None:
-                S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
+                S = scaled(co_association(ensemble, self.entries, self.n_jobs), root)
             values, vectors = every_eigenpair(S, n_jobs=self.n_jobs)
             pairs = values[::-1], vectors[:, ::-1]
         return Frame(*pairs, root, n_clusters=self.n_clusters, n_jobs=self.n_jobs)

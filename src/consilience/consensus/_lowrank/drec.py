@@ -65,9 +65,9 @@ class DREC(BaseConsensus):
         Number of clusters returned.
     ridge : float, default 100
         Weight of the size of the representation, lam. Below 10 it falls apart.
-    n_rounds : int, default 5
+    n_iter : int, default 5
         Rounds of Eq. (3), at most 10,000: all are done.
-    object_weights : bool, default False
+    count_duplicates : bool, default False
         Count a distinct object as the objects it stands for, in proportion; by default each once, as published.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
@@ -86,7 +86,7 @@ class DREC(BaseConsensus):
     Notes
     -----
     O(u m^2 + k^3 + u^2 k) time, 16 u^2 + 32 u k + 24 k^2 bytes, refused beforehand if they will not fit. Missing labels: x_j has fewer ones. Unless
-    ``object_weights``, weights (and equal objects) make no difference beside confidence and the order of the labels.
+    ``count_duplicates``, weights (and equal objects) make no difference beside confidence and the order of the labels.
 
     Examples
     --------
@@ -98,11 +98,11 @@ class DREC(BaseConsensus):
 
     constraints = {
         "ridge": Real(0, open_low=True),
-        "n_rounds": Integer(1, 10_000),
-        "object_weights": Flag(),
+        "n_iter": Integer(1, 10_000),
+        "count_duplicates": Flag(),
         "n_init": Integer(1),
     }
-    _test_params = [{"n_init": 3}, {"n_init": 3, "object_weights": True}]
+    _test_params = [{"n_init": 3}, {"n_init": 3, "count_duplicates": True}]
 
     embedding_: np.ndarray
 
@@ -111,30 +111,30 @@ class DREC(BaseConsensus):
         n_clusters: int | None = None,
         *,
         ridge: float = 100.0,
-        n_rounds: int = 5,
-        object_weights: bool = False,
+        n_iter: int = 5,
+        count_duplicates: bool = False,
         n_init: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.ridge = ridge
-        self.n_rounds = n_rounds
-        self.object_weights = object_weights
+        self.n_iter = n_iter
+        self.count_duplicates = count_duplicates
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, k, c = ensemble.n_samples, ensemble.n_total_clusters, self.n_clusters
+        u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         ensure_fits(
             16.0 * u * u + 32.0 * u * k + 24.0 * k * k,
             what=f"DREC on {u} distinct objects",
             remedy=WITHOUT_PAIRS,
         )
-        weights = ensemble.weights * (u / ensemble.weights.sum()) if self.object_weights else np.ones(u)
+        weights = ensemble.weights * (u / ensemble.weights.sum()) if self.count_duplicates else np.ones(u)
         kap, a = basis(ensemble, weights, self.n_jobs)
-        Us = embed(kap, a, ridges(kap, a, self.ridge, self.n_rounds))
+        Us = embed(kap, a, ridges(kap, a, self.ridge, self.n_iter))
         S = row_product(Us, Us.T, n_jobs=self.n_jobs)
         S **= 4
         S = normalized_matrix_inplace((S + S.T) / 2, weights)
@@ -145,7 +145,7 @@ class DREC(BaseConsensus):
         )
         return Solution(
             cut.labels,
-            n_iter=self.n_rounds,
+            n_iter=self.n_iter,
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",
             per_sample={"embedding": found.vectors},

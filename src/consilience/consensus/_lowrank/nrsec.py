@@ -25,8 +25,8 @@ class NRSEC(BaseLowRank):
     """RSEC with errors of single entries, and concave penalties of rank and error, which shrink what is large less.
 
     The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties here (MCP) leave off beyond
-    ``gamma``. They are solved by linearization, as a reweighted RSEC with entrywise errors. Once and from zero, as
-    printed and by default, all those weights are one, and what differs from RSEC is the error. ``start="convex"`` makes the
+    ``saturation``. They are solved by linearization, as a reweighted RSEC with entrywise errors. Once and from zero, as
+    printed and by default, all those weights are one, and what differs from RSEC is the error. ``linearize_about="convex"`` makes the
     penalties act, at twice the time; over twelve sets the two are level (figures in the method's page).
 
     Parameters
@@ -35,17 +35,17 @@ class NRSEC(BaseLowRank):
         Number of clusters returned.
     low_rank_weight, error_weight : floats, default 1.0 and 0.01
         lambda_1 and lambda_2 in Eq. (20), as printed.
-    gamma : float, default 2.0
+    saturation : float, default 2.0
         gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the convex penalties.
         Singular values of Z hardly exceed 1, errors do not: at 2 none is spared. Of no effect from zero in one step.
-    start : {"zero", "convex"}
+    linearize_about : {"zero", "convex"}
         What the penalties are linearized about first: zero as printed, where all weights are one, or the answer with convex
         penalties (nuclear norm and l1), which is the answer from zero.
-    n_steps : int, default 1
+    n_linearizations : int, default 1
         Linearizations. The paper takes one.
     growth : float, default 1.3
         rho, as printed.
-    labels_from, affinity, evidence, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
+    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
         max_iter bounds each linearization.
 
     Attributes
@@ -78,7 +78,7 @@ class NRSEC(BaseLowRank):
     [0, 0, 0, 1, 1, 1]
     """
 
-    _test_params = [{"n_init": 3}, {"n_init": 3, "start": "convex"}]
+    _test_params = [{"n_init": 3}, {"n_init": 3, "linearize_about": "convex"}]
     _BYTES = 120
 
     def __init__(
@@ -87,12 +87,12 @@ class NRSEC(BaseLowRank):
         *,
         low_rank_weight: float = 1.0,
         error_weight: float = 0.01,
-        gamma: float = 2.0,
-        start: str = "zero",
-        n_steps: int = 1,
+        saturation: float = 2.0,
+        linearize_about: str = "zero",
+        n_linearizations: int = 1,
         labels_from: str = "embedding",
         affinity: str = "absolute",
-        evidence: str = "together",
+        entries: str = "together",
         penalty: float | None = None,
         growth: float = 1.3,
         unit_rows: bool = True,
@@ -105,12 +105,12 @@ class NRSEC(BaseLowRank):
         self.n_clusters = n_clusters
         self.low_rank_weight = low_rank_weight
         self.error_weight = error_weight
-        self.gamma = gamma
-        self.start = start
-        self.n_steps = n_steps
+        self.saturation = saturation
+        self.linearize_about = linearize_about
+        self.n_linearizations = n_linearizations
         self.labels_from = labels_from
         self.affinity = affinity
-        self.evidence = evidence
+        self.entries = entries
         self.penalty = penalty
         self.growth = growth
         self.unit_rows = unit_rows
@@ -121,14 +121,14 @@ class NRSEC(BaseLowRank):
         self.n_jobs = n_jobs
 
     def _learn(self, ensemble, root):
-        S = scaled(co_association(ensemble, self.evidence, self.n_jobs), root)
+        S = scaled(co_association(ensemble, self.entries, self.n_jobs), root)
         frame = self._frame(ensemble, root, S)
         errors, state = EntryErrors(frame, self.error_weight, S), State.zero(frame, self.n_clusters)
         rank_weights = None
-        first = 0 if self.start == "convex" else 1
-        for step in range(first, self.n_steps + 1):
+        first = 0 if self.linearize_about == "convex" else 1
+        for step in range(first, self.n_linearizations + 1):
             if step > 0:
-                rank_weights, weights = linearize(state.J.values, errors.E, root, self.gamma)
+                rank_weights, weights = linearize(state.J.values, errors.E, root, self.saturation)
                 errors.restart(weights)
             begun = len(state.history)
             solve(frame, errors, state, rank_weights=rank_weights, **self._options())

@@ -36,7 +36,7 @@ class RCE(BaseConsensus):
         Cost of an error in a clustering, l1: large values trust clusterings as they are. At most 1e9.
     low_rank_weight : float, default 1
         Weight of the rank of the consensus matrix, l2, at most 1e9.
-    n_rounds : int, default 20
+    n_iter : int, default 20
         Rounds of cleaning and of the consensus in turn, at most 10,000: all are done.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
@@ -51,8 +51,8 @@ class RCE(BaseConsensus):
         Cluster of each object, 0 the largest, and the share of its evidence that points there.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
-    signature_consensus_ : array (u, u)
-        (A + A') / 2 between distinct objects, in the order of ``signatures_``.
+    distinct_consensus_ : array (u, u)
+        (A + A') / 2 between distinct objects, in the order of ``distinct_``.
 
     Notes
     -----
@@ -73,14 +73,14 @@ class RCE(BaseConsensus):
     constraints = {
         "error_weight": Real(0, 1e9, open_low=True),  # whose square must be a number
         "low_rank_weight": Real(0, 1e9),
-        "n_rounds": Integer(1, 10_000),
+        "n_iter": Integer(1, 10_000),
         "n_init": Integer(1),
     }
-    _test_params = [{"n_init": 3, "n_rounds": 5}]
+    _test_params = [{"n_init": 3, "n_iter": 5}]
     _any_unit = False
 
     embedding_: np.ndarray
-    signature_consensus_: np.ndarray
+    distinct_consensus_: np.ndarray
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class RCE(BaseConsensus):
         *,
         error_weight: float = 1.0,
         low_rank_weight: float = 1.0,
-        n_rounds: int = 20,
+        n_iter: int = 20,
         n_init: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -96,7 +96,7 @@ class RCE(BaseConsensus):
         self.n_clusters = n_clusters
         self.error_weight = error_weight
         self.low_rank_weight = low_rank_weight
-        self.n_rounds = n_rounds
+        self.n_iter = n_iter
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -106,7 +106,7 @@ class RCE(BaseConsensus):
         ensure_fits(120.0 * u * u, what=f"RCE on {u} distinct objects", remedy=WITHOUT_PAIRS)
         seen = ensemble.cooccurrence_counts()
         t = np.rint(ensemble.coassociation(n_jobs=self.n_jobs) * seen)
-        A = learn(t, seen, weights, self.error_weight, self.low_rank_weight, self.n_rounds, self.n_jobs)
+        A = learn(t, seen, weights, self.error_weight, self.low_rank_weight, self.n_iter, self.n_jobs)
         A = (A + A.T) / 2
         S = normalized_matrix_inplace(A.copy(), weights)
         found = leading_eigenvectors(lambda X: S @ X, u, c, dense=lambda: S)
@@ -116,9 +116,9 @@ class RCE(BaseConsensus):
         )
         return Solution(
             cut.labels,
-            n_iter=self.n_rounds,
+            n_iter=self.n_iter,
             converged=found.converged,
             shortfall="its eigenvectors were not found to full accuracy",
             per_sample={"embedding": found.vectors},
-            per_pair={"signature_consensus": A},
+            per_pair={"distinct_consensus": A},
         )

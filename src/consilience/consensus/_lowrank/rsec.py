@@ -44,7 +44,7 @@ class RSEC(BaseLowRank):
         squared cosines between the rows of L Sigma^1/2, Z = L Sigma R', as low-rank representation does.
     affinity : {"absolute", "signed"}
         Graph of Z: ``(|Z| + |Z|')/2``, or (Z + Z')/2 as printed, whose row sums can be negative.
-    evidence : {"together", "signed"}
+    entries : {"together", "signed"}
         Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of +1 together,
         -1 apart, 0 unseen. The paper has the second for ensembles with missing labels; it cannot tell two clusters apart.
     penalty : float or None
@@ -76,7 +76,7 @@ class RSEC(BaseLowRank):
         Norm of the object's column of E relative to that of S: the share of its evidence that the low-rank structure
         does not explain. Objects the ensemble contradicts itself about score high.
     representation_, error_ : arrays (u, u)
-        Z and E between the distinct objects, in the order of ``signatures_``.
+        Z and E between the distinct objects, in the order of ``distinct_``.
     rank_, singular_values_ : rank of J and its singular values.
     history_ : list of dict
         Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``, close to it near ``tol``), ``penalty`` (mu), ``rank`` (of J),
@@ -99,7 +99,7 @@ class RSEC(BaseLowRank):
     - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``, ``error_weight=0.003`` and
       ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H as they are.
     - Missing labels: S holds shares of the clusterings that saw both objects (0 if none did), as it does without missing labels,
-      instead of +1, -1 and 0 (``evidence="signed"``). The signed S of two clear clusters has rank one and ``|Z|`` no blocks: one
+      instead of +1, -1 and 0 (``entries="signed"``). The signed S of two clear clusters has rank one and ``|Z|`` no blocks: one
       missing label in a thousand then turns a perfect answer into a random one. For three clusters and more both work.
     - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
     - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never
@@ -131,7 +131,7 @@ class RSEC(BaseLowRank):
         error_weight: float = 0.003,
         labels_from: str = "embedding",
         affinity: str = "absolute",
-        evidence: str = "together",
+        entries: str = "together",
         penalty: float | None = None,
         growth: float = 1.5,
         unit_rows: bool = True,
@@ -146,7 +146,7 @@ class RSEC(BaseLowRank):
         self.error_weight = error_weight
         self.labels_from = labels_from
         self.affinity = affinity
-        self.evidence = evidence
+        self.entries = entries
         self.penalty = penalty
         self.growth = growth
         self.unit_rows = unit_rows

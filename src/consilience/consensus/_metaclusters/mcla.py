@@ -98,7 +98,7 @@ class MCLA(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
-        k, c = ensemble.n_total_clusters, self.n_clusters
+        k, c = ensemble.n_base_clusters, self.n_clusters
         if k <= _DENSE_UP_TO:
             K = overlap_matrix(labels, offsets, weights, n_jobs=self.n_jobs)
         else:
