@@ -210,7 +210,7 @@ def files(tmp_path, monkeypatch):
 
 def test_a_page_from_files(files, capsys):
     names, truth = files
-    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--truth", "truth.csv",
+    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--labels-true", "truth.csv",
                "--annotations", "notes.csv", "--json")  # fmt: skip
     captured = capsys.readouterr()
     assert code == 0, captured.err

@@ -463,11 +463,14 @@ def run(*arguments):
 
 def test_cluster_writes_a_report(features, tmp_path, capsys):
     page = tmp_path / "my report.html"
-    assert run("cluster", features[0], "-k", 3, "-n", 5, "-o", tmp_path / "labels.csv", "--report", page) == 0
+    assert (
+        run("cluster", features[0], "-k", 3, "-n", 5, "-o", tmp_path / "labels.csv", "--save-report", page)
+        == 0
+    )
     assert "wrote a report" in capsys.readouterr().err
     shown = Page(page.read_text(encoding="utf-8"))
     assert "features.csv: 60 objects, 6 features" in shown.visible
-    assert f"--report '{page}'" in shown.visible
+    assert f"--save-report '{page}'" in shown.visible
     assert shown.data["objects"]["names"][0] == "row0"
     assert "principal components" in shown.visible
 
@@ -484,7 +487,7 @@ def test_consensus_writes_a_report(features, tmp_path, capsys):
             "-q",
             "-o",
             tmp_path / "labels.csv",
-            "--report",
+            "--save-report",
             page,
         )
         == 0
@@ -493,9 +496,9 @@ def test_consensus_writes_a_report(features, tmp_path, capsys):
 
 
 def test_command_line_refuses_early(features, tmp_path, capsys):
-    assert run("cluster", features[0], "-k", 3, "--report", tmp_path / "no" / "r.html") == 2
+    assert run("cluster", features[0], "-k", 3, "--save-report", tmp_path / "no" / "r.html") == 2
     assert "does not exist" in capsys.readouterr().err
-    assert run("cluster", features[0], "-k", 3, "--report", features[0]) == 2
+    assert run("cluster", features[0], "-k", 3, "--save-report", features[0]) == 2
     assert "would overwrite" in capsys.readouterr().err
-    assert run("cluster", features[0], "-k", 3, "--report", "-") == 2
-    assert "--report needs the name of a file" in capsys.readouterr().err
+    assert run("cluster", features[0], "-k", 3, "--save-report", "-") == 2
+    assert "--save-report needs the name of a file" in capsys.readouterr().err
