@@ -31,8 +31,8 @@ from .._base.parameters import (
     check,
     check_parameters,
     listed,
+    relative_to_lightest,
     unit_of,
-    unit_of_lightest,
 )
 from .._base.progress import announce, loops_shown
 from .._base.rng import make_rng
@@ -345,17 +345,16 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             )
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
-        unit = unit_of_lightest(weights) if any_unit else unit_of(weights)
+        if any_unit:
+            return compressed.with_weights(relative_to_lightest(weights))
         if not self._any_unit:
             self._ask_for_the_unit(compressed)
-        if unit == 1.0:
-            return compressed
-        if not any_unit:
+        if unit_of(weights) != 1.0:
             raise InputError(
                 f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
                 "that unit. Divide the weights so that they are near 1."
             )
-        return compressed.with_weights(weights / unit)
+        return compressed
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
