@@ -72,7 +72,7 @@ def test_the_guess_is_the_answer_for_two():
 
 
 def test_a_second_fit_leaves_nothing_of_the_first():
-    model = cs.LWEA(3).fit(L).set_params(n_clusters=None)
+    model = cs.consensus.LWEA(3).fit(L).set_params(n_clusters=None)
     with pytest.warns(ConsilienceWarning, match="which is a guess"):
         assert model.fit(L).labels_.max() == 1
 
@@ -80,8 +80,10 @@ def test_a_second_fit_leaves_nothing_of_the_first():
 def test_n_clusters_of_a_consensus_estimator_counts():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
-        assert cs.ConsensusClustering(method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 2
-        assert cs.ConsensusClustering(4, method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        assert cs.ConsensusClustering(method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 2
+        assert (
+            cs.ConsensusClustering(4, method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        )
 
 
 # score -----------------------------------------------------------------------------------------------------
@@ -91,14 +93,14 @@ def test_score_with_and_without_truth():
     model = cs.ConsensusClustering(3, random_state=0).fit(X)
     assert model.score(X, TRUTH) == cs.metrics.ari(model.labels_, TRUTH)
     assert model.score(X) == pytest.approx(cs.metrics.anmi(model.labels_, model.ensemble_))
-    method = cs.LWGP(3).fit(L)
+    method = cs.consensus.LWGP(3).fit(L)
     assert method.score(L, TRUTH) == cs.metrics.ari(method.labels_, TRUTH)
     assert method.score(L) == pytest.approx(cs.metrics.anmi(method.labels_, L))
 
 
 def test_score_counts_weights():
     weights = np.where(TRUTH == 0, 5.0, 1.0)
-    method = cs.LWGP(3).fit(L, sample_weight=weights)
+    method = cs.consensus.LWGP(3).fit(L, sample_weight=weights)
     assert method.score(L) == pytest.approx(
         cs.metrics.anmi(method.labels_, cs.Ensemble(L, sample_weight=weights))
     )
@@ -112,7 +114,7 @@ def test_score_of_other_objects_says_what_to_do_and_that_works():
         model.score(X[::2])
     assert model.fit(X[::2]).score(X[::2]) > 0
     with pytest.raises(InputError, match="score was given 4 objects"):
-        cs.LWGP(3).fit(L).score([[0, 0, 1, 1]])
+        cs.consensus.LWGP(3).fit(L).score([[0, 0, 1, 1]])
 
 
 def test_grid_search_over_all_objects():
