@@ -191,10 +191,10 @@ def million(n: int = 1_000_000) -> dict:
     import consilience as cs
 
     small, _ = synthetic(500, 5)
-    cs.LWGP(2, random_state=0).fit(small)
+    cs.consensus.LWGP(2, random_state=0).fit(small)
     labels, truth = synthetic(n, 100)
     start = clocks()
-    model = cs.LWGP(20, random_state=0).fit(labels)
+    model = cs.consensus.LWGP(20, random_state=0).fit(labels)
     used = clocks() - start
     return {
         "case": f"million: LWGP, 100 clusterings ({model.distinct_.n_samples} distinct)",

@@ -77,8 +77,10 @@ def test_default_number_of_clusters():
 def test_n_clusters_of_a_consensus_estimator_counts():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
-        assert cs.ConsensusClustering(method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 2
-        assert cs.ConsensusClustering(4, method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        assert cs.ConsensusClustering(method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 2
+        assert (
+            cs.ConsensusClustering(4, method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        )
 
 
 # score -----------------------------------------------------------------------------------------------------
@@ -99,7 +101,7 @@ def test_score_is_the_agreement_and_ignores_y():
 
 def test_cross_validation_runs_and_finer_answers_score_no_lower():
     """Why the score cannot choose a number of clusters: base clusterings have four each."""
-    found = [cross_val_score(cs.EvidenceAccumulation(c), L.labels, cv=3).mean() for c in (2, 4)]
+    found = [cross_val_score(cs.consensus.EvidenceAccumulation(c), L.labels, cv=3).mean() for c in (2, 4)]
     assert found[0] < found[1]
     assert np.isfinite(
         cross_val_score(cs.ConsensusClustering(3, n_clusterings=5, random_state=0), X, cv=2)
@@ -109,7 +111,7 @@ def test_cross_validation_runs_and_finer_answers_score_no_lower():
 def test_grid_search_over_parameters():
     everything = np.arange(len(X))
     search = GridSearchCV(
-        cs.EvidenceAccumulation(3),
+        cs.consensus.EvidenceAccumulation(3),
         {"linkage": ["average", "single"], "min_cluster_size": [None, 10]},
         cv=[(everything, everything)],
     ).fit(L.labels)
@@ -124,16 +126,16 @@ def test_frames_are_of_the_library_of_the_input():
     polars = pytest.importorskip("polars")
     names = [f"object {i}" for i in range(90)]
     labels = pd.DataFrame(L.labels, index=names)
-    frame = cs.EvidenceAccumulation(3).fit(labels).to_frame()
+    frame = cs.consensus.EvidenceAccumulation(3).fit(labels).to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == names
-    model = cs.EvidenceAccumulation(3).fit(polars.from_pandas(labels))
+    model = cs.consensus.EvidenceAccumulation(3).fit(polars.from_pandas(labels))
     assert isinstance(model.to_frame(), polars.DataFrame)
     assert model.to_frame().columns == ["label", "confidence"]
     assert model.to_frame()["label"].to_list() == model.labels_.tolist()
     whole = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(polars.DataFrame(X))
     assert isinstance(whole.to_frame(), polars.DataFrame)
-    assert isinstance(cs.EvidenceAccumulation(3).fit(L).to_frame(), pd.DataFrame)
+    assert isinstance(cs.consensus.EvidenceAccumulation(3).fit(L).to_frame(), pd.DataFrame)
 
 
 def test_a_frame_has_the_objects_of_weight_zero():
@@ -148,13 +150,13 @@ def test_a_frame_has_the_objects_of_weight_zero():
 
 
 def test_consensus_matrix_counts_as_the_method_does():
-    plain = cs.EvidenceAccumulation(3).fit(L).consensus_matrix()
+    plain = cs.consensus.EvidenceAccumulation(3).fit(L).consensus_matrix()
     np.testing.assert_allclose(plain, L.coassociation())
-    weighted = cs.LWEA(3).fit(L)
+    weighted = cs.consensus.LWEA(3).fit(L)
     A = L.coassociation(cluster_weights=weighted.cluster_reliability_)
     np.fill_diagonal(A, 1)
     np.testing.assert_allclose(weighted.consensus_matrix(), A)
-    trusted = cs.WEAC(3).fit(L)
+    trusted = cs.consensus.WEAC(3).fit(L)
     np.testing.assert_allclose(
         trusted.consensus_matrix(), L.coassociation(clustering_weights=trusted.clustering_weights_)
     )
@@ -163,14 +165,14 @@ def test_consensus_matrix_counts_as_the_method_does():
 
 
 def test_a_consensus_matrix_that_does_not_fit_is_refused(monkeypatch):
-    model = cs.EvidenceAccumulation(3).fit(L)
+    model = cs.consensus.EvidenceAccumulation(3).fit(L)
     monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     with pytest.raises(NotEnoughMemoryError, match="A consensus matrix of 90 x 90 objects"):
         model.consensus_matrix()
 
 
 def test_a_sampled_tree_is_refused():
-    model = cs.LWEA(3, max_samples=20).fit(L)
+    model = cs.consensus.LWEA(3, max_samples=20).fit(L)
     if model.distinct_.n_samples > 20:
         with pytest.raises(InputError, match=r"LWEA linked a sample .* max_samples=None"):
             model.linkage_matrix()
@@ -178,17 +180,17 @@ def test_a_sampled_tree_is_refused():
 
 
 def test_report_of_a_model(tmp_path):
-    model = cs.EvidenceAccumulation(3).fit(L)
+    model = cs.consensus.EvidenceAccumulation(3).fit(L)
     model.report(tmp_path / "page.html", title="Ours")
     assert "Ours" in (tmp_path / "page.html").read_text()
     cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(X).report(tmp_path / "whole.html", X)
     assert (tmp_path / "whole.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("table", [X, X.astype(np.float32), pd.DataFrame(X), cs.Features(X)])
+@pytest.mark.parametrize("table", [X, X.astype(np.float32), pd.DataFrame(X), cs.io.Features(X)])
 def test_features_in_a_consensus_method_are_refused_by_name(table):
     with pytest.raises(InputError, match="ConsensusClustering"):
-        cs.LWGP(3).fit(table)
+        cs.consensus.LWGP(3).fit(table)
 
 
 # Progress --------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_weights_that_spread_too_wide_are_refused(name, seed):
 
 
 def test_the_largest_cluster_is_0_however_light():
-    found = cs.EvidenceAccumulation(2).fit([[0, 1, 1]], sample_weight=[1e-10] * 3)
+    found = cs.consensus.EvidenceAccumulation(2).fit([[0, 1, 1]], sample_weight=[1e-10] * 3)
     assert found.labels_.tolist() == [1, 0, 0]
 
 

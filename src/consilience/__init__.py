@@ -2,7 +2,7 @@
 
 >>> import consilience as cs
 >>> ens = cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
->>> cs.EvidenceAccumulation(n_clusters=2).fit_predict(ens).tolist()
+>>> cs.consensus.EvidenceAccumulation(n_clusters=2).fit_predict(ens).tolist()
 [0, 0, 1, 1]
 
 Names are imported when first used, so that ``import consilience`` is quick.

@@ -85,9 +85,9 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
 )
 def test_parts_of_a_study_that_do_not_fit_are_refused(fitted, change):
     parts = fitted.study_.to_parts()
-    assert cs.ChooseKResult.from_parts(parts).k == 3
+    assert cs.io.ChooseKResult.from_parts(parts).k == 3
     with pytest.raises(InputError, match="The parts of a study of k=.* do not fit together"):
-        cs.ChooseKResult.from_parts({**parts, **change})
+        cs.io.ChooseKResult.from_parts({**parts, **change})
 
 
 def test_no_structure_is_one_cluster_and_a_word():
@@ -101,7 +101,7 @@ def test_no_structure_is_one_cluster_and_a_word():
 
 
 def test_a_number_from_elsewhere_is_taken():
-    model = cs.ConsensusClustering(method=cs.LWEA(5), random_state=0).fit(BLOBS)
+    model = cs.ConsensusClustering(method=cs.consensus.LWEA(5), random_state=0).fit(BLOBS)
     assert model.labels_.max() == 4
     assert not hasattr(model, "study_")
 

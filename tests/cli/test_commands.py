@@ -74,7 +74,7 @@ def test_consensus_equals_the_library(folder, run):
         "--confidence",
     )
     assert result.exit_code == 0, result.stderr
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(cs.io.read_labels("ensemble.csv"))
+    model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(cs.io.read_labels("ensemble.csv"))
     lines = Path("out.csv").read_text().splitlines()
     assert lines[0] == "name,label,confidence"
     assert lines[1:] == [

@@ -87,7 +87,7 @@ def test_nothing_changes_where_all_are_large_enough(cls):
 
 def test_what_is_left_is_said():
     base = [[0] * 10 + [1] * 10 + [2, 2, 3], [0] * 10 + [1] * 12 + [3]]
-    model = cs.EvidenceAccumulation(4, min_cluster_size=3)
+    model = cs.consensus.EvidenceAccumulation(4, min_cluster_size=3)
     with pytest.warns(
         ConsilienceWarning, match=r"min_cluster_size=3 leaves 2 of the 4 clusters: 1 and 2 are the sizes"
     ):
@@ -105,10 +105,10 @@ def test_refusals_of_min_size():
     with pytest.raises(
         InputError, match=r"min_cluster_size=61 exceeds the 60 that all objects weigh.*at most 20"
     ):
-        cs.LWGP(3, min_cluster_size=61).fit(labels)
+        cs.consensus.LWGP(3, min_cluster_size=61).fit(labels)
     for wrong in (-1, "5", float("nan")):
         with pytest.raises(InputError, match="min_cluster_size=.* is not valid"):
-            cs.LWGP(3, min_cluster_size=wrong).fit(labels)
+            cs.consensus.LWGP(3, min_cluster_size=wrong).fit(labels)
     with pytest.raises(InputError, match="min_cluster_size is given with mode='authors'"):
         cs.SCCABG(3, mode="authors", min_cluster_size=2).fit(labels)
 
@@ -137,7 +137,7 @@ def test_groups_are_connected():
 )
 def test_refusals_of_must_link(links, message):
     with pytest.raises(InputError, match=message):
-        cs.EvidenceAccumulation(2).fit([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], must_link=links)
+        cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], must_link=links)
 
 
 def test_a_group_has_the_label_of_most_of_its_weight():
@@ -151,13 +151,13 @@ def test_a_group_has_the_label_of_most_of_its_weight():
 
 def test_a_tie_is_no_evidence_and_nothing_else_is_refused():
     base = [[0, 1, 0, 1], [0, 0, 1, 1]]
-    model = cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 1)])
+    model = cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 1)])
     assert model.labels_[0] == model.labels_[1]
     with pytest.raises(
         InputError, match=r"Objects 0 and 3 are linked, but no clustering says where they belong"
     ):
-        cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)])
-    cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)], sample_weight=[2, 1, 1, 1])
+        cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)])
+    cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)], sample_weight=[2, 1, 1, 1])
 
 
 @every_method
@@ -200,7 +200,7 @@ def test_no_links_change_nothing(cls):
 def test_an_unseen_object_is_placed_by_its_partner():
     labels, _ = planted(n=30)
     labels[7] = -1
-    model = cs.LWGP(3, random_state=0)
+    model = cs.consensus.LWGP(3, random_state=0)
     with pytest.raises(InputError, match="Object 7 is missing from every clustering"):
         model.fit(labels)
     model.fit(labels, must_link=[(7, 20)])

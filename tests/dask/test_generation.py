@@ -73,7 +73,7 @@ def test_the_default_makes_an_ensemble_with_members():
     assert ens.shape == (400, 4)
     assert len(ens.base_models) == len(ens.recipes) == 4
     assert ens.labels.dtype == np.int16
-    model = cs.LWGP(n_clusters=4, random_state=0).fit(ens)
+    model = cs.consensus.LWGP(n_clusters=4, random_state=0).fit(ens)
     assert model.labels_.compute().max() == 3
 
 
@@ -126,7 +126,7 @@ def test_rows_are_labeled_once():
         lambda block: calls.append(len(block)) or block, dtype=np.float32, meta=np.empty((0, 0), np.float32)
     )
     ens = cs.dask.generate(X, "kmeans", n_clusters=4, n_clusterings=3, random_state=0)
-    model = cs.LWGP(4, random_state=0).fit(ens)
+    model = cs.consensus.LWGP(4, random_state=0).fit(ens)
     before = len(calls)
     dask.compute(model.labels_, model.confidence_)
     assert len(calls) == before

@@ -82,7 +82,7 @@ def public_functions() -> list[Any]:
 def public_classes() -> list[type]:
     rooms = [getattr(room, name) for room in (cs.io, cs.metrics, cs.plot) for name in room.__all__]
     estimators = [entry.load() for entry in _register.ESTIMATORS]
-    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.Features, cs.dask.Ensemble]
+    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.io.Features, cs.dask.Ensemble]
 
 
 @cache

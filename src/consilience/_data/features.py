@@ -52,7 +52,7 @@ class Features:
     Examples
     --------
     >>> import consilience as cs
-    >>> features = cs.Features([[1, 2], [3, 4], [1, 2]], sample_names=["a", "b", "c"])
+    >>> features = cs.io.Features([[1, 2], [3, 4], [1, 2]], sample_names=["a", "b", "c"])
     >>> features
     Features: 3 objects, 2 features (float64)
     >>> features.take([0, 2]).sample_names

@@ -36,7 +36,7 @@ class PlacesRows:
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of rows with the features of fit: (n_rows,).
 
-        Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
+        Each member labels the rows, and the consensus places these labels (:meth:`consilience.consensus.LWEA.predict` and its like). A row that
         is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
         """
         if is_lazy(X):

@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> import os, tempfile
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.consilience")
     ...     model.save(path)

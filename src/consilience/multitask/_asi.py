@@ -55,7 +55,7 @@ class ASI(BaseMultitask):
     --------
     >>> import numpy as np, consilience as cs
     >>> X = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2], [0, 0, 1, 6.0]])
-    >>> cs.ASI(n_clusters=2, random_state=0).fit_predict(X).tolist()
+    >>> cs.multitask.ASI(n_clusters=2, random_state=0).fit_predict(X).tolist()
     [1, 1, 0, 0, 0]
     """
 

@@ -105,7 +105,7 @@ class LSSMTC(BaseMultitask):
     >>> import numpy as np, consilience as cs
     >>> one = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2.0]])
     >>> two = np.array([[3, 3, 0, 0], [0, 0, 1, 6], [2, 4, 0, 0], [0, 0, 2, 5.0]])
-    >>> model = cs.LSSMTC(n_clusters=2, random_state=0).fit([one, two])
+    >>> model = cs.multitask.LSSMTC(n_clusters=2, random_state=0).fit([one, two])
     >>> bool((model.task_labels_[0] == model.task_labels_[1][[0, 2, 1, 3]]).all())
     True
     """

@@ -64,7 +64,7 @@ class CESHL(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.CESHL(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.CESHL(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

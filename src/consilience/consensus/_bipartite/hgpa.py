@@ -117,7 +117,7 @@ class HGPA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
-    >>> cs.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [0, 0, 0, 1, 1, 1]
     """
 

@@ -79,7 +79,7 @@ class EvidenceAccumulation(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.EvidenceAccumulation(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.EvidenceAccumulation(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

@@ -116,7 +116,7 @@ class LWEA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.LWEA(n_clusters=2).fit(base)
+    >>> model = cs.consensus.LWEA(n_clusters=2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
     >>> model.cluster_reliability_.round(2).tolist()
@@ -220,7 +220,7 @@ class LWSC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.LWSC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.LWSC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

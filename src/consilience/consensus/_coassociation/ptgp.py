@@ -119,7 +119,7 @@ class PTGP(BaseConsensus):
     >>> import consilience as cs
     >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
     >>> base = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
-    >>> np.bincount(cs.PTGP(n_clusters=2, random_state=0).fit_predict(base)).tolist()
+    >>> np.bincount(cs.consensus.PTGP(n_clusters=2, random_state=0).fit_predict(base)).tolist()
     [30, 20]
     """
 

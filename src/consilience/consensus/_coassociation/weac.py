@@ -70,7 +70,7 @@ class WEAC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.WEAC(n_clusters=2).fit(base)
+    >>> model = cs.consensus.WEAC(n_clusters=2).fit(base)
     >>> model.labels_.tolist(), model.clustering_weights_.round(2).tolist()
     ([1, 1, 0, 0, 0], [0.23, 0.38, 0.38])
     """

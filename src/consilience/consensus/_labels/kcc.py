@@ -83,7 +83,7 @@ class KCC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
@@ -184,7 +184,7 @@ class ECC(KCC):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.ECC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.ECC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

@@ -154,7 +154,7 @@ class SoftVote(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> soft = cs.SoftEnsemble([[[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], [[0, 1], [0.1, 0.9], [0.8, 0.2]]])
-    >>> model = cs.SoftVote(n_clusters=2, random_state=0).fit(soft)
+    >>> model = cs.consensus.SoftVote(n_clusters=2, random_state=0).fit(soft)
     >>> model.labels_.tolist(), model.membership_.round(2).tolist()
     ([0, 0, 1], [[0.95, 0.05], [0.8, 0.2], [0.2, 0.8]])
     """

@@ -94,7 +94,7 @@ class DREC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.DREC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.DREC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

@@ -83,7 +83,7 @@ class ECPCS(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.ECPCS(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.ECPCS(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 

@@ -71,7 +71,7 @@ class MCLA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.MCLA(n_clusters=2, random_state=0).fit(base)
+    >>> model = cs.consensus.MCLA(n_clusters=2, random_state=0).fit(base)
     >>> model.labels_.tolist(), model.metaclusters_.tolist()
     ([1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0])
     """
