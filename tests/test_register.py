@@ -57,7 +57,7 @@ def test_is_exported(entry):
 @every_estimator
 def test_every_parameter_has_a_rule(entry):
     cls = entry.load()
-    names, rules = parameters_of(cls), {**COMMON_RULES, **cls.constraints}
+    names, rules = parameters_of(cls), {**COMMON_RULES, **cls._constraints}
     assert [name for name in names if name not in rules] == []
 
 

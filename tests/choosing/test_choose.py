@@ -206,8 +206,8 @@ def test_answers_of_every_k_are_compared_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAgreementWarning)
         study = cs.choose_k(BLOBS, **QUICK, null=None, method=Blind())
-    assert study.fitted(4).contradiction_
-    assert study.fitted().contradiction_ in study.notes  # of the answer it is said
+    assert study.fitted(4).messages_
+    assert study.fitted().messages_[0] in study.notes  # of the answer it is said
 
 
 # Labels ----------------------------------------------------------------------------------------------------

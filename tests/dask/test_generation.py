@@ -56,7 +56,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
     lazy = da.from_array(X, chunks=(100, 5))
     np.testing.assert_array_equal(model.predict(lazy).compute(), answers[0])
     assert model.predict_proba(lazy).compute().shape == (700, 4)
-    assert model.predict_proba(lazy, top=2)[0].compute().shape == (700, 2)
+    assert model.predict_top(lazy, 2).clusters.compute().shape == (700, 2)
     assert model.predict_confidence(lazy).compute().min() >= 0
     assert model.score_samples(lazy).compute().max() <= 1
     assert model.membership_.compute().shape == (700, 4)

@@ -64,6 +64,7 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     np.testing.assert_array_equal(model.predict_proba(labels).argmax(axis=1), found)
     sizes = np.bincount(found)
     assert (np.diff(sizes) <= 0).all()
+    assert model.cluster_sizes_.tolist() == sizes.tolist()
     np.testing.assert_allclose(model.confidence_.compute(), confidence(labels, found))
     if cls is cs.consensus.LWGP:
         np.testing.assert_allclose(model.cluster_reliability_, expected.cluster_reliability_)
@@ -71,7 +72,7 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     again = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy.rechunk((700, 10)), max_distinct=1000))
     np.testing.assert_array_equal(again.labels_.compute(), found)
     with pytest.raises(InputError, match="min_cluster_size"):
-        cls(3).fit(cs.dask.Ensemble(lazy, max_distinct=1000), min_cluster_size=5)
+        cls(3, min_cluster_size=5).fit(cs.dask.Ensemble(lazy, max_distinct=1000))
 
 
 def confidence(labels, found):

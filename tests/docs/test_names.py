@@ -54,6 +54,11 @@ RETIRED = {
     "signatures_": "distinct_",
     "n_neighbours": "n_neighbors",
     "min_size": "min_cluster_size",
+    "agreement_": "consensus_nmi_, baseline_nmi_",
+    "contradiction_": "messages_",
+    "shortfall_": "messages_",
+    "constraints": "_constraints",
+    "pacing": "_pacing",
 }
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 

@@ -91,7 +91,7 @@ def test_nothing_known_is_minus_one_with_one_warning():
     assert said[0].filename == __file__
     assert found.tolist() == [1, -1, -1]
     assert model.predict_proba(rows)[1:].tolist() == [[0, 0], [0, 0]]
-    assert model.predict_proba(rows, top=1)[0].ravel().tolist() == [1, -1, -1]
+    assert model.predict_top(rows, 1).clusters.ravel().tolist() == [1, -1, -1]
     assert model.predict_confidence(rows)[1:].tolist() == [0, 0]
 
 
@@ -100,14 +100,14 @@ def test_top():
     model = cs.consensus.LWEA(n_clusters=5).fit(labels)
     fresh, _ = planted(1, n=50, m=8, c=5, noise=0.4)
     whole = model.predict_proba(fresh)
-    clusters, shares = model.predict_proba(fresh, top=3)
+    clusters, shares = model.predict_top(fresh, 3)
     assert clusters.shape == shares.shape == (50, 3)
     np.testing.assert_array_equal(clusters[:, 0], model.predict(fresh))
     np.testing.assert_array_equal(np.take_along_axis(whole, clusters, axis=1), shares)
     assert (np.diff(shares, axis=1) <= 0).all()
-    assert model.predict_proba(fresh, top=50)[0].shape == (50, 5)
-    with pytest.raises(InputError, match="top=0"):
-        model.predict_proba(fresh, top=0)
+    assert model.predict_top(fresh, n=50).shares.shape == (50, 5)
+    with pytest.raises(InputError, match="n=0"):
+        model.predict_top(fresh, 0)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

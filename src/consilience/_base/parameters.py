@@ -165,6 +165,7 @@ COMMON_RULES: dict[str, Rule] = {
     "tol": Real(0),
     "random_state": RandomState(),
     "n_jobs": N_JOBS,
+    "min_cluster_size": Nothing() | Real(0),
 }
 
 
@@ -200,12 +201,12 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator, numbers as Python's own, after a check by its ``constraints`` and the common rules.
+    """The parameters of an estimator, numbers as Python's own, after a check by its ``_constraints`` and the common rules.
 
     ``settled`` are values found for parameters that were left open.
     """
     parameters = {**estimator.get_params(deep=False), **settled}
-    known = {**COMMON_RULES, **estimator.constraints}
+    known = {**COMMON_RULES, **estimator._constraints}
     rules = {name: known[name] for name in parameters if name in known}
     check_all(parameters, rules)
     return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}

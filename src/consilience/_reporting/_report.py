@@ -280,11 +280,7 @@ def _history(fitted) -> dict[str, Any]:
     terms = ConvergenceDisplay.from_fitted(fitted).terms
     steps = len(next(iter(terms.values())))
     method = fitted.method
-    ended = (
-        f", without reaching its goal: {printable(fitted.shortfall, 500)}"
-        if fitted.shortfall
-        else " and then met its stopping rule"
-    )
+    ended = " without converging" if fitted.shortfall else " and then met its stopping rule"
     found["history_text"] = [f"{type(method).__name__} took {count(steps, 'iteration')}{ended}."]
     quantities = words_of(method).quantities
     if steps > 1:

@@ -59,7 +59,7 @@ class ASI(BaseMultitask):
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {**RULES, "pooled": Flag()}
+    _constraints = {**RULES, "pooled": Flag()}
     _test_params = [{}, {"pooled": True}]
 
     task_subspaces_: list[np.ndarray]
@@ -76,7 +76,7 @@ class ASI(BaseMultitask):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.pooled = pooled

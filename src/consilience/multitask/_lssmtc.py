@@ -47,7 +47,7 @@ class LSSMTC(BaseMultitask):
     tol : float
         Stop when the objective falls by less than this share of itself.
     random_state : int, Generator or None
-    n_jobs : int or None
+    n_jobs : int or None, default -1
         Taken as everywhere; the linear algebra runs on one thread, so that nothing depends on it.
 
     Attributes
@@ -110,7 +110,7 @@ class LSSMTC(BaseMultitask):
     True
     """
 
-    constraints = {**RULES, "trade_off": Real(0, 1)}
+    _constraints = {**RULES, "trade_off": Real(0, 1)}
 
     subspace_: np.ndarray
     centers_: np.ndarray
@@ -128,7 +128,7 @@ class LSSMTC(BaseMultitask):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.trade_off = trade_off
