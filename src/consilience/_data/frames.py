@@ -42,7 +42,7 @@ def library_of(data: Any) -> str | None:
 
 
 def labels_frame(
-    labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: str | None
+    labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: Any
 ) -> Any:
     """Labels and confidence as a frame of the library of the input, where that was a frame, else of pandas."""
     columns = {"label": labels, "confidence": confidence}
