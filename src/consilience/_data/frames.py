@@ -41,9 +41,7 @@ def library_of(data: Any) -> str | None:
     return None if frame is None else str(frame.implementation)
 
 
-def labels_frame(
-    labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: Any
-) -> Any:
+def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: Any) -> Any:
     """Labels and confidence as a frame of the library of the input, where that was a frame, else of pandas."""
     columns = {"label": labels, "confidence": confidence}
     if library in (None, "pandas"):
