@@ -159,7 +159,10 @@ def test_on_the_command_line(features, tmp_path):
     )
     wrong = run("choose-k", features, "-k", "two")
     assert wrong.exit_code == 2
-    assert "-k two is not valid: expected the smallest and the largest number, such as 2:10" in wrong.stderr
+    assert (
+        "-k two is not valid: expected a number, the smallest and the largest number, such as 2:10"
+        in wrong.stderr
+    )
     wrong = run("choose-k", features, "--features", features)
     assert "--features goes with --from-ensemble" in wrong.stderr
 
