@@ -112,7 +112,7 @@ def evidence(study: Any) -> dict[str, Any]:
     return {
         "p": {test.name: round(test.p, DIGITS) for test in study.tests},
         "ks": study.n_clusters_tried.tolist(),
-        "columns": {name: rounded(values) for name, values in study.columns.items() if name != "k"},
+        "columns": {name: rounded(values) for name, values in study.columns.items() if name != "n_clusters"},
         "spectrum": rounded(study.spectrum),
         "gap_error": rounded(study.references.loss.std(axis=0, ddof=1)),
         "spectrum_null": rounded(study.references.values.mean(axis=0)),
@@ -309,12 +309,12 @@ def measure_null(number: int) -> dict[str, Any]:
 
 
 def table_of(row: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The stored columns, with k."""
+    """The stored columns, with the numbers of clusters."""
     columns = {
         name: np.array([math.nan if v is None else v for v in values])
         for name, values in row["columns"].items()
     }
-    return {"k": np.array(row["ks"]), **columns}
+    return {"n_clusters": np.array(row["ks"]), **columns}
 
 
 def judged(row: dict[str, Any]) -> Any:
@@ -328,7 +328,7 @@ def judged(row: dict[str, Any]) -> Any:
 def answers(row: dict[str, Any]) -> dict[str, int]:
     """The k of every criterion on one set."""
     columns = table_of(row)
-    ks = columns["k"]
+    ks = columns["n_clusters"]
 
     def best(name: str, sign: int = 1) -> int:
         return int(ks[np.nanargmax(sign * columns[name])])

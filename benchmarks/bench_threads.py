@@ -62,12 +62,12 @@ def generator_rows() -> Iterator[tuple[str, str, Call]]:
             X = np.asarray(archive["X"], float)
         m = {"n_clusterings": 10, "random_state": 0}
         for generator, options in {
-            "kmeans": {"k": k, **m},
+            "kmeans": {"n_clusters": k, **m},
             "random_k": m,
-            "random_features": {"k": k, **m},
-            "bagging": {"k": k, **m},
+            "random_features": {"n_clusters": k, **m},
+            "bagging": {"n_clusters": k, **m},
             "metric_subspace": m,
-            "spectral": {"k": k, "bandwidths": [0.3, 0.5, 1, 2], "random_state": 0},
+            "spectral": {"n_clusters": k, "bandwidths": [0.3, 0.5, 1, 2], "random_state": 0},
             "estimators": {"clusterers": [KMeans(k, n_init=1)], **m},
         }.items():
             make = getattr(cs.generate, generator)

@@ -24,7 +24,7 @@ sets = {
     "two pairs": make_blobs(200, centers=nested, cluster_std=0.5, random_state=0)[0],
     "one long cloud": rng.normal(size=(200, 2)) * [3, 1],
 }
-studies = {name: cs.choose_k(X, k=range(2, 8), random_state=0) for name, X in sets.items()}
+studies = {name: cs.choose_k(X, n_clusters=(2, 7), random_state=0) for name, X in sets.items()}
 for name, study in studies.items():
     print(f"{name}\n{study}\n")
 

@@ -34,8 +34,8 @@ for column, (name, study) in zip(axes.T, studies.items()):
     top, middle, bottom = column
     top.set_title(name)
     for shade, k in zip(shades, study.n_clusters_tried):
-        level, share, _ = study.cdf(k)
-        top.step(level, share, where="post", color=shade, label=f"k = {k}")
+        found = study.cdf(k)
+        top.step(found.values, found.cdf, where="post", color=shade, label=f"k = {k}")
     top.set_xlabel("share of runs together")
     middle.plot(study.n_clusters_tried, study.columns["delta_area"], "o-", color="0.4")
     bottom.axhline(0, color="0.7", lw=1)

@@ -41,6 +41,10 @@ class OrientationWarning(ConsilienceWarning):
     """A label matrix looks transposed."""
 
 
+class GuessWarning(ConsilienceWarning):
+    """What was given can mean two things; the message says what it was taken for, and how to say otherwise."""
+
+
 class LowAgreementWarning(ConsilienceWarning):
     """A consensus that the base clusterings it was made of contradict."""
 

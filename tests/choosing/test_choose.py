@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.cluster import AgglomerativeClustering
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
 
 import consilience as cs
@@ -339,6 +339,42 @@ def test_remarks():
     skewed = np.exp(np.random.default_rng(0).normal(size=(100, 3)))
     notes = cs.choose_k(skewed, **QUICK).notes
     assert any("of the columns are skewed or heavy-tailed" in note for note in notes)
+
+
+def test_samples_of_objects_and_of_features_reach_the_generator(tmp_path):
+    X, truth = make_blobs(90, 8, centers=3, random_state=0)
+    seen = []
+
+    def clusterer(part, k, random_state):
+        seen.append((part.shape, tuple(part[0])))
+        return KMeans(k, n_init=1, random_state=random_state % 2**32).fit_predict(part)
+
+    fractions = {"sample_fraction": 0.7, "feature_fraction": 0.5}
+    study = cs.choose_k(X, **{**QUICK, "n_clusters": (2, 4)}, **fractions, generator=clusterer, n_jobs=1)
+    assert {shape for shape, _ in seen} == {(63, 4), (90, 4)}  # subsamples, and the mixed ensemble
+    assert len({len(set(row)) for _, row in seen}) == 1
+    assert study.n_clusters == 3
+    assert (study.ensemble(3).labels < 0).sum(axis=0).tolist() == [27] * 8
+    file = tmp_path / "done.jsonl"
+    ours = cs.choose_k(X, **QUICK, **fractions, checkpoint=file)
+    assert (ours.n_clusters, cs.metrics.scores(ours.labels(), truth)["ari"]) == (3, 1)
+    again = cs.choose_k(X, **QUICK, **fractions, checkpoint=file, n_jobs=1)
+    np.testing.assert_equal(again.to_dict(), ours.to_dict())
+    assert len(file.read_text().splitlines()) == 9
+    whole = cs.choose_k(X, **QUICK, sample_fraction=0.7, checkpoint=file)
+    assert len(file.read_text().splitlines()) == 18  # another study
+    assert not np.array_equal(whole.columns["inertia"], ours.columns["inertia"])
+    with pytest.raises(InputError, match=r"X is sparse, and feature_fraction=0.5 needs columns"):
+        cs.choose_k(sp.csr_array(X), **QUICK, **fractions)
+    assert cs.choose_k(sp.csr_array(X), **QUICK, **fractions, null=None).n_clusters in (2, 3)
+
+
+def test_a_method_that_was_given_a_number_of_threads_keeps_it():
+    for given, expected in ((cs.consensus.LWGP(3), 2), (cs.consensus.LWGP(3, n_jobs=1), 1)):
+        study = cs.choose_k(BLOBS, **QUICK, null=None, method=given, n_jobs=2)
+        assert study.model(3).n_jobs == expected
+        model = cs.ConsensusClustering(3, method=given, n_clusterings=4, n_jobs=2).fit(BLOBS)
+        assert model.method_.n_jobs == expected
 
 
 # Bad input -------------------------------------------------------------------------------------------------

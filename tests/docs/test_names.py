@@ -59,6 +59,12 @@ RETIRED = {
     "shortfall_": "messages_",
     "constraints": "_constraints",
     "pacing": "_pacing",
+    "k": "n_clusters",
+    "ks": "n_clusters_tried",
+    "k_min": "n_clusters, a pair",
+    "k_max": "n_clusters, a pair",
+    "ratio": "sample_fraction or feature_fraction",
+    "neighbors": "n_neighbors",
 }
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 

@@ -243,6 +243,14 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
     return weights
 
 
+def is_left_open(estimator: Any, name: str) -> bool:
+    """Whether a parameter has the default of the constructor."""
+    import inspect
+
+    default = inspect.signature(type(estimator)).parameters[name].default
+    return bool(getattr(estimator, name) is default or getattr(estimator, name) == default)
+
+
 def checked_csr(X: Any, name: str) -> Any:
     """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts them."""
     import scipy.sparse as sp

@@ -77,7 +77,7 @@ def choose_k(
     sample_weight: Any = None,
     checkpoint: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     verbose: bool | int | None = None,
 ) -> ChooseKResult:
     """How many clusters there are, how sure that is, and what else is plausible; "none" is among the answers.
@@ -125,8 +125,8 @@ def choose_k(
     checkpoint : path, optional
         A file to which every reference is written when it is done; the same call finds them there and goes on.
     random_state : int, Generator or None
-    n_jobs : int or None
-        Threads; None is all cores. The answer does not depend on it.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     verbose : bool, int or None
         Whether progress is shown; None, the default, where there is a terminal.
 

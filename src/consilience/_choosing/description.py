@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._base.parameters import is_left_open
 from .._base.progress import progress
 from .._data.ensemble import Ensemble
 from .._evidence.table import Evidence
@@ -158,8 +159,8 @@ class Description:
         else:
             model = method("evidence-accumulation")()
         own = model.get_params(deep=False)
-        settings = {"n_clusters": k}
-        if "n_jobs" in own and n_jobs is not None:
+        settings: dict[str, Any] = {"n_clusters": k}
+        if "n_jobs" in own and is_left_open(model, "n_jobs"):
             settings["n_jobs"] = n_jobs
         if "random_state" in own and own["random_state"] is None:
             settings["random_state"] = self.settings.seed % 2**31

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features, check_not_of_columns
+from .._data.plausibility import question_features
 from .._kernels.kmeans.gram import Gram
 from ..errors import InputError
 from ..generate import prepared
@@ -87,6 +88,8 @@ def take_features(
 ) -> Objects:
     """Checked, sampled where there are too many objects, and in the space where runs are made."""
     features = as_features(X)
+    if features is not X:
+        question_features(features, "pass them as choose_k(ensemble=X)", stacklevel=4)
     n, d = features.shape
     if given is not None and given.n_samples != n:
         check_not_of_columns(given.labels, features.shape, "The ensemble")

@@ -98,7 +98,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(
-    ensemble: Ensemble, *, n_pairs: int = 1_000_000, seed: Any = 0, n_jobs: int | None = None
+    ensemble: Ensemble, *, n_pairs: int = 1_000_000, seed: Any = 0, n_jobs: int | None = -1
 ) -> Pairs:
     """All pairs of up to EXACT_UP_TO distinct objects; of more, ``n_pairs`` drawn ones."""
     rows = ensemble.distinct(n_jobs=n_jobs)
@@ -110,7 +110,7 @@ def pairs_of(
     return _shares(H, float(np.sqrt(np.log(2 / _LEFT) / (2 * seen))))  # Dvoretzky, Kiefer and Wolfowitz
 
 
-def counted_pairs(labels: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = None) -> Pairs:
+def counted_pairs(labels: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = -1) -> Pairs:
     """All pairs of objects with labels (u, m), equal ones too."""
     return _shares(pair_histogram(labels, weights, n_jobs=n_jobs), 0.0)
 
@@ -123,14 +123,14 @@ def _shares(H: np.ndarray, band: float) -> Pairs:
     return Pairs(H / seen if seen > 0 else H, unseen, band)
 
 
-def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
+def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = -1) -> float:
     """Mean ARI of every two clusterings on the objects both saw; NaN of a single one."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     return mean_ari_of(rows.labels, rows.n_clusters, rows.weights, n_jobs=n_jobs)
 
 
 def mean_ari_of(
-    labels: np.ndarray, n_clusters: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = None
+    labels: np.ndarray, n_clusters: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = -1
 ) -> float:
     """The same of labels (u, m)."""
     if labels.shape[1] < 2:
@@ -139,7 +139,7 @@ def mean_ari_of(
     return float(np.nanmean(found[np.triu_indices(len(found), 1)]))
 
 
-def silhouette(evidence: Evidence, *, n_jobs: int | None = None) -> float:
+def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
     """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c) memory a row of a block."""
     if evidence.n_groups < 2:
         return float("nan")
@@ -187,15 +187,13 @@ def concordance(evidence: Evidence) -> float:
     return float(np.mean(shares))
 
 
-def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = None) -> np.ndarray:
+def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
     """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     return spectrum_of(rows.incidence, rows.weights, count, n_jobs=n_jobs)
 
 
-def spectrum_of(
-    incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = None
-) -> np.ndarray:
+def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
     """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues: Y is the indicator of base clusters."""
     weights = weights / weights.sum()
     seen = incidence.sights(np.ones(incidence.offsets.size - 1))
@@ -220,7 +218,7 @@ def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
     return logs[..., ks - 1] - logs[..., ks]
 
 
-def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, bool]:
+def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndarray, bool]:
     """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects. O(u^2 m) time."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     drawn, weights = drawn_by_weight(rows.weights, LINKED)
@@ -242,7 +240,7 @@ class Linked(NamedTuple):
     left: np.ndarray
     right: np.ndarray
 
-    def partition(self, k: int, *, n_jobs: int | None = None) -> np.ndarray:
+    def partition(self, k: int, *, n_jobs: int | None = -1) -> np.ndarray:
         """(u,) k groups, 0 the heaviest: the tree cut, and every other object with the group it is most often together with."""
         _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
         everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
@@ -254,7 +252,7 @@ class Linked(NamedTuple):
         return np.argsort(order)[placed]
 
 
-def link_some(ensemble: Compressed, *, n_jobs: int | None = None) -> Linked:
+def link_some(ensemble: Compressed, *, n_jobs: int | None = -1) -> Linked:
     """LINKED objects, linked."""
     rows, weights = drawn_by_weight(ensemble.weights, LINKED)
     assert rows is not None

@@ -13,9 +13,7 @@ from ._session import Session
 
 @click.command("warm-up", short_help="Compile everything now instead of at first use.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option(
-    "--n-jobs", type=int, default=None, help="Number of processes; -1 for all cores. [default: all]"
-)
+@click.option("--n-jobs", type=int, default=-1, help="Number of processes; -1 for all cores. [default: all]")
 @common
 @click.pass_obj
 def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_json: bool) -> None:

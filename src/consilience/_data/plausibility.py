@@ -1,4 +1,4 @@
-"""What came in as labels and looks like something else: refused where it cannot be meant, questioned where it may be.
+"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant, questioned where it may be.
 
 ======================================  ==============================  =============================================
 what it looks like                      how it is told                  what happens
@@ -16,18 +16,24 @@ the other way round                     far more clusterings than       refused 
 ======================================  ==============================  =============================================
 
 Few objects are never questioned: there a clustering into single objects is as likely as anything else.
+
+A table that came in as features is questioned where it looks like labels: in each of its columns all numbers are codes without gaps, from -1
+(missing), 0 or 1, and few. Where all are 0 or 1, as answers of yes and no are, the columns must also agree as clusterings do. A table that is
+wrapped in ``Features`` is not questioned.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._base.parameters import listed
-from ..errors import InputError, OrientationWarning, warn
+from ..errors import GuessWarning, InputError, OrientationWarning, warn
 
 if TYPE_CHECKING:
+    from .features import Features
     from .intake import Intake
 
 #: Fewer objects than this can each be a cluster of its own.
@@ -234,3 +240,47 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     raise InputError(
         f"{told}; if there really are {n} objects, {read}: Ensemble(labels, sample_names=range({n}))."
     )
+
+
+# Features that look like labels ------------------------------------------------------------------------------
+
+#: Columns that are compared with each other, at most.
+_COMPARED = 50
+#: Mean absolute correlation of columns of zeros and ones from which they look like divisions of the same objects in two.
+_AGREE = 0.5
+
+
+def question_features(features: Features, remedy: str, *, stacklevel: int) -> None:
+    """Warn where features look like labels; ``remedy`` says how to give labels."""
+    if looks_like_labels(features.X):
+        n, d = features.shape
+        warn(
+            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in {d} base clusterings do, and was taken for "
+            f"features. If these are labels, {remedy}. If they are features, cs.io.Features(X) says so.",
+            GuessWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def looks_like_labels(X: Any) -> bool:
+    """Whether a table of numbers could be one of labels."""
+    n, d = X.shape
+    if sp.issparse(X) or n < _FEW or d < 2 or not _whole(X[:_FEW]) or not _whole(X):
+        return False
+    low, high = X.min(axis=0), X.max(axis=0)
+    if low.min() < -1 or low.max() > 1 or (low == high).any() or (high - low + 1).max() > n / 3:
+        return False
+    codes = (X - low).astype(np.int64)
+    if not all(np.bincount(column).all() for column in codes.T):
+        return False
+    return bool(high.max() > 1 or low.min() < 0) or _agree(codes[:, :_COMPARED])
+
+
+def _whole(X: np.ndarray) -> bool:
+    return bool((np.floor(X) == X).all())
+
+
+def _agree(codes: np.ndarray) -> bool:
+    """Whether columns of zeros and ones divide the objects alike, whichever side is called 0."""
+    likeness = np.abs(np.corrcoef(codes, rowvar=False))
+    return bool(likeness[np.triu_indices(len(likeness), 1)].mean() >= _AGREE)

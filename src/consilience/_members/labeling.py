@@ -227,7 +227,7 @@ class _Shared:
 
 
 def label_rows(
-    members: Sequence[Any], X: Any, *, reach: bool = False, n_jobs: int | None = None
+    members: Sequence[Any], X: Any, *, reach: bool = False, n_jobs: int | None = -1
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """(codes (n, m) int32, within (n,) or None) of checked rows X.
 

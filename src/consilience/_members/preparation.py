@@ -236,7 +236,7 @@ class Views:
         return View(preparation, members, self.features.seen_as(X, preparation.columns))
 
 
-def prepared(features: Features, preprocess: str, *, n_jobs: int | None = None) -> Features:
+def prepared(features: Features, preprocess: str, *, n_jobs: int | None = -1) -> Features:
     """The features as a member sees them that is prepared in this one way."""
     return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs))).features
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
@@ -22,12 +23,23 @@ from .._base.estimator import (
     fit_with,
 )
 from .._base.names import Named, check_names, find
-from .._base.parameters import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
+from .._base.parameters import (
+    Flag,
+    Integer,
+    Kind,
+    Nothing,
+    Rule,
+    check_parameters,
+    check_weights,
+    is_left_open,
+    listed,
+)
 from .._base.progress import progress_shown
 from .._base.rng import draw_seeds
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
 from .._data.frames import labels_frame, library_of
+from .._data.plausibility import question_features
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
@@ -35,7 +47,7 @@ from .._members.labeling import KEEP
 from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
 from .._results.summary import summary
 from ..consensus import BaseConsensus, method, methods
-from ..errors import InputError, warn
+from ..errors import GuessWarning, InputError, warn
 from ..generate import PREPARATIONS, suitable
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .members import is_clusterer, make_members
@@ -109,7 +121,7 @@ class ConsensusClustering(
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None, default -1
-        Threads of generator and consensus; -1 is all cores.
+        Threads of generator and consensus; -1 is all cores, None as in joblib. A method estimator that was given another number keeps it.
     keep_base_models : bool or None
         Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
         (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
@@ -238,7 +250,11 @@ class ConsensusClustering(
         n_clusters = self._n_clusters()
         if is_auto(n_clusters):
             study = self._study(X, sample_weight)
-            fit_with(self, study.n_clusters, lambda twin: twin.fit(X, y, sample_weight, must_link=must_link))
+            with warnings.catch_warnings():  # said before the study
+                warnings.simplefilter("ignore", GuessWarning)
+                fit_with(
+                    self, study.n_clusters, lambda twin: twin.fit(X, y, sample_weight, must_link=must_link)
+                )
             self.study_ = study
             return self
         check_n_clusters(n_clusters, type(self).__name__, "n_clusters='auto' lets a study choose it")
@@ -268,6 +284,8 @@ class ConsensusClustering(
     ) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
+        if everything is not X:
+            self._question(everything)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
         everything.check_k(n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
@@ -307,7 +325,9 @@ class ConsensusClustering(
 
             features = sampled(X, sample_weight, self.random_state)
         else:
-            features, _ = _split_weights(as_features(X), sample_weight)
+            features, _ = _split_weights(everything := as_features(X), sample_weight)
+            if everything is not X:
+                self._question(everything)
         n = features.n_samples
         most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
@@ -335,6 +355,11 @@ class ConsensusClustering(
             f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
             "cluster. study_ says what was tested; give n_clusters to divide the objects all the same."
         )
+
+    def _question(self, features: Features) -> None:
+        """Warn where what was given looks like labels."""
+        remedy = "combine them with a consensus method, such as cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
+        question_features(features, remedy, stacklevel=5)
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
@@ -487,7 +512,7 @@ class ConsensusClustering(
         owner, here = type(consensus).__name__, type(self).__name__
         reserved = {name: f"{name} of {here}" for name in ("n_clusters", "random_state", "n_jobs")}
         check_names(params, names, owner=owner, reserved=reserved)
-        if "n_jobs" in names and (isinstance(chosen, str) or self.n_jobs != -1):
+        if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
             params["n_jobs"] = self.n_jobs
         if self.min_cluster_size is not None:
             params.setdefault("min_cluster_size", self.min_cluster_size)

@@ -56,7 +56,7 @@ class MDEC(ConsensusClustering):
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores. The answer does not depend on it.
+        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     keep_base_models : bool or None
         Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
     verbose : bool, int or None

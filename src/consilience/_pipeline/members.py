@@ -56,8 +56,7 @@ def make_members(
         )
         check_names(params, valid, owner="A list of clusterers", reserved=reserved)
         params.setdefault("keep_base_models", keep_base_models)
-        if n_jobs is not None:
-            params.setdefault("n_jobs", n_jobs)
+        params.setdefault("n_jobs", n_jobs)
         return generate.estimators(
             features,
             clusterers=chosen,

@@ -91,7 +91,7 @@ def _announcement(count: int, seconds: float, *, beside: bool) -> str:
 def _may_start() -> bool:
     return (
         os.environ.get(VARIABLE, "1") != "0"
-        and resolve_jobs(None) > 1
+        and resolve_jobs(-1) > 1
         and can_keep()
         and bool(sys.executable)
         and not getattr(sys, "frozen", False)  # the executable is then the program itself

@@ -31,7 +31,7 @@ class Warmed(NamedTuple):
     compiled: int  # kernels; 0 where all of them were on disk
 
 
-def warm_up(names: list[str] | None = None, *, n_jobs: int | None = None) -> Iterator[Warmed]:
+def warm_up(names: list[str] | None = None, *, n_jobs: int | None = -1) -> Iterator[Warmed]:
     """Use what is named (default: all of :func:`tasks`) once, so that it is compiled; yields each when it is ready.
 
     On several cores in processes beside each other: compilers do not share one.

@@ -98,7 +98,7 @@ def estimators(
     preprocess: str = "none",
     keep_base_models: bool | None = False,
     random_state: Any = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """Any clusterers that have ``fit_predict``, each on all objects and features or on random samples of them.
 
@@ -125,9 +125,8 @@ def estimators(
         Keep in ``ensemble.base_models`` what labels further objects: a clusterer with ``predict`` itself, else X, once for all members,
         as a new row gets the label of the nearest row that the member saw. None keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
-    n_jobs : int or None, default 1
-        Members fitted at the same time, on threads; None is all cores. One by default, as many clusterers use all
-        cores by themselves.
+    n_jobs : int or None, default -1
+        Members fitted at the same time, on threads; -1 is all cores, None as in joblib. BLAS and OpenMP have one thread meanwhile.
 
     Returns
     -------

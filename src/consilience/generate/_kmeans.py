@@ -58,7 +58,7 @@ def kmeans(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """k-means from different random starts.
 
@@ -81,8 +81,8 @@ def kmeans(
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
-    n_jobs : int or None
-        Threads; None is all cores. The answer does not depend on it.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def random_k(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """k-means with a random number of clusters in each member.
 
@@ -167,7 +167,7 @@ def random_features(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """k-means on a random subset of the features in each member.
 
@@ -350,7 +350,7 @@ def bagging(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """k-means on a random sample of the objects, and if so wished of the features, in each member.
 

@@ -167,7 +167,7 @@ def landmarks(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """Spectral clusterings of any number of objects, each seen through its own landmarks and features.
 
@@ -199,8 +199,8 @@ def landmarks(
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
     random_state : int, numpy generator or None
-    n_jobs : int or None
-        Threads; None is all cores. The answer does not depend on it.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
 
     Returns
     -------

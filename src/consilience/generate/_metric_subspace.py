@@ -169,7 +169,7 @@ def metric_subspace(
     keep_base_models: bool | None = False,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """Spectral clusterings, each with a random kernel on a random subset of the features.
 
@@ -210,8 +210,8 @@ def metric_subspace(
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighborhoods do not see them.
     random_state : int, numpy generator or None
-    n_jobs : int or None
-        Threads over members; None is all cores. The answer does not depend on it.
+    n_jobs : int or None, default -1
+        Threads over members; -1 is all cores, None as in joblib. The answer does not depend on it.
 
     Returns
     -------

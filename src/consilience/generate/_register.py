@@ -76,7 +76,7 @@ class Maker:
         n_clusterings: int | None = None,
         sample_weight: Any = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ) -> Ensemble:
         """The base clusterings for a consensus of ``n_clusters``; what is None is left to the generator.
 

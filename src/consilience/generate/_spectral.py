@@ -49,7 +49,7 @@ def spectral(
     preprocess: str = "none",
     keep_base_models: bool | None = False,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """Spectral clustering with Gaussian kernels from very narrow to very wide.
 
@@ -70,8 +70,8 @@ def spectral(
         Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new row gets the label of the
         row nearest to it; None keeps them if that takes at most 128 MB.
     random_state : int, numpy generator or None
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores, None as in joblib.
 
     Returns
     -------

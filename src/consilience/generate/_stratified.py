@@ -65,7 +65,7 @@ def stratified(
     keep_base_models: bool | None = None,
     sample_weight: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """k-means on features drawn from groups of alike features in each member.
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 import threadpoolctl
@@ -151,16 +152,25 @@ def test_a_forked_child_has_threads_of_its_own():
 @pytest.mark.parametrize(
     ("value", "expected"), [("1", 1), ("3", 3), ("2,1", 2), ("64", 4), ("", 4), ("many", 4), ("0", 1)]
 )
-def test_the_default_is_all_cores_or_what_the_environment_says(monkeypatch, value, expected):
+def test_minus_one_is_all_cores_or_what_the_environment_says(monkeypatch, value, expected):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     monkeypatch.setattr(parallel, "cores", lambda: 4)
-    parallel._default_jobs.cache_clear()
+    parallel._all_jobs.cache_clear()
     try:
-        assert resolve_jobs(None) == expected
+        assert resolve_jobs(-1) == expected
+        assert resolve_jobs(-2) == max(1, expected - 1)
         assert resolve_jobs(7) == 7
-        assert resolve_jobs(-1) == 4
+        assert resolve_jobs(None) == 1
     finally:
-        parallel._default_jobs.cache_clear()
+        parallel._all_jobs.cache_clear()
+
+
+def test_none_is_what_joblib_says():
+    assert resolve_jobs(None) == 1
+    with joblib.parallel_backend("threading", n_jobs=3):
+        assert resolve_jobs(None) == 3
+        assert resolve_jobs(2) == 2
+    assert resolve_jobs(None) == 1
 
 
 # BLAS -------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def cut_rows(
     weights: np.ndarray | None = None,
     seeds: Sequence[Any],
     max_iter: int = 300,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     on_done: Callable[[int], Any] | None = None,
 ) -> Cut:
     """``n_clusters`` clusters of the rows of ``points``: the best of one weighted k-means per seed.

@@ -34,7 +34,7 @@ def partition_graph(
     weights: np.ndarray,
     method: str = "spectral",
     seeds: Sequence[int],
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """(v,) part of each vertex, exactly ``n_parts`` <= v of them, numbered from 0 without gaps.
 

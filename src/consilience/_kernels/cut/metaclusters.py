@@ -59,7 +59,7 @@ def vote(
     groups: np.ndarray,
     n_groups: int,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Votes:
     """Every object to the group of base clusters with its largest share, Eq. (3); exactly ``n_groups`` come back.
 

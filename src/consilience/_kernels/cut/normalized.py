@@ -24,7 +24,7 @@ def cut_loop(
     weights: np.ndarray,
     cluster_weights: np.ndarray,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> tuple[LabelRows, Costs]:
     """(rows, costs) for the loops of :mod:`.label_tables`, whose loss is the left side of Eq. (3)."""
     a = cluster_weights[:, None]

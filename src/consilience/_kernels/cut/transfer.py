@@ -44,7 +44,7 @@ def transfer_cut(
     cluster_weights: np.ndarray,
     count: int,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Transfer:
     """The cut for B = Y diag(cluster_weights), Y the indicator of the labels, which is never formed.
 
@@ -60,7 +60,7 @@ def transfer_cut_of(
     cluster_weights: np.ndarray,
     count: int,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Transfer:
     """:func:`transfer_cut` for B = Y diag(cluster_weights) with any Y, soft memberships too: edges weigh what is in them."""
     k, e = int(incidence.offsets[-1]), cluster_weights[:, None]
@@ -87,7 +87,7 @@ def transfer_cut_of(
 
 
 def transfer_cut_dense(
-    B: np.ndarray, weights: np.ndarray, count: int, *, n_jobs: int | None = None
+    B: np.ndarray, weights: np.ndarray, count: int, *, n_jobs: int | None = -1
 ) -> Transfer:
     """The cut for any B (u, k), dense and not negative. O(u k^2) time, 16 u k + 8 k^2 bytes; from 5,000 clusters on O(u k) a step.
 

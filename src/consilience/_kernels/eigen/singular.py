@@ -73,11 +73,11 @@ class Deflated(NamedTuple):
     def rows(self, a: int, b: int) -> np.ndarray:
         return (self.low.left[a:b] * self.low.values) @ self.low.right.T + self.rest[a:b]
 
-    def times(self, V: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def times(self, V: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
         rest = row_product(self.rest, V.astype(np.float32), n_jobs=n_jobs)
         return rest + _times(self.low.left * self.low.values, self.low.right, V, n_jobs)
 
-    def transposed_times(self, Q: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def transposed_times(self, Q: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
         rest = row_product(self.rest.T, Q.astype(np.float32), n_jobs=n_jobs)
         return rest + _times(self.low.right * self.low.values, self.low.left, Q, n_jobs)
 
@@ -102,10 +102,10 @@ class _Whole(NamedTuple):
     def rows(self, a: int, b: int) -> np.ndarray:
         return self.matrix[a:b]
 
-    def times(self, V: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def times(self, V: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
         return row_product(self.matrix, V, n_jobs=n_jobs)
 
-    def transposed_times(self, Q: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def transposed_times(self, Q: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
         return row_product(self.matrix.T, Q, n_jobs=n_jobs)
 
 
@@ -117,7 +117,7 @@ def shrink_singular_values(
     start: np.ndarray | None = None,
     tol: float = 3e-5,
     max_iter: int = 30,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> LowRank:
     """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
 
@@ -287,7 +287,7 @@ def _split(basis: np.ndarray, X: np.ndarray, n_jobs: int | None) -> tuple[np.nda
 
 
 def remainder_is_below(
-    X: np.ndarray | Deflated, right: np.ndarray, threshold: float, *, n_jobs: int | None = None
+    X: np.ndarray | Deflated, right: np.ndarray, threshold: float, *, n_jobs: int | None = -1
 ) -> bool:
     """Whether every singular value of X outside span(right) is at most 1.001 ``threshold``: a proof, by Cholesky.
 

@@ -61,7 +61,7 @@ def many_kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
     sample_weight: np.ndarray | None = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     on_done: Callable[[int], Any] | None = None,
     keep_centers: bool = True,
     check_memory: bool = True,
@@ -183,7 +183,7 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
     )
 
 
-def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = None) -> np.ndarray:
+def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = -1) -> np.ndarray:
     """Nearest center of every row, for each of m sets of centers: (n, m) int32. Exact as :func:`many_kmeans`."""
     X = as_floats(X)
     _check_centers(X, centers)

@@ -35,7 +35,7 @@ class Cells(NamedTuple):
 
 
 def count_pairs(
-    a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = None
+    a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = -1
 ) -> Cells:
     """Contingency table of two integer vectors of equal length n, which need not count from zero.
 
@@ -250,7 +250,7 @@ def cross_table(
     n_codes: int,
     weights: np.ndarray | None = None,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """Table (k, n_codes) float64 of every base cluster against one more partition, in one pass over ``labels``.
 

@@ -122,7 +122,7 @@ def hash_rows(matrix: np.ndarray) -> np.ndarray:
     return hashes
 
 
-def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
     """(representatives, inverse): one row index per distinct row, and the group of every row.
 
     ``matrix[representatives][inverse]`` equals ``matrix``; groups are numbered by first appearance.
@@ -426,13 +426,13 @@ class RowKeys:
         return cls(**parts)
 
     @classmethod
-    def of(cls, X: Any, *, n_jobs: int | None = None) -> RowKeys:
+    def of(cls, X: Any, *, n_jobs: int | None = -1) -> RowKeys:
         """Of the rows of X; of equal ones the first is remembered."""
         sparse = sp.issparse(X)
         keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
         return cls(keys, positions, sparse)
 
-    def find(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def find(self, X: Any, *, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) the position of the row equal to each row of X, -1 where there is none."""
         keys = self._hashed(X, self.sparse, n_jobs)
         place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)

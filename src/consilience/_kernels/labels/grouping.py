@@ -43,7 +43,7 @@ class LabelRows(NamedTuple):
         per_object = (self.weights, self.mass, self.scale, self.shift)
         return LabelRows(self.labels[rows], self.offsets, *(values[rows] for values in per_object))
 
-    def table(self, groups: np.ndarray, n_groups: int, n_jobs: int | None = None) -> np.ndarray:
+    def table(self, groups: np.ndarray, n_groups: int, n_jobs: int | None = -1) -> np.ndarray:
         """C of Eq. (1) for groups (u,)."""
         return cross_table(self.labels, self.offsets, groups, n_groups, self.weights, n_jobs=n_jobs)
 
@@ -85,7 +85,7 @@ def assign(
     current: np.ndarray | None = None,
     *,
     stay: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Assignment:
     """Every object to its cheapest group, Eq. (2) and (3); ties to the lowest number, or with ``stay`` to ``current`` (u,)."""
     u, (k, c) = len(rows.labels), T.shape
@@ -116,7 +116,7 @@ def assign(
 
 
 def soften(
-    rows: LabelRows, T: np.ndarray, base: np.ndarray, *, n_jobs: int | None = None
+    rows: LabelRows, T: np.ndarray, base: np.ndarray, *, n_jobs: int | None = -1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(R (u, c), C (k, c), log of the sums (u,)): the soft groups of Eq. (3) and their table, in one pass.
 
@@ -178,7 +178,7 @@ def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarra
 
 
 def seed_rows(
-    rows: LabelRows, n_groups: int, costs: Costs, rng: np.random.Generator, n_jobs=None
+    rows: LabelRows, n_groups: int, costs: Costs, rng: np.random.Generator, n_jobs=-1
 ) -> np.ndarray:
     """(n_groups,) different objects, far apart: each drawn by mass times its cost with the nearest before (k-means++)."""
     u = len(rows.labels)
@@ -208,7 +208,7 @@ def alternate(
     max_iter: int,
     tol: float,
     stay: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Settled:
     """(1), (2), (3) in turn until no object moves, or the loss falls by no more than ``tol`` of itself.
 
@@ -248,7 +248,7 @@ def best_start(
     max_iter: int,
     tol: float,
     stay: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Settled:
     """:func:`alternate` from ``n_init`` seedings, the one of least loss.
 

@@ -38,27 +38,27 @@ class Labels:
     def __getitem__(self, rows) -> Labels:
         return Labels(self.labels[rows], self.offsets)
 
-    def gather(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def gather(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (1)."""
         return gather(self.labels, self.offsets, values, n_jobs=n_jobs)
 
-    def gather_own(self, values, groups, *, rows=None, n_jobs: int | None = None) -> np.ndarray:
+    def gather_own(self, values, groups, *, rows=None, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) of Eq. (1), the column of each object's group; 0 for group -1."""
         return gather_own(self.labels, self.offsets, values, groups, rows=rows, n_jobs=n_jobs)
 
-    def scatter(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def scatter(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (2)."""
         return scatter(self.labels, self.offsets, values, n_jobs=n_jobs)
 
-    def overlaps(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def overlaps(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (3), dense."""
         return overlap_matrix(self.labels, self.offsets, values, n_jobs=n_jobs)
 
-    def table(self, groups, n_groups: int, weights, *, n_jobs: int | None = None) -> np.ndarray:
+    def table(self, groups, n_groups: int, weights, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (4); group -1 counts nowhere."""
         return cross_table(self.labels, self.offsets, groups, n_groups, weights, n_jobs=n_jobs)
 
-    def reliability(self, weights, theta: float, *, n_jobs: int | None = None) -> np.ndarray:
+    def reliability(self, weights, theta: float, *, n_jobs: int | None = -1) -> np.ndarray:
         """(k,) :func:`~consilience._kernels.labels.overlaps.cluster_reliability`."""
         return reliability_of(mean_entropies(self.labels, self.offsets, weights, n_jobs=n_jobs), theta)
 
@@ -90,11 +90,11 @@ class Memberships:
     def __getitem__(self, rows) -> Memberships:
         return Memberships(self.Y[rows], self.offsets)
 
-    def gather(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def gather(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (1). O(entries) a column."""
         return np.asarray(self.Y @ values)
 
-    def gather_own(self, values, groups, *, rows=None, n_jobs: int | None = None) -> np.ndarray:
+    def gather_own(self, values, groups, *, rows=None, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) of Eq. (1), the column of each object's group; 0 for group -1."""
         out = np.empty(len(groups))
         for a in range(0, len(groups), _BLOCK):
@@ -105,11 +105,11 @@ class Memberships:
             out[a : a + _BLOCK] = row_sums(terms, part.indptr)
         return out
 
-    def scatter(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def scatter(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (2). O(entries) a column."""
         return np.asarray(self.Y.T @ values)
 
-    def overlaps(self, values: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def overlaps(self, values: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (3), dense: by clustering, so that no sparse product is larger than the block it fills."""
         k = self.Y.shape[1]
         ensure_fits(
@@ -123,14 +123,14 @@ class Memberships:
             out[first:last] = (columns[:, first:last].T @ scaled).toarray()
         return (out + out.T) / 2
 
-    def table(self, groups, n_groups: int, weights, *, n_jobs: int | None = None) -> np.ndarray:
+    def table(self, groups, n_groups: int, weights, *, n_jobs: int | None = -1) -> np.ndarray:
         """Eq. (4), the table that hard clusterings drawn from the memberships have on average."""
         here = np.flatnonzero(groups >= 0)
         w = np.ones(len(groups)) if weights is None else weights
         R = sp.csr_array((w[here], (here, groups[here])), shape=(len(groups), n_groups))
         return (self.Y.T @ R).toarray()
 
-    def reliability(self, weights, theta: float, *, n_jobs: int | None = None) -> np.ndarray:
+    def reliability(self, weights, theta: float, *, n_jobs: int | None = -1) -> np.ndarray:
         """(k,) as of hard clusters, by the tables that clusterings drawn from the memberships have on average."""
         return reliability_of(entropies_of_tables(self.overlaps(weights), self.offsets), theta)
 

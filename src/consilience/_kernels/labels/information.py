@@ -85,7 +85,7 @@ def _sum(terms: np.ndarray) -> float:
     return float(np.sort(terms).sum())
 
 
-def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs: int | None = None) -> float:
+def expected_mutual_information(rows: np.ndarray, columns: np.ndarray, *, n_jobs: int | None = -1) -> float:
     """E[MI] over all tables with the given integer margins (Vinh, Epps and Bailey 2010, Eq. 24a).
 
         E = sum_ij sum_k  k/n log( n k / (a_i b_j) ) P(k),    P hypergeometric with (a_i, b_j, n)
@@ -178,7 +178,7 @@ def pairwise_measure(
     measure: str = "nmi",
     weights: np.ndarray | None = None,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), codes with -1 missing.
 

@@ -39,7 +39,7 @@ def infer_rows(
     *,
     tol: float,
     max_iter: int,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Inferred:
     """Eq. (1) for every object from the g (u, c) given, which is overwritten, until g moves by less than ``tol``.
 

@@ -17,7 +17,7 @@ _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do n
 
 
 def mean_entropies(
-    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """(k,) mean over clusterings of the entropy, in bits, of how they divide each cluster.
 
@@ -37,7 +37,7 @@ def mean_entropies(
 
 
 def cluster_reliability(
-    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, theta: float, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, theta: float, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """(k,) ensemble-driven cluster index exp(-H / theta) in (0, 1], H of Eq. (1)."""
     return reliability_of(mean_entropies(labels, offsets, weights, n_jobs=n_jobs), theta)
@@ -51,7 +51,7 @@ def reliability_of(entropies: np.ndarray, theta: float) -> np.ndarray:
 
 
 def overlap_matrix(
-    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Y' diag(values) Y (k, k) dense. O(u m^2 / 2) time, 8 k^2 bytes."""
     k, m = int(offsets[-1]), labels.shape[1]
@@ -73,7 +73,7 @@ def _ensure_tables(offsets: np.ndarray, n_jobs: int | None, matrix: float = 0.0)
 
 
 def gather(
-    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Y values (u, b), for values (k, b): the sum over an object's clusters."""
     out = np.empty((labels.shape[0], values.shape[1]))
@@ -91,7 +91,7 @@ def gather_own(
     groups: np.ndarray,
     *,
     rows: np.ndarray | None = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """(n,) the sum over an object's clusters of values (k, c) in the column of its own group; 0 for group -1.
 
@@ -110,7 +110,7 @@ def gather_own(
 
 
 def scatter(
-    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Y' values (k, b), for values (u, b): the sum over a cluster's objects."""
     k = int(offsets[-1])

@@ -23,7 +23,7 @@ def normalized_operator(
     weights: np.ndarray,
     cluster_weights: np.ndarray,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """X -> (2) X where nothing is missing: A = Y diag(e) Y' / m and its diagonal, two passes over the labels, O(u m) a column."""
     share = cluster_weights[:, None] / labels.shape[1]
@@ -55,7 +55,7 @@ def within_clusterings(Z: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def refined_association(
-    labels: np.ndarray, offsets: np.ndarray, Z: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, Z: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """E (u, u) of Eq. (3), exactly symmetric if Z is; pairs that no clustering saw are 0.
 

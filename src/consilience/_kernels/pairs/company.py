@@ -27,7 +27,7 @@ def strongest_company(
     *,
     same: bool = False,
     any_missing: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> sp.csr_array:
     """(a, b) rows of Eq. (2) between the objects of ``labels`` (a, m) and those of ``others`` (b, m), numbered alike from 0, -1 missing.
 

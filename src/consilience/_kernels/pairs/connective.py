@@ -19,9 +19,7 @@ _STEPS = 100  # of Newton's rule at most; some ten are usual
 _EXACT = 1e-13  # of sums that are to be 1
 
 
-def log_sums(
-    codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
-) -> np.ndarray:
+def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
     """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing. Entries that are 0 count as 1. O(u^2 m) time."""
     out = np.empty(codes.T.shape)
     map_blocks(lambda a, b: _log_sums(codes, B, weights, a, b, out), len(B), size=_ROWS, n_jobs=n_jobs)
@@ -29,7 +27,7 @@ def log_sums(
 
 
 def shared_out(
-    C: np.ndarray, pull: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
+    C: np.ndarray, pull: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """B of Eq. (2), 0 where C is, by Newton's rule on 1 / sum, which is concave and rises: from below it never overshoots.
 
@@ -40,7 +38,7 @@ def shared_out(
     return out
 
 
-def nearest_of_weight_one(V: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+def nearest_of_weight_one(V: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
     """S of Eq. (3): of all rows s >= 0 with w's = 1 those nearest to the rows of V, by weight.
 
     Entries that are not above t, if all above it share the sum, are left out until none is: t rises and ends at the solution

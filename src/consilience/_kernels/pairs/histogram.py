@@ -20,7 +20,7 @@ _DRAWS = 1 << 14  # pairs of a block
 
 
 def pair_histogram(
-    labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = None
+    labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """H of Eq. (1), (m + 1, m + 1), of labels (u, m), -1 missing. O(u^2 m / 2) time on bytes where no clustering has more than
     254 clusters; O(u m) memory."""
@@ -45,7 +45,7 @@ def sampled_pair_histogram(
     n_pairs: int,
     rng: np.random.Generator,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """H of Eq. (1) from ``n_pairs`` pairs of different objects, drawn with replacement by w_p w_q; it adds up to ``n_pairs``.
 

@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     seen: np.ndarray  # (patterns, bytes) the clusterings that saw both; no bytes if that was not asked for
 
 
-def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = None) -> Pairs:
+def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = -1) -> Pairs:
     """All pairs ever together. Cost: one step for each pair and clustering that has it together, twice; with ``seen`` m for each pair.
 
     seen: whether clusterings that saw only one of the two matter to a pattern.

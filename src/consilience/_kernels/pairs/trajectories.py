@@ -32,7 +32,7 @@ def stochastic_rows(S: Any) -> Any:
 
 
 def trajectory_similarity(
-    P: Any, steps: int, *, measure: np.ndarray | None = None, n_jobs: int | None = None
+    P: Any, steps: int, *, measure: np.ndarray | None = None, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without a measure), 40 v^2 bytes.
 
@@ -129,7 +129,7 @@ def _geometric_sums(x: np.ndarray, steps: int) -> np.ndarray:
 
 
 def trajectory_sums(
-    P: sp.csr_array, steps: int, norms: np.ndarray, V: np.ndarray, *, n_jobs: int | None = None
+    P: sp.csr_array, steps: int, norms: np.ndarray, V: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`), for a sparse P and the diagonal of Q.
 

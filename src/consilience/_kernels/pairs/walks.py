@@ -59,7 +59,7 @@ def _spans(sizes: np.ndarray) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
-def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) -> np.ndarray:
+def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
     """(v,) Eq. (1). O(steps e s) time for e entries and s vertices in each component, one block of columns (16 COLUMNS s bytes) a thread."""
     out = np.zeros(P.shape[0])
 
@@ -78,7 +78,7 @@ def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) -> np.
     return out
 
 
-def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
     """G (v, b) of Eq. (2) from V_0 = V. O(steps e b) time, 8 (steps + 1) s COLUMNS bytes a thread beside the answer."""
     out = np.zeros(V.shape)
 
@@ -96,7 +96,7 @@ def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None 
     return out
 
 
-def walk_products(P: sp.csr_array, steps: int, *, n_jobs: int | None = None) -> np.ndarray:
+def walk_products(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
     """Q (v, v) = sum_t P^t (P^t)' dense, exactly 0 where walks do not meet. O(steps e s) time, 8 v^2 bytes beside those of :func:`walk_sums`."""
     out = np.zeros(P.shape)
 

@@ -57,19 +57,20 @@ def one_thread() -> Iterator[None]:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Number of threads: None is every core this process may use, negative counts back from there.
+    """Number of threads, by one rule for the whole library: -1 is all cores, other negative numbers count back from there, and None is
+    what :func:`joblib.parallel_config` says, or 1 outside of it.
 
-    Like BLAS and scikit-learn's compiled loops (and unlike joblib's), the default uses the machine; and like theirs it is
-    at most OMP_NUM_THREADS where the environment sets that.
+    All cores are those that this process may use, and, as for BLAS and scikit-learn's compiled loops, at most OMP_NUM_THREADS where the
+    environment sets that.
     """
-    if n_jobs is None:
-        return 1 if _own.alone else _default_jobs()
     if isinstance(n_jobs, Integral) and n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning; pass None for all cores or a positive number.")
+        raise InputError("n_jobs=0 has no meaning; pass -1 for all cores or a positive number.")
     check("n_jobs", n_jobs, N_JOBS)
     if _own.alone:
         return 1
-    return n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
+    if n_jobs is None:
+        return max(1, int(joblib.effective_n_jobs(None)))
+    return int(n_jobs) if n_jobs > 0 else max(1, _all_jobs() + 1 + int(n_jobs))
 
 
 @lru_cache(maxsize=1)
@@ -79,7 +80,7 @@ def cores() -> int:
 
 
 @lru_cache(maxsize=1)
-def _default_jobs() -> int:
+def _all_jobs() -> int:
     # A list is one number for each level.
     wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(cores(), int(wanted))) if wanted.isdecimal() else cores()
@@ -91,7 +92,7 @@ def blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n)
 
 
-def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: int | None = None) -> list[T]:
+def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: int | None = -1) -> list[T]:
     """[function(start, stop) for each block], in block order, on ``n_jobs`` threads.
 
     ``size`` must not depend on ``n_jobs``: a reduction over the returned list then adds the same numbers
@@ -100,7 +101,7 @@ def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: 
     return _share_out(lambda span: function(*span), list(blocks(n, size)), resolve_jobs(n_jobs), function)
 
 
-def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = None) -> list[T]:
+def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = -1) -> list[T]:
     """[function(task) for task in tasks], in order, on ``n_jobs`` threads (for work that frees the lock).
 
     The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that has not begun.
@@ -160,7 +161,7 @@ def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
 
 
 def row_product(
-    A: np.ndarray, B: np.ndarray, out: np.ndarray | None = None, *, n_jobs: int | None = None
+    A: np.ndarray, B: np.ndarray, out: np.ndarray | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """A @ B by blocks of rows of A on threads: the same bits for any number of them."""
     if out is None:
@@ -169,7 +170,7 @@ def row_product(
     return out
 
 
-def inner_product(A: np.ndarray, B: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+def inner_product(A: np.ndarray, B: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
     """A' @ B of tall matrices, by blocks of columns of A on threads: the same bits for any number of them."""
     out = np.empty((A.shape[1], B.shape[1]), np.result_type(A, B))
     map_blocks(

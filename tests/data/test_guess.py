@@ -1,0 +1,92 @@
+"""Tables that can be meant as features and as labels are not taken for either in silence."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris, make_blobs
+
+import consilience as cs
+from consilience._data.plausibility import looks_like_labels
+from consilience.errors import ConsilienceWarning, GuessWarning
+
+X, TRUTH = make_blobs(60, 3, centers=3, random_state=0)
+LABELS = cs.generate.kmeans(X, n_clusterings=10, n_clusters=(2, 5), random_state=0).labels
+IN_TWO = cs.generate.kmeans(X, n_clusterings=10, n_clusters=2, random_state=0).labels
+QUICK = {"n_clusters": [2, 3], "n_clusterings": 8, "null": None, "random_state": 0}
+
+
+@pytest.mark.parametrize("table", [LABELS, LABELS + 1, LABELS - 1, LABELS.astype(float), IN_TWO])
+def test_tables_of_labels(table):
+    assert looks_like_labels(table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        X,
+        np.round(X * 10),
+        LABELS + 0.5,
+        LABELS * 2,
+        LABELS[:, :1],
+        LABELS[:9],
+        np.hstack([LABELS, X[:, :1]]),
+        np.hstack([LABELS, np.zeros((60, 1))]),
+        np.arange(120).reshape(60, 2),
+        np.random.default_rng(0).integers(0, 2, (60, 10)),
+        np.random.default_rng(0).poisson(3, (60, 10)),
+        load_digits().data,
+        load_iris().data,
+        sp.csr_array(LABELS),
+    ],
+)
+def test_tables_of_features(table):
+    assert not looks_like_labels(table)
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
+def test_choose_k_says_what_it_took_labels_for(form):
+    with pytest.warns(
+        GuessWarning,
+        match=r"was taken for features. If these are labels, pass them as choose_k\(ensemble=X\)",
+    ) as found:
+        cs.choose_k(form(LABELS), **QUICK)
+    assert found[0].filename == __file__
+    assert issubclass(GuessWarning, ConsilienceWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GuessWarning)
+        cs.choose_k(cs.io.Features(form(LABELS)), **QUICK)
+        cs.choose_k(cs.Ensemble(LABELS), n_clusters=[2, 3])
+        cs.choose_k(ensemble=form(LABELS), n_clusters=[2, 3])
+        cs.choose_k(X, **QUICK)
+
+
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+def test_consensus_clustering_says_what_it_took_labels_for(n_clusters):
+    model = cs.ConsensusClustering(n_clusters, n_clusterings=5, random_state=0)
+    with pytest.warns(
+        GuessWarning,
+        match=r"combine them with a consensus method, such as cs.consensus.EvidenceAccumulation\(n_clusters\).fit\(X\)",
+    ) as found:
+        model.fit(LABELS)
+    assert len([one for one in found if one.category is GuessWarning]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GuessWarning)
+        model.fit(cs.io.Features(LABELS))
+        model.fit(X)
+
+
+def test_features_and_clusterings_by_their_places():
+    ensemble = cs.Ensemble(LABELS)
+    first = cs.choose_k(ensemble, n_clusters=(2, 4)).to_dict()
+    np.testing.assert_equal(cs.choose_k(ensemble=LABELS, n_clusters=[2, 3, 4]).to_dict(), first)
+    with pytest.raises(cs.errors.InputError, match="There is nothing to study: give features"):
+        cs.choose_k()
+    with pytest.raises(cs.errors.InputError, match="X and ensemble are both clusterings"):
+        cs.choose_k(ensemble, ensemble=ensemble)
+    with pytest.raises(TypeError, match="positional"):
+        cs.choose_k(X, 3)
