@@ -39,7 +39,7 @@ class Compressed(Ensemble):
         self.rows, self.inverse, self.stands_for = rows, inverse, parent.stands_for
         return self
 
-    def distinct(self, *, n_jobs: int | None = None) -> Compressed:
+    def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
         """Itself: rows are distinct already."""
         return self
 

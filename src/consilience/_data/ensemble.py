@@ -396,7 +396,7 @@ class Ensemble(Named):
 
     # Compression -------------------------------------------------------------------------------------------
 
-    def distinct(self, *, n_jobs: int | None = None) -> Compressed:
+    def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
         """The distinct rows ("distinct") with their total weights: exact, and usually far fewer than objects.
 
         Objects with equal rows are indistinguishable to every consensus function, so methods work on these.

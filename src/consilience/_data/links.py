@@ -54,7 +54,7 @@ def _place(one: Any, n: int, places: dict[Any, int]) -> int:
     raise InputError(f"must_link names the object {one!r:.80}: expected a position from 0 to {n - 1}{known}.")
 
 
-def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = None) -> Any:
+def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1) -> Any:
     """The distinct rows of the groups, whose ``inverse`` leads from every object to the row of its group."""
     _, first, counts = np.unique(groups, return_index=True, return_counts=True)
     weights = np.bincount(groups, ensemble.weights)

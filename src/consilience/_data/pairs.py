@@ -61,7 +61,7 @@ def coassociation(
     *,
     clustering_weights: Any = None,
     cluster_weights: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """A (n, n) dense: the share of clusterings that put two objects together, of those that saw both.
 
@@ -109,7 +109,7 @@ def coassociation_sparse(
     *,
     clustering_weights: Any = None,
     cluster_weights: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> sp.csr_array:
     """A as CSR on its pattern: only pairs that were together at least once (the diagonal included).
 
@@ -137,7 +137,7 @@ def coassociation_sparse(
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
-def pattern_size(ensemble: Ensemble, *, enough: float = np.inf, n_jobs: int | None = None) -> int:
+def pattern_size(ensemble: Ensemble, *, enough: float = np.inf, n_jobs: int | None = -1) -> int:
     """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once.
 
     With more than ``enough`` of them counting ends early: the result is then above it, and a lower bound.

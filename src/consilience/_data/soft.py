@@ -256,7 +256,7 @@ class SoftEnsemble(Named):
         """:meth:`contingency` as CSR."""
         return sp.csr_array(self._Y.T @ (sp.diags_array(self.weights) @ self._Y))
 
-    def coassociation(self, *, n_jobs: int | None = None) -> np.ndarray:
+    def coassociation(self, *, n_jobs: int | None = -1) -> np.ndarray:
         """A (n, n) dense, Eq. (1); pairs never seen together are 0. O(n^2 m) time, 8 n^2 bytes; refused if that does not fit."""
         n = self.n_samples
         ensure_fits(
@@ -295,7 +295,7 @@ class SoftEnsemble(Named):
 
     # Compression -------------------------------------------------------------------------------------------
 
-    def distinct(self, *, n_jobs: int | None = None) -> SoftCompressed:
+    def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
         """The distinct rows of memberships with their total weights; ``.inverse`` maps objects to rows. O(entries) time."""
         if self._compressed is None:
             rows, inverse = _distinct_rows(self._Y)
@@ -321,7 +321,7 @@ class SoftCompressed(SoftEnsemble):
         self.rows, self.inverse = rows, inverse
         return self
 
-    def distinct(self, *, n_jobs: int | None = None) -> SoftCompressed:
+    def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
         """Itself: rows are distinct already."""
         return self
 

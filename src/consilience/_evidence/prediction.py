@@ -91,7 +91,7 @@ class Predictor:
 
     # Rows of codes -----------------------------------------------------------------------------------------
 
-    def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = None) -> np.ndarray:
+    def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are missing."""
         out = np.empty(len(codes), np.int64)
         known, ties = self.known, self.evidence.ties
@@ -108,7 +108,7 @@ class Predictor:
         return out
 
     def shares(
-        self, codes: np.ndarray | Memberships, top: int | None = None, *, n_jobs: int | None = None
+        self, codes: np.ndarray | Memberships, top: int | None = None, *, n_jobs: int | None = -1
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """(clusters, shares), each (n, top), the largest first; of all clusters, in order, (None, (n, c)).
 
@@ -144,7 +144,7 @@ class Predictor:
         return TopClusters(clusters, shares)
 
     def confidence(
-        self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = None
+        self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
         """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of :mod:`consilience._evidence.table`."""
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)

@@ -156,7 +156,7 @@ class Evidence:
     def _incidence(self, rows: np.ndarray | Memberships) -> Labels | Memberships:
         return rows if isinstance(rows, Memberships) else Labels(rows, self.ensemble.offsets)
 
-    def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) the group that each object of the ensemble is most often together with, in the mean over the group's objects and
         the clusterings that saw them; base clusters count by their weights (k,). O(n m c) time, O(c) memory a thread and row."""
         incidence, ties = self.ensemble.incidence, self._shares * cluster_weights[:, None]
@@ -208,7 +208,7 @@ class Evidence:
         return _confidence(self.purity, self.typicality)
 
     def confidence_of(
-        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
+        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
         """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for group -1."""
         incidence = self._incidence(rows)
@@ -220,7 +220,7 @@ class Evidence:
         return _confidence(purity, typicality)
 
     def company_of(
-        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = None
+        self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
         """(b,) r of Eq. (9) of any rows of codes or memberships, taken to be in these groups (b,)."""
         own = self._incidence(rows)
@@ -339,7 +339,7 @@ def whole(sizes: np.ndarray) -> np.ndarray:
 
 
 def agreement_beside_baseline(
-    ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = None
+    ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1
 ) -> Agreement:
     """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many groups.
 

@@ -53,7 +53,7 @@ class BestOf(BaseConsensus):
     random_state : int, Generator or None
         Seed of the methods given by name.
     n_jobs : int or None, default -1
-        Threads of the methods given by name; -1 is all cores.
+        Threads of the methods given by name; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

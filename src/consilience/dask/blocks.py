@@ -290,14 +290,14 @@ class Placer(Predictor):
             out[a : a + _BLOCK] = (self.points.of(part) @ self.centers.T - half).argmax(axis=1)
         return out
 
-    def predict(self, codes: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def predict(self, codes: Any, *, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) the nearest center; -1 where all labels are missing."""
         parts = map_blocks(lambda a, b: self._nearest(codes[a:b]), len(codes), size=1 << 16, n_jobs=n_jobs)
         labels = np.concatenate(parts) if parts else np.empty(0, np.int64)
         return np.where((codes >= 0).any(axis=1), labels, -1)
 
     def shares(
-        self, codes: Any, top: int | None = None, *, n_jobs: int | None = None
+        self, codes: Any, top: int | None = None, *, n_jobs: int | None = -1
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """As of any model; the largest share is that of the cluster of :meth:`predict`."""
         own, labels = self.evidence.ties(codes), self.predict(codes, n_jobs=n_jobs)

@@ -46,7 +46,7 @@ def generate(
     sample_weight: Any = None,
     max_distinct: int | None = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Ensemble:
     """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where it is, when needed.
 
@@ -71,7 +71,7 @@ def generate(
         As of :class:`consilience.dask.Ensemble`.
     random_state : int, numpy generator or None
         Seed of the sample and of the members.
-    n_jobs : int or None
+    n_jobs : int or None, default -1
         Threads while members are fitted; rows are labeled by one thread a task.
 
     Returns

@@ -271,7 +271,7 @@ def block_rows(k: int) -> int:
     return max((1 << 17) // k, k // 2, 32)
 
 
-def blocks_at_a_time(k: int, n_jobs: int | None = None) -> int:
+def blocks_at_a_time(k: int, n_jobs: int | None = -1) -> int:
     """Blocks whose sums are held at once."""
     return int(np.clip(_BYTES_AT_A_TIME / (24 * k * k), 2 * resolve_jobs(n_jobs), _BLOCKS_AT_A_TIME))
 

@@ -37,7 +37,7 @@ class CESHL(BaseConsensus):
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

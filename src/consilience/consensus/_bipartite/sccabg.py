@@ -151,7 +151,7 @@ class SCCABG(BaseConsensus):
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores. The answer does not depend on it.
+        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ def all_clusterings(d: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return (d / alpha).sum(axis=1)
 
 
-def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for it too."""
     labels, sizes = ensemble.labels, ensemble.cluster_sizes()
     inside = log_sums(np.ascontiguousarray(ensemble.global_labels().T), B, ensemble.weights, n_jobs=n_jobs)
@@ -70,7 +70,7 @@ def first_lam(e: np.ndarray, weights: np.ndarray) -> float:
     return 2.0 * max(float(e[order[at]]), 1e-6 * float(e.max()))
 
 
-def update_C(ensemble: Any, v: np.ndarray, alpha: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+def update_C(ensemble: Any, v: np.ndarray, alpha: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """Eq. (3). O(u^2 m), 8 u k bytes."""
     labels, offsets = ensemble.labels, ensemble.offsets
     each = 1.0 / (alpha[owners(offsets)] * ensemble.cluster_sizes())
@@ -79,12 +79,12 @@ def update_C(ensemble: Any, v: np.ndarray, alpha: np.ndarray, n_jobs: int | None
     return C
 
 
-def update_B(C: np.ndarray, pull: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+def update_B(C: np.ndarray, pull: np.ndarray, weights: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """Eq. (4), pull = rho g."""
     return shared_out(C, pull, weights, n_jobs=n_jobs)
 
 
-def update_S(V: np.ndarray, weights: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+def update_S(V: np.ndarray, weights: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """Eq. (5) for rows V, then the mean with its transpose."""
     S = nearest_of_weight_one(V, weights, n_jobs=n_jobs)
     map_blocks(lambda a, b: symmetrize_inplace(S, False, a, b), len(S), size=_TILE, n_jobs=n_jobs)
@@ -122,7 +122,7 @@ def learn(
     max_iter: int,
     *,
     total: Callable[[np.ndarray, np.ndarray], np.ndarray] = all_clusterings,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Learned:
     """Rounds of (1) to (6) from the mean of the P_i, until the graph S has ``n_clusters`` pieces, from the second round on.
 

@@ -35,7 +35,7 @@ class Walk(NamedTuple):
     measure: np.ndarray
 
 
-def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | None = None) -> sp.csr_array:
+def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | None = -1) -> sp.csr_array:
     """S (u, u) of Eq. (1). O(u^2 m) time, 12 bytes an entry kept.
 
     stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.

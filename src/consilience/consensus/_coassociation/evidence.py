@@ -27,7 +27,7 @@ from .._base import BaseConsensus, Solution
 from ._rows import embed
 
 
-def row_distances(ensemble: Any, n_jobs: int | None = None) -> np.ndarray:
+def row_distances(ensemble: Any, n_jobs: int | None = -1) -> np.ndarray:
     """(u, u) distances between the rows of A of all objects, Eq. (3), exactly symmetric."""
     points = embed(ensemble)
     inner = row_product(points, points.T, n_jobs=n_jobs)
@@ -56,7 +56,7 @@ class EvidenceAccumulation(BaseConsensus):
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

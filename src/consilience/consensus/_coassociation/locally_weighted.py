@@ -38,7 +38,7 @@ from .._base import BaseConsensus, Solution
 from ._sample import linked_objects
 
 
-def reliability(ensemble: Any, instability_tolerance: float, n_jobs: int | None = None) -> np.ndarray:
+def reliability(ensemble: Any, instability_tolerance: float, n_jobs: int | None = -1) -> np.ndarray:
     """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
     clusterings that saw any object of C."""
     return cluster_reliability(
@@ -60,7 +60,7 @@ def place_others(
     weights: np.ndarray,
     groups: np.ndarray,
     eci: np.ndarray,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """(u,) Eq. (4'): groups of all objects, from those of ``rows``, which keep theirs."""
     everybody, own = np.full(ensemble.n_samples, -1), np.zeros(ensemble.n_samples)
@@ -88,7 +88,7 @@ class LWEA(BaseConsensus):
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class LWSC(BaseConsensus):
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ class SEC(BaseConsensus):
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

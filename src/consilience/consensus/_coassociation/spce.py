@@ -124,7 +124,7 @@ def agreement(ensemble, labels) -> float:
     return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
-def make_pairs(ensemble, *, n_jobs=None, sparse: bool | None = None, solver: bool = False) -> PairStore:
+def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool = False) -> PairStore:
     """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
 
     Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
@@ -220,7 +220,7 @@ class SPCE(BaseConsensus):
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

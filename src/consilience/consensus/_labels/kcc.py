@@ -59,7 +59,7 @@ class KCC(BaseConsensus):
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class ECC(KCC):
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

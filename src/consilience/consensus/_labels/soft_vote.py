@@ -57,9 +57,7 @@ def _gram_of(G: np.ndarray, groups: np.ndarray) -> float:
     return float(G.sum() if G.ndim == 1 else G[groups[:, None] == groups].sum())
 
 
-def update_M(
-    rows: Any, groups: np.ndarray, c: int, seen: np.ndarray, n_jobs: int | None = None
-) -> np.ndarray:
+def update_M(rows: Any, groups: np.ndarray, c: int, seen: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """Eq. (2)."""
     B = np.zeros((groups.size, c))
     B[np.arange(groups.size), groups] = 1.0
@@ -128,7 +126,7 @@ class SoftVote(BaseConsensus):
     random_state : int, Generator or None
         Seed of the first start.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _POSITIVE = Real(0, open_low=True)
 _THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
 
 
-def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = None) -> np.ndarray:
+def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = -1) -> np.ndarray:
     """S (u, u). Eq. (1) divided by m, or by how often the pair was seen; with "signed" +1 together, -1 apart, 0 unseen.
 
     The paper has the second for incomplete ensembles. Where all clusterings agree on c clusters it is 2 I - 1 1' between
@@ -44,7 +44,7 @@ def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
     return S
 
 
-def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | None = None) -> np.ndarray:
+def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | None = -1) -> np.ndarray:
     """(u, count) leading eigenvectors of D^-1/2 W D^-1/2 for an affinity W (scaled)."""
     degrees = (W @ root.astype(W.dtype)).astype(np.float64) / root
     scale = np.zeros(root.size)

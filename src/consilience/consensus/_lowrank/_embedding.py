@@ -21,7 +21,7 @@ def leading_vectors(
     extra: np.ndarray | None = None,
     start: np.ndarray | None = None,
     tol: float = LAST_RESIDUAL,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(u, count) leading eigenvectors of diag(scale) (W + extra extra') diag(scale), and a start for the next.
 

@@ -53,7 +53,7 @@ class Frame:
     """
 
     def __init__(
-        self, lam: np.ndarray, U: np.ndarray, root: np.ndarray, *, n_clusters: int, n_jobs: int | None = None
+        self, lam: np.ndarray, U: np.ndarray, root: np.ndarray, *, n_clusters: int, n_jobs: int | None = -1
     ):
         u, s = U.shape
         self.root = root  # (u,) square roots of the weights
@@ -203,7 +203,7 @@ class Frame:
         return out
 
 
-def eigenpairs_of_product(F: sp.csr_array, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def eigenpairs_of_product(F: sp.csr_array, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
     lam, V = every_eigenpair((F.T @ F).toarray(), n_jobs=n_jobs)
     keep = lam > _NEGLIGIBLE * lam[-1]

@@ -44,7 +44,7 @@ def update_C(A: np.ndarray, t: np.ndarray, seen: np.ndarray, l1: float) -> np.nd
     return t * odds(b1) + (seen - t) * odds(b0)
 
 
-def update_D(A: np.ndarray, weights: np.ndarray, l2: float, n_jobs: int | None = None) -> np.ndarray:
+def update_D(A: np.ndarray, weights: np.ndarray, l2: float, n_jobs: int | None = -1) -> np.ndarray:
     """Eq. (4): the gradient of l2 |A|_* is D A. O(u^3)."""
     root = np.sqrt(weights)
     Ah = root[:, None] * A * root
@@ -54,7 +54,7 @@ def update_D(A: np.ndarray, weights: np.ndarray, l2: float, n_jobs: int | None =
 
 
 def update_A(
-    A: np.ndarray, C: np.ndarray, D: np.ndarray | None, seen: np.ndarray, n_jobs: int | None = None
+    A: np.ndarray, C: np.ndarray, D: np.ndarray | None, seen: np.ndarray, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Eq. (5), ``_STEPS`` times; entries that are 0 or 1 stay."""
     free = (A > 0) & (A < 1)
@@ -80,7 +80,7 @@ def learn(
     l1: float,
     l2: float,
     rounds: int,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """A (u, u) after the rounds of Eqs. (2) to (5), from mean co-association; pairs never seen start at its mean."""
     A = np.divide(t, seen, out=np.zeros_like(t), where=seen > 0)

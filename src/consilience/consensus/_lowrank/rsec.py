@@ -63,7 +63,7 @@ class RSEC(BaseLowRank):
     random_state : int, numpy generator or None
         Only the starts of k-means are random.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------

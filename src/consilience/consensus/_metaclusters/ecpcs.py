@@ -30,7 +30,7 @@ from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
 
 
-def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int | None = None) -> np.ndarray:
+def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int | None = -1) -> np.ndarray:
     """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even where no other meets it."""
     J = jaccard(K, offsets)
     np.fill_diagonal(J, 0.0)
@@ -60,7 +60,7 @@ class ECPCS(BaseConsensus):
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores.
+        Threads; -1 is all cores, None as in joblib.
 
     Attributes
     ----------
