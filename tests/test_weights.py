@@ -90,7 +90,7 @@ def test_the_largest_cluster_is_0_however_light():
 @pytest.mark.parametrize("weight", [1e306, 1e-306, 5e-324])
 def test_weights_beyond_all_range_are_refused(weight):
     with pytest.raises(InputError, match="sample_weight holds"):
-        cs.Ensemble([[0, 1, 1]], sample_weight=[weight, 1, 1])
+        cs.Ensemble.from_clusterings([[0, 1, 1]], sample_weight=[weight, 1, 1])
     with pytest.raises(InputError, match="sample_weight holds"):
         metrics.scores([0, 1, 1], [0, 0, 1], sample_weight=[weight, 1, 1])
 
@@ -136,7 +136,7 @@ def test_measures_of_an_ensemble(scale):
 
 def test_an_object_alone_has_no_stability_whatever_its_weight():
     for weights in ([1e-20, 2e-20, 0.3e-20], [0.1, 0.2, 0.3], [1.0, 1.0, 1.0]):
-        ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=weights)
+        ensemble = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]], sample_weight=weights)
         found = metrics.sample_stability([0, 0, 1], ensemble)
         assert np.isnan(found[2])
         assert np.isfinite(found[:2]).all()
@@ -164,7 +164,7 @@ def test_whole_weights_of_any_size(scale):
 
 
 def test_pairs_seen_only_by_clusterings_of_weight_0():
-    ensemble = cs.Ensemble([[0, 0, None], [None, 0, 0]])
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, None], [None, 0, 0]])
     dense = ensemble.coassociation(clustering_weights=[1, 0])
     sparse = ensemble.coassociation_sparse(clustering_weights=[1, 0])
     np.testing.assert_array_equal(sparse.toarray(), dense)
@@ -182,7 +182,7 @@ def test_pairs_seen_only_by_clusterings_of_weight_0():
     ],
 )
 def test_clustering_weights_that_cannot_be_used(view, weights, message):
-    ensemble = cs.Ensemble([[0, 0, 1], [0, 1, 1]])
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]])
     with pytest.raises(InputError, match=message):
         getattr(ensemble, view)(clustering_weights=weights)
 

@@ -14,11 +14,13 @@ from . import api
 def candidates(node: Any) -> list[str]:
     """Full names that a reference may mean: within its class, its module, the package, or as it stands."""
     target = node["reftarget"].lstrip("~.")
-    room = node.get("refdoc", "").removeprefix(
+    page = node.get("refdoc", "").removeprefix(
         "api/"
     )  # the first lines of docstrings stand on the page of their room
-    module, cls = node.get("py:module") or f"consilience.{room}", node.get("py:class")
-    places = [f"{module}.{cls}" if module and cls else None, module, "consilience", "consilience.errors"]
+    module, cls = node.get("py:module") or f"consilience.{page}", node.get("py:class")
+    rooms = ("consensus", "multitask", "io", "errors")
+    places = [f"{module}.{cls}" if module and cls else None, module, "consilience"]
+    places += [f"consilience.{room}" for room in rooms]
     return [target, *(f"{place}.{target}" for place in places if place), f"builtins.{target}"]
 
 

@@ -29,7 +29,7 @@ maps = [
     TSNE(perplexity=10, max_iter=300, init="random", random_state=seed).fit_transform(Z) for seed in range(8)
 ]
 runs = [HDBSCAN(min_cluster_size=20, copy=True).fit_predict(Y) for Y in maps]
-ensemble = cs.Ensemble(runs)
+ensemble = cs.Ensemble.from_clusterings(runs)
 print(ensemble)
 print("clusters found by each seed:", ensemble.n_clusters.tolist())
 print("noise, images of 400:", [(run == -1).sum().item() for run in runs])

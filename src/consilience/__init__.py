@@ -1,7 +1,7 @@
 """Consensus clustering: many imperfect clusterings in, one better, stable, explained clustering out.
 
 >>> import consilience as cs
->>> ens = cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+>>> ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
 >>> cs.consensus.EvidenceAccumulation(n_clusters=2).fit_predict(ens).tolist()
 [0, 0, 1, 1]
 

@@ -103,5 +103,5 @@ def test_what_is_shown_changes_no_answer(at_once):
 def test_a_loop_longer_than_the_machine_counts_begins(at_once, capsys):
     """``max_iter=10**30`` means "until it has settled"."""
     assert next(iter(progress(range(10**30), what="settling", unit="round"))) == 0
-    ensemble = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 2]]
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 2]])
     assert cs.RSEC(3, max_iter=10**30, random_state=0).fit(ensemble).converged_

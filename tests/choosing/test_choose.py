@@ -435,16 +435,16 @@ def test_bad_data():
     with pytest.raises(InputError, match="was given a SoftEnsemble"):
         cs.choose_k(cs.SoftEnsemble([np.full((9, 2), 0.5)] * 2))
     with pytest.raises(InputError, match="The ensemble has a single clustering"):
-        cs.choose_k(cs.Ensemble([TRUTH]))
+        cs.choose_k(cs.Ensemble.from_clusterings([TRUTH]))
     with pytest.raises(
         InputError,
         match="n_clusters=10 exceeds the 4 distinct objects of the ensemble; choose numbers up to 4",
     ):
-        cs.choose_k(cs.Ensemble([TRUTH, TRUTH]))
+        cs.choose_k(cs.Ensemble.from_clusterings([TRUTH, TRUTH]))
     with pytest.raises(InputError, match="X has 10 rows for the 120 objects of the ensemble"):
-        cs.choose_k(BLOBS[:10], ensemble=cs.Ensemble([TRUTH, TRUTH]), n_clusters=[2])
+        cs.choose_k(BLOBS[:10], ensemble=cs.Ensemble.from_clusterings([TRUTH, TRUTH]), n_clusters=[2])
     with pytest.raises(InputError, match="1 objects are missing from every clustering"):
-        cs.choose_k(cs.Ensemble([[0, 1, 0, -1], [0, 1, 1, -1]]), n_clusters=[2])
+        cs.choose_k(cs.Ensemble.from_clusterings([[0, 1, 0, -1], [0, 1, 1, -1]]), n_clusters=[2])
 
 
 def test_one_k_is_enough():

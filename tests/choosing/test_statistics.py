@@ -126,7 +126,7 @@ def test_silhouette(missing, weighted):
 
 
 def test_silhouette_of_objects_alone_is_zero():
-    ensemble = cs.Ensemble([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
     alone = Evidence(ensemble, np.array([0, 1, 2]), 3)
     assert st.silhouette(alone) == 0
     assert np.isnan(st.silhouette(Evidence(ensemble, np.zeros(3, int), 1)))
@@ -160,7 +160,7 @@ def test_spectrum(missing, weighted):
 
 
 def test_spectrum_beyond_the_base_clusters_is_zero():
-    found = st.spectrum(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1]]), 6)
+    found = st.spectrum(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1]]), 6)
     np.testing.assert_allclose(found, [1, 1, 0, 0, 0, 0], atol=1e-12)
 
 
@@ -221,7 +221,7 @@ def test_split_of_a_nested_structure():
     inner = np.repeat([0, 1, 2, 3], 20)
     coarse = inner // 2
     first, second = np.where(coarse == 0, inner, 9), np.where(coarse == 1, inner, 9)
-    runs = cs.Ensemble([first, first, second, second])
+    runs = cs.Ensemble.from_clusterings([first, first, second, second])
     # Half of the runs divide a cluster, and all that do divide it alike: of 6 pairs of runs, 1 divides the first.
     assert st.split(coarse, runs) == pytest.approx(1 / 6)
-    assert st.split(coarse, cs.Ensemble([coarse, coarse])) == 0
+    assert st.split(coarse, cs.Ensemble.from_clusterings([coarse, coarse])) == 0

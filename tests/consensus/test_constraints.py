@@ -86,7 +86,7 @@ def test_nothing_changes_where_all_are_large_enough(cls):
 
 
 def test_what_is_left_is_said():
-    base = [[0] * 10 + [1] * 10 + [2, 2, 3], [0] * 10 + [1] * 12 + [3]]
+    base = cs.Ensemble.from_clusterings([[0] * 10 + [1] * 10 + [2, 2, 3], [0] * 10 + [1] * 12 + [3]])
     model = cs.consensus.EvidenceAccumulation(4, min_cluster_size=3)
     with pytest.warns(
         ConsilienceWarning, match=r"min_cluster_size=3 leaves 2 of the 4 clusters: 1 and 2 are the sizes"
@@ -150,7 +150,7 @@ def test_a_group_has_the_label_of_most_of_its_weight():
 
 
 def test_a_tie_is_no_evidence_and_nothing_else_is_refused():
-    base = [[0, 1, 0, 1], [0, 0, 1, 1]]
+    base = cs.Ensemble.from_clusterings([[0, 1, 0, 1], [0, 0, 1, 1]])
     model = cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 1)])
     assert model.labels_[0] == model.labels_[1]
     with pytest.raises(

@@ -10,7 +10,7 @@ import pytest
 import consilience as cs
 from consilience.errors import ConsilienceError
 
-BASE = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0]]
+BASE = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0]])
 
 
 #: method, parameter, a value at its bound, one beyond.

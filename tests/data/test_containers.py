@@ -41,6 +41,8 @@ CONTAINERS = {
     "fortran": np.asfortranarray,
     "masked": lambda table: np.ma.array(table),
     "list": lambda table: list(table.T),
+    "rows": lambda table: table.tolist(),
+    "rows of tuples": lambda table: [tuple(row) for row in table.tolist()],
     "lists": lambda table: table.T.tolist(),
     "generator": lambda table: iter(table.T),
     "dict": lambda table: {f"c{i}": column for i, column in enumerate(table.T)},
@@ -53,6 +55,8 @@ CONTAINERS = {
     "pyarrow arrays": lambda table: [pa.array(column) for column in table.T],
     "pyarrow chunks": lambda table: [pa.chunked_array([column[:50], column[50:]]) for column in table.T],
 }
+#: Those that hold one label vector per clustering, without a name.
+VECTORS = ("list", "lists", "generator", "pandas series", "polars series", "pyarrow arrays", "pyarrow chunks")
 every_container = pytest.mark.parametrize("container", CONTAINERS)
 
 #: What is given, and the start of what is said about it; None where it is right, a warning where it may be.
@@ -97,8 +101,9 @@ def said(kind, message):
 @pytest.mark.parametrize("case", CASES)
 def test_the_table(case, container):
     table, kind, message = CASES[case]
+    make = cs.Ensemble.from_clusterings if container in VECTORS else cs.Ensemble
     with said(kind, message):
-        ensemble = cs.Ensemble(CONTAINERS[container](table))
+        ensemble = make(CONTAINERS[container](table))
     if kind is not InputError:
         assert ensemble.shape == table.shape
 
@@ -137,6 +142,7 @@ TURNED = {
     "polars": (pl.DataFrame(L.T), OrientationWarning),
     "pyarrow": (pa.table({str(i): row for i, row in enumerate(L)}), OrientationWarning),
     "dict": (dict(enumerate(L)), OrientationWarning),
+    "rows": (L.T.tolist(), OrientationWarning),
     "lists": (L.tolist(), InputError),
     "arrays": (list(L), InputError),
     "tuples": ([tuple(row) for row in L.tolist()], InputError),
@@ -147,16 +153,21 @@ TURNED = {
 @pytest.mark.parametrize("container", TURNED)
 def test_objects_and_clusterings_swapped(container):
     labels, kind = TURNED[container]
-    message = r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels)"
+    message = r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels|is a list of 6 lists of 120 labels)"
+    make = cs.Ensemble.from_clusterings if kind is InputError else cs.Ensemble
     with said(kind, message):
-        cs.Ensemble(iter(L) if container == "generator" else labels)
+        make(iter(L) if container == "generator" else labels)
 
 
 def test_a_list_with_a_few_more_vectors_than_labels_is_questioned():
     with said(OrientationWarning, "labels is a list of 40 vectors of 20 labels"):
-        cs.Ensemble(L[:40, [0] * 20].tolist())
+        cs.Ensemble.from_clusterings(L[:40, [0] * 20].tolist())
+    with said(OrientationWarning, "labels is a list of 3 lists of 4 labels: each list is an object"):
+        cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     with said(None, ""):
-        cs.Ensemble([[0, 1, 1]] * 10)  # written by hand
+        cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]], sample_names="abc")
+    with said(None, ""):
+        cs.Ensemble.from_clusterings([[0, 1, 1]] * 10)  # written by hand
 
 
 def test_members_of_few_objects_are_not_questioned():
@@ -173,15 +184,15 @@ SHUFFLED = [one if i < 3 else one.iloc[RNG.permutation(N)] for i, one in enumera
 
 @pytest.mark.parametrize("form", [list, lambda items: dict(enumerate(items)), iter])
 def test_series_are_matched_by_name(form):
-    ensemble = cs.Ensemble(form(SHUFFLED))
+    ensemble = cs.Ensemble.from_clusterings(form(SHUFFLED))
     np.testing.assert_array_equal(ensemble.labels, cs.Ensemble(L).labels)
     assert ensemble.sample_names == NAMES
 
 
 def test_series_that_count_their_rows_have_no_names():
-    assert cs.Ensemble([pd.Series(column) for column in L.T]).sample_names is None
+    assert cs.Ensemble.from_clusterings([pd.Series(column) for column in L.T]).sample_names is None
     turned = [pd.Series(L[:, 0]), pd.Series(L[:, 1]).iloc[::-1]]
-    np.testing.assert_array_equal(cs.Ensemble(turned).labels, cs.Ensemble(L[:, :2]).labels)
+    np.testing.assert_array_equal(cs.Ensemble.from_clusterings(turned).labels, cs.Ensemble(L[:, :2]).labels)
 
 
 def test_series_of_other_objects_are_refused_and_the_remedies_work():
@@ -189,23 +200,23 @@ def test_series_of_other_objects_are_refused_and_the_remedies_work():
     with pytest.raises(
         InputError, match="Clustering 1 labels other objects than clustering 0: 'o3' and 'stranger' are in"
     ):
-        cs.Ensemble(labels)
+        cs.Ensemble.from_clusterings(labels)
     with pytest.raises(InputError, match=r"'b' labels other .*pandas.DataFrame\(labels\)"):
         cs.Ensemble({"a": labels[0], "b": labels[1]})
     matched = cs.Ensemble(pd.DataFrame(dict(enumerate(labels))))
     assert matched.n_samples == N + 1
     assert matched.labels[matched.sample_names.index("stranger")].tolist()[0] == -1
-    assert cs.Ensemble([one.reset_index(drop=True) for one in labels]).n_samples == N
+    assert cs.Ensemble.from_clusterings([one.reset_index(drop=True) for one in labels]).n_samples == N
 
 
 def test_series_beside_vectors_without_names():
-    assert cs.Ensemble([SERIES[0], L[:, 1]]).sample_names == NAMES
+    assert cs.Ensemble.from_clusterings([SERIES[0], L[:, 1]]).sample_names == NAMES
     with pytest.raises(InputError, match="clustering 2 has none, so its labels cannot be matched"):
-        cs.Ensemble([SERIES[0], SHUFFLED[4], L[:, 1]])
+        cs.Ensemble.from_clusterings([SERIES[0], SHUFFLED[4], L[:, 1]])
     with pytest.raises(
         InputError, match="sample name 'o0' occurs more than once; make the index of clustering 1 unique"
     ):
-        cs.Ensemble([SERIES[0], SERIES[1].rename(index={"o1": "o0"})])
+        cs.Ensemble.from_clusterings([SERIES[0], SERIES[1].rename(index={"o1": "o0"})])
 
 
 # Clusterers ------------------------------------------------------------------------------------------------
@@ -223,12 +234,12 @@ def test_fitted_clusterers_pipelines_searches_and_vectors():
         [plain.labels_, piped[-1].labels_, searched.best_estimator_.labels_, piped[-1].labels_]
     ):
         assert cs.metrics.ari(ensemble.labels[:, i], found) == 1.0
-    assert cs.Ensemble([("a", plain), ("b", piped)]).clustering_names == ["a", "b"]
+    assert cs.Ensemble.from_clusterings([("a", plain), ("b", piped)]).clustering_names == ["a", "b"]
     assert cs.Ensemble({"a": plain, "b": piped}).clustering_names == ["a", "b"]
-    assert cs.Ensemble([plain, piped]).clustering_names == ["KMeans", "Pipeline"]
+    assert cs.Ensemble.from_clusterings([plain, piped]).clustering_names == ["KMeans", "Pipeline"]
     assert cs.Ensemble(piped).n_clusterings == 1
     with pytest.raises(InputError, match="clustering name 'a' occurs more than once"):
-        cs.Ensemble([("a", plain), ("a", piped)])
+        cs.Ensemble.from_clusterings([("a", plain), ("a", piped)])
 
 
 def test_a_fitted_mixture_says_what_to_pass_and_that_works():
@@ -238,14 +249,14 @@ def test_a_fitted_mixture_says_what_to_pass_and_that_works():
             InputError, match=r"is fitted but keeps no labels_: pass its labels instead, model.predict\(X\)"
         ):
             cs.Ensemble(labels)
-    assert cs.Ensemble([mixture.predict(X), L[:, 0]]).n_clusterings == 2
+    assert cs.Ensemble.from_clusterings([mixture.predict(X), L[:, 0]]).n_clusterings == 2
     assert cs.generate.estimators(X, clusterers=[mixture]).n_clusterings == 1
 
 
 def test_an_unfitted_clusterer_says_what_to_do_and_that_works():
     for model in (KMeans(3), make_pipeline(KMeans(3)), GaussianMixture(3)):
         with pytest.raises(InputError, match="has no labels_ yet: fit every clusterer first, or let"):
-            cs.Ensemble([model])
+            cs.Ensemble.from_clusterings([model])
         assert cs.generate.estimators(X, clusterers=[model], random_state=0).n_clusterings == 1
 
 
@@ -322,7 +333,7 @@ def test_a_dict_of_features_is_not_printed():
 
 def test_what_runs_once_is_gone_through():
     assert cs.io.Features(row for row in X).shape == X.shape
-    assert cs.Ensemble({"a": L[:, 0], "b": L[:, 1]}.values()).n_clusterings == 2
+    assert cs.Ensemble.from_clusterings({"a": L[:, 0], "b": L[:, 1]}.values()).n_clusterings == 2
     with pytest.raises(InputError, match="labels is a set, which has no order"):
         cs.Ensemble({1, 2})
 
@@ -345,14 +356,50 @@ def test_twin_columns_are_named_in_one_way(twins):
 def test_sparse_tables_are_refused_with_a_remedy_that_works():
     with pytest.raises(InputError, match="as a list with one 0/1 block per clustering"):
         cs.Ensemble(sp.csr_array(L))
-    assert cs.Ensemble([sp.csr_array(np.eye(3)[L[:, 0]])]).n_clusters.tolist() == [3]
+    assert cs.Ensemble.from_clusterings([sp.csr_array(np.eye(3)[L[:, 0]])]).n_clusters.tolist() == [3]
 
 
 def test_vectors_in_an_array_of_objects():
     ragged = np.empty(2, object)
     ragged[:] = [[0, 1, 1], [0, 1]]
     with pytest.raises(InputError, match="different lengths: clustering 0 has 3 objects, clustering 1 has 2"):
+        cs.Ensemble.from_clusterings(ragged)
+    with pytest.raises(
+        InputError, match="Rows have different lengths: object 0 has 3 labels, object 1 has 2"
+    ):
         cs.Ensemble(ragged)
+    ragged[:] = [np.array([0, 1, 1]), np.array([0, 1, 0])]
+    assert cs.Ensemble.from_clusterings(ragged).shape == (3, 2)
+
+
+@pytest.mark.parametrize("vectors", [list(L.T), SERIES, [L[:, 0].tolist(), L[:, 1]]])
+def test_a_list_of_vectors_may_be_either(vectors):
+    with pytest.raises(
+        InputError, match=r"may be clusterings or objects.*from_clusterings.*numpy.array\(labels\)"
+    ):
+        cs.Ensemble(vectors)
+    with pytest.raises(InputError, match="may be clusterings or objects"):
+        cs.consensus.LWEA(3).fit(vectors)
+
+
+def test_from_clusterings_takes_no_table_of_rows():
+    for table in (L, sp.csr_array(L)):
+        with pytest.raises(InputError, match=r"Ensemble\(labels, where|shape \(120, 6\)"):
+            cs.Ensemble.from_clusterings(table)
+    for nothing in (5, "abc", []):
+        with pytest.raises(InputError, match="not a list of label vectors|text or a path|empty list"):
+            cs.Ensemble.from_clusterings(nothing)
+
+
+def test_rows_are_objects_as_in_numpy():
+    rows = [["a", 0], ["a", None], ["b", 1.0]]
+    ensemble = cs.Ensemble(rows)
+    assert ensemble.labels.tolist() == [[0, 0], [0, -1], [1, 1]]
+    assert [values.tolist() for values in ensemble.categories] == [["a", "b"], [0, 1]]
+    assert cs.Ensemble(L.tolist()) == cs.Ensemble(L)
+    model, same = cs.consensus.LWEA(3).fit(L.tolist()), cs.consensus.LWEA(3).fit(L)
+    np.testing.assert_array_equal(model.labels_, same.labels_)
+    np.testing.assert_array_equal(model.predict(L[:5].tolist()), model.labels_[:5])
 
 
 # Remedies --------------------------------------------------------------------------------------------------
@@ -362,11 +409,10 @@ REMEDIES = {
     "features": (X, "ConsensusClustering", lambda: cs.ConsensusClustering(n_clusters=3).fit(X).ensemble_),
     "features, base clusterings first": (X, "consilience.generate", lambda: cs.generate.kmeans(X, n_clusters=3)),
     "coarse features": (
-        IRIS, "numpy.unique", lambda: cs.Ensemble([np.unique(c, return_inverse=True)[1] for c in IRIS.T])),
+        IRIS, "numpy.unique", lambda: cs.Ensemble.from_clusterings([np.unique(c, return_inverse=True)[1] for c in IRIS.T])),
     "array turned": (L.T, r"labels\.T", lambda: cs.Ensemble(L)),
-    "list turned": (L.tolist(), r"numpy\.array\(labels\)", lambda: cs.Ensemble(np.array(L.tolist()))),
-    "list meant": (
-        L.tolist(), r"sample_names=range\(6\)", lambda: cs.Ensemble(L.tolist(), sample_names=range(6))),
+    "rows turned": (L.T.tolist(), r"from_clusterings\(labels\)", lambda: cs.Ensemble.from_clusterings(L.T.tolist())),
+    "arrays": (list(L), r"numpy\.array\(labels\)", lambda: cs.Ensemble(np.array(list(L)))),
     "dict turned": (
         dict(enumerate(L)), "list.labels.values", lambda: cs.Ensemble(np.array(list(dict(enumerate(L)).values())))),
     "pandas turned": (pd.DataFrame(L.T), r"labels\.T", lambda: cs.Ensemble(pd.DataFrame(L.T).T)),
@@ -375,10 +421,17 @@ REMEDIES = {
         pd.DataFrame(WITH_ID), "set_index", lambda: cs.Ensemble(pd.DataFrame(WITH_ID).set_index(M))),
     "an id in an array": (
         WITH_ID, "sample_names", lambda: cs.Ensemble(WITH_ID[:, :-1], sample_names=WITH_ID[:, -1])),
-    "one vector": (L[:, 0], r"pass \[labels\]", lambda: cs.Ensemble([L[:, 0]])),
-    "one Series": (SERIES[0], r"pass \[labels\]", lambda: cs.Ensemble([SERIES[0]])),
-    "a flat list": (L[:, 0].tolist(), r"pass \[labels\]", lambda: cs.Ensemble([L[:, 0].tolist()])),
+    "one vector": (L[:, 0], r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([L[:, 0]])),
+    "one Series": (SERIES[0], r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([SERIES[0]])),
+    "a flat list": (L[:, 0].tolist(), r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([L[:, 0].tolist()])),
 }  # fmt: skip
+
+
+def test_a_list_turned_is_refused_with_remedies_that_work():
+    with pytest.raises(InputError, match=r"Ensemble\(numpy\.array\(labels\)\).*sample_names=range\(6\)"):
+        cs.Ensemble.from_clusterings(L.tolist())
+    assert cs.Ensemble(np.array(L.tolist())).shape == (N, M)
+    assert cs.Ensemble.from_clusterings(L.tolist(), sample_names=range(6)).shape == (M, N)
 
 
 @pytest.mark.parametrize("case", REMEDIES)

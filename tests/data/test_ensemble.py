@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -24,7 +25,7 @@ HAND = np.array([[0, 0, 1], [0, 1, 1], [1, 1, -1], [1, -1, 0]])
 
 def definition(labels, a=None, b=None):
     """Co-association and co-observation by the formula, pair by pair."""
-    ens = cs.Ensemble(labels)
+    ens = cs.Ensemble.from_clusterings(labels)
     n, m = ens.shape
     a = np.ones(m) if a is None else a
     codes = ens.global_labels()
@@ -50,7 +51,8 @@ def test_contiguous_labels_keep_their_numbers():
 @pytest.mark.parametrize(
     "form",
     [
-        HAND.tolist() and list(HAND.T),
+        HAND.tolist(),
+        [(f"c{j}", HAND[:, j].tolist()) for j in range(3)],
         HAND.astype(float),
         np.where(HAND < 0, np.nan, HAND),
         np.ma.masked_less(HAND, 0),
@@ -75,7 +77,7 @@ def test_every_container_gives_the_same_codes(form):
 
 
 def test_categories_and_original_labels_are_kept():
-    ens = cs.Ensemble([["b", "a", None, "b"], [7, 7, 3, np.nan]])
+    ens = cs.Ensemble.from_clusterings([["b", "a", None, "b"], [7, 7, 3, np.nan]])
     assert [c.tolist() for c in ens.categories] == [["a", "b"], [3, 7]]
     assert ens.original_labels(0).tolist() == ["b", "a", None, "b"]
     assert ens.original_labels(1).tolist() == [7, 7, 3, None]
@@ -88,7 +90,7 @@ def test_fitted_clusterers():
         cs.Ensemble(fitted)
     assert cs.Ensemble(fitted[:2]).clustering_names == ["KMeans 1", "KMeans 2"]
     with pytest.raises(InputError, match="KMeans has no labels_ yet: fit every clusterer first"):
-        cs.Ensemble([KMeans(2)])
+        cs.Ensemble.from_clusterings([KMeans(2)])
 
 
 def test_names_are_kept():
@@ -102,10 +104,10 @@ def test_names_are_kept():
 
 def test_wide_and_negative_labels():
     column = np.array([-7, 10**15, -1, -7, 2**62])
-    ens = cs.Ensemble([column, column])
+    ens = cs.Ensemble.from_clusterings([column, column])
     assert ens.labels[:, 0].tolist() == [0, 1, -1, 0, 2]
     huge = np.array([2**64 - 1, 5, 5], np.uint64)
-    assert cs.Ensemble([huge]).labels[:, 0].tolist() == [1, 0, 0]
+    assert cs.Ensemble.from_clusterings([huge]).labels[:, 0].tolist() == [1, 0, 0]
     assert cs.Ensemble(huge.reshape(-1, 1)).labels[:, 0].tolist() == [1, 0, 0]
 
 
@@ -148,18 +150,18 @@ def test_views_for_people():
     [
         ([], "empty list"),
         ({}, "empty mapping"),
-        ([0, 1, 2], r"flat list of 3 values. For a single clustering pass \[labels\]"),
-        (np.array([0, 1, 2]), r"shape \(3,\), one dimension.*pass \[labels\]"),
+        ([0, 1, 2], r"flat list of 3 values.*pass Ensemble.from_clusterings\(\[labels\]\)"),
+        (np.array([0, 1, 2]), r"shape \(3,\), one dimension.*from_clusterings\(\[labels\]\)"),
         (np.zeros((2, 2, 2), int), r"shape \(2, 2, 2\); expected two dimensions"),
         (np.zeros((5, 0), int), r"shape \(5, 0\): no clusterings"),
         (np.zeros((0, 3), int), r"shape \(0, 3\): no objects"),
         (pd.DataFrame(index=range(3)), "no columns"),
-        ([[0, 1, 2], [0, 1]], "different lengths: clustering 0 has 3 objects, clustering 1 has 2"),
+        ([[0, 1, 2], [0, 1]], "different lengths: object 0 has 3 labels, object 1 has 2"),
         ([[0, 1], 5], "Clustering 1 is 5, not a vector of labels"),
         ([np.array([[2, 0], [0, 1]])], "other values than 0 and 1"),
         ([np.array([[1, 1], [0, 1]])], "Row 0 of one-hot block 0 has 2 ones"),
-        ([[0.5, np.inf]], "label inf at object 1"),
-        ([[0, [1]], [0, 1]], "Clustering 0 holds lists among its labels"),
+        ([[0.5], [np.inf]], "label inf at object 1"),
+        ([[0, 1], [1, [1]]], "Clustering 1 holds lists among its labels"),
         (sp.eye_array(3), "sparse matrix"),
         ({"a": [0, 1], "b": [None, None]}, "'b' .column 1. has no labels at all"),
         (5, "not a label matrix"),
@@ -169,6 +171,48 @@ def test_views_for_people():
 def test_refusals(labels, message):
     with pytest.raises((InputError, ValueError), match=message):
         cs.Ensemble(labels)
+
+
+def test_an_ensemble_is_an_array_of_its_labels():
+    ens = cs.Ensemble(HAND)
+    assert np.asarray(ens) is ens.labels
+    assert np.array(ens, dtype=float).tolist() == HAND.tolist()
+    made = np.array(ens)
+    made[0, 0] = 7  # a copy
+    assert ens.labels[0, 0] != 7
+    assert np.array_equal(ens.__array__(copy=True), HAND)
+    assert ens.__array__(np.int16, copy=False) is ens.labels
+    with pytest.raises(ValueError, match="only in a copy"):
+        ens.__array__(np.float64, copy=False)
+    assert len(ens) == len(list(ens)) == len(HAND)
+    assert [row.tolist() for row in ens] == HAND.tolist()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": ["x", None, "y"], "b": [2**60, 2**60 + 1, 3]}, index=["p", "q", "r"]),
+        pl.DataFrame({"a": ["x", None, "y"], "b": [2**60, 2**60 + 1, 3]}),
+        pa.table({"a": ["x", None, "y"], "b": [2**60, 2**60 + 1, 3]}),
+    ],
+    ids=["pandas", "polars", "pyarrow"],
+)
+def test_a_frame_of_the_library_that_the_labels_came_in(frame):
+    ens = cs.Ensemble(frame)
+    made = ens.to_frame()
+    assert type(made) is type(frame)
+    assert cs.Ensemble(made) == ens
+    assert type(ens.take([0, 2]).select([1]).to_frame()) is type(frame)
+    assert type(cs.Ensemble(ens, sample_weight=[1, 2, 3]).to_frame()) is type(frame)
+
+
+def test_a_frame_of_other_labels_is_one_of_pandas():
+    ens = cs.Ensemble(HAND, sample_names=range(len(HAND)))
+    frame = ens.to_frame()
+    assert list(frame.columns) == [f"clustering {j}" for j in range(HAND.shape[1])]
+    assert cs.Ensemble(frame.to_numpy(object)) == cs.Ensemble(HAND)
+    twins = cs.Ensemble(HAND, clustering_names=["a"] * HAND.shape[1])
+    assert list(twins.to_frame().columns)[:2] == ["a 1", "a 2"]
 
 
 def test_object_labels_must_be_hashable():
@@ -241,7 +285,7 @@ def test_coassociation_in_all_forms(seed, n, m, missing, weighted):
     labels = rng.integers(0, 3, (n, m))
     labels[rng.random((n, m)) < missing] = -1
     labels[0] = 0
-    ens = cs.Ensemble(list(labels.T))
+    ens = cs.Ensemble.from_clusterings(list(labels.T))
     a = rng.random(m) + 0.1 if weighted else None
     b = rng.random(ens.n_base_clusters) + 0.1 if weighted else None
     A, seen = definition(list(labels.T), a, b)
@@ -265,12 +309,12 @@ def test_bipartite():
 
 
 def test_agreement():
-    perfect = cs.Ensemble([[0, 0, 1, 1], [5, 5, 9, 9]])
+    perfect = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [5, 5, 9, 9]])
     assert np.allclose(perfect.agreement(), 1)
     # Object 0 is in {0, 1} and in {0, 2}: one of three in common.
-    crossed = cs.Ensemble([[0, 0, 1, 1], [0, 1, 0, 1]])
+    crossed = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 0, 1]])
     assert np.allclose(crossed.agreement(), 1 / 3)
-    once = cs.Ensemble([[0, 0, 1, 1], [0, None, 0, 1]])
+    once = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, None, 0, 1]])
     assert once.agreement()[1] == 1
 
 
@@ -341,8 +385,8 @@ def test_a_dense_matrix_that_will_not_fit_is_refused_before_allocating():
 def test_compression_is_exact(seed, n, m, k):
     labels = np.random.default_rng(seed).integers(-1, k, (n, m))
     labels[:, :] = np.where((labels >= 0).any(axis=0), labels, 0)
-    small = cs.Ensemble(list(labels.T)).distinct()
-    full = cs.Ensemble(list(labels.T))
+    small = cs.Ensemble.from_clusterings(list(labels.T)).distinct()
+    full = cs.Ensemble.from_clusterings(list(labels.T))
     assert np.array_equal(small.labels[small.inverse], full.labels)
     assert len(np.unique(small.labels, axis=0)) == small.n_samples == len(np.unique(labels, axis=0))
     assert np.array_equal(small.weights, np.bincount(small.inverse))
@@ -351,7 +395,7 @@ def test_compression_is_exact(seed, n, m, k):
 
 
 def test_compression_sums_weights():
-    small = cs.Ensemble([[0, 0, 1]], sample_weight=[1.5, 2, 4]).distinct()
+    small = cs.Ensemble.from_clusterings([[0, 0, 1]], sample_weight=[1.5, 2, 4]).distinct()
     assert small.weights.tolist() == [3.5, 4]
     assert small.expand(np.array([10, 20])).tolist() == [10, 10, 20]
 
@@ -381,13 +425,13 @@ def test_canonical_form_can_be_traced_back():
 @pytest.mark.parametrize("recipes", [3, 0.5, "ab", [1, 2], [["a"], ["b"]], object()])
 def test_recipes_that_are_none(recipes):
     with pytest.raises(InputError, match=r"recipes=.* is not valid: expected a list of 2 dictionaries"):
-        cs.Ensemble([[0, 1], [1, 0]], recipes=recipes)
+        cs.Ensemble.from_clusterings([[0, 1], [1, 0]], recipes=recipes)
 
 
 def test_masked_and_enormous_weights_are_refused_in_our_words(recwarn):
     for weights in ([1, np.ma.masked], [1, 10**400]):
         with pytest.raises(InputError, match="sample_weight must be numbers, one per object"):
-            cs.Ensemble([[0, 1]], sample_weight=weights)
+            cs.Ensemble.from_clusterings([[0, 1]], sample_weight=weights)
     assert not recwarn.list
 
 
@@ -450,6 +494,6 @@ def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
 
 def test_the_distinct_rows_are_an_ensemble_of_their_own():
     """Objects of a compressed ensemble are its rows, not those it was made of."""
-    small = cs.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).distinct()
+    small = cs.Ensemble.from_clusterings([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).distinct()
     assert cs.consensus.EvidenceAccumulation(2).fit(small).labels_.shape == (small.n_samples,) == (4,)
     assert cs.Ensemble(small).distinct().inverse.tolist() == [0, 1, 2, 3]

@@ -108,7 +108,7 @@ def test_shapes():
     bad([[1, 2], [3]], r"rows have different lengths")
     bad(np.ones((3, 2)) * 1j, r"complex numbers")
     bad(sp.csr_matrix(np.ones((3, 2)) * 1j), r"sparse matrix of complex128: real numbers")
-    bad(cs.Ensemble([[0, 1, 1]]), r"X is an Ensemble already")
+    bad(cs.Ensemble.from_clusterings([[0, 1, 1]]), r"X is an Ensemble already")
 
 
 def test_repeated_row_names():
@@ -228,6 +228,6 @@ def test_one_entry_for_each_column_is_named_as_samples_in_columns():
         ):
             Features(X, **given)
     with pytest.raises(InputError, match=r"The ensemble has 6 entries.*Pass X\.T"):
-        cs.choose_k(X, ensemble=cs.Ensemble([[0, 0, 0, 1, 1, 1]] * 4), n_clusters=[2])
+        cs.choose_k(X, ensemble=cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1]] * 4), n_clusters=[2])
     with pytest.raises(InputError, match="shape \\(7,\\) for 40 objects"):
         Features(X, sample_weight=np.ones(7))

@@ -88,8 +88,8 @@ def write_csv(path, values):
 
 PYTHON = {
     "array": lambda values, _: cs.Ensemble(np.array(values).reshape(-1, 1)),
-    "vector": lambda values, _: cs.Ensemble([np.array(values)]),
-    "list": lambda values, _: cs.Ensemble([values]),
+    "vector": lambda values, _: cs.Ensemble.from_clusterings([np.array(values)]),
+    "list": lambda values, _: cs.Ensemble.from_clusterings([values]),
     "objects": lambda values, _: cs.Ensemble(as_objects(values).reshape(-1, 1)),
     "mapping": lambda values, _: cs.Ensemble({"labels": values}),
     "pandas": lambda values, _: cs.Ensemble(pd.DataFrame({"labels": as_objects(values)}).infer_objects()),
@@ -197,7 +197,7 @@ def test_infinity_in_a_csv_file_is_named(tmp_path):
 
 
 def test_an_infinity_in_text_is_not_written_where_it_would_be_refused(tmp_path):
-    ensemble = cs.Ensemble([["inf", "1.5", "2"]])
+    ensemble = cs.Ensemble.from_clusterings([["inf", "1.5", "2"]])
     with pytest.raises(cs.errors.FileError, match="would be read back as the number"):
         cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
     cs.io.write_ensemble(tmp_path / "e.npz", ensemble)
@@ -208,14 +208,14 @@ def test_signaling_nans_are_missing_without_a_word():
     vector = np.array([0, 0x7FA00000, 0, 0x3F800000], np.uint32).view(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cs.Ensemble([vector]).labels[:, 0].tolist() == [0, -1, 0, 1]
+        assert cs.Ensemble.from_clusterings([vector]).labels[:, 0].tolist() == [0, -1, 0, 1]
 
 
 def test_a_large_number_beside_a_narrow_scalar_is_sorted_without_a_warning():
     column = np.array([np.float32(2.0), 10**300, np.float32(1.0), 10**300], dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        codes = cs.Ensemble([column, [0, 0, 1, 1]]).labels[:, 0]
+        codes = cs.Ensemble.from_clusterings([column, [0, 0, 1, 1]]).labels[:, 0]
     assert np.unique(codes).size == 3
 
 
@@ -223,4 +223,7 @@ def test_a_numpy_number_beside_an_empty_tuple_is_sorted():
     """NumPy takes the tuple for an empty array, which is neither more nor less than a number."""
     column = np.empty(4, object)
     column[:] = [np.float64(1.0), (), np.float64(1.0), ()]
-    assert cs.Ensemble([column, [0, 0, 1, 1]]).labels[:, 0].tolist() in ([0, 1, 0, 1], [1, 0, 1, 0])
+    assert cs.Ensemble.from_clusterings([column, [0, 0, 1, 1]]).labels[:, 0].tolist() in (
+        [0, 1, 0, 1],
+        [1, 0, 1, 0],
+    )

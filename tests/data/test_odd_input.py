@@ -15,7 +15,7 @@ from consilience import generate, metrics
 from consilience._kernels.kmeans import nearest_centers
 from consilience.errors import InputError
 
-L = [[0, 0, 1, 1, 2], [0, 0, 1, 2, 2]]
+L = [[0, 0], [0, 0], [1, 1], [1, 2], [2, 2]]
 X = np.random.default_rng(0).standard_normal((40, 3))
 
 
@@ -28,7 +28,7 @@ def no_numpy_warnings():
 
 def test_unsigned_labels_beyond_all_signed_ones():
     labels = np.array([2**63 + 1, 2**63 + 5, 2**63 + 1], np.uint64)
-    for ensemble in (cs.Ensemble([labels]), cs.Ensemble(labels[:, None])):
+    for ensemble in (cs.Ensemble.from_clusterings([labels]), cs.Ensemble(labels[:, None])):
         assert ensemble.labels.ravel().tolist() == [0, 1, 0]
         assert ensemble.categories[0].tolist() == [2**63 + 1, 2**63 + 5]
     assert metrics.ari(labels, [3, 4, 3]) == 1.0
@@ -37,29 +37,29 @@ def test_unsigned_labels_beyond_all_signed_ones():
 
 def test_bytes_that_are_not_ascii():
     labels = np.array([b"\xff", b"\xe9", b"a", b"\xff"])
-    assert cs.Ensemble([labels]).labels.ravel().tolist() == [2, 1, 0, 2]
+    assert cs.Ensemble.from_clusterings([labels]).labels.ravel().tolist() == [2, 1, 0, 2]
     assert metrics.ari(labels, [2, 1, 0, 2]) == 1.0
-    assert cs.Ensemble([np.array(["é".encode(), b"a"])]).categories[0].tolist() == ["a", "é"]
+    assert cs.Ensemble.from_clusterings([np.array(["é".encode(), b"a"])]).categories[0].tolist() == ["a", "é"]
 
 
 def test_half_precision():
-    assert cs.Ensemble(np.array(L, np.float16).T) == cs.Ensemble(np.array(L).T)
+    assert cs.Ensemble(np.array(L, np.float16)) == cs.Ensemble(L)
 
 
 @pytest.mark.parametrize("kind", [">i2", ">i4", ">i8", ">u4", ">u8", ">f8", ">f4"])
 def test_byte_order_of_another_machine(kind):
-    plain = cs.consensus.EvidenceAccumulation(2).fit(np.array(L).T).labels_
+    plain = cs.consensus.EvidenceAccumulation(2).fit(np.array(L)).labels_
     np.testing.assert_array_equal(
-        cs.consensus.EvidenceAccumulation(2).fit(np.array(L).T.astype(kind)).labels_, plain
+        cs.consensus.EvidenceAccumulation(2).fit(np.array(L).astype(kind)).labels_, plain
     )
-    assert cs.Ensemble([np.array(own, kind) for own in L]) == cs.Ensemble(L)
-    assert metrics.ari(np.array(L[0], kind), np.array(L[1], kind)) == metrics.ari(*L)
-    assert metrics.align(np.array(L[0], kind), np.array(L[1], kind)).tolist() == [0, 0, 1, 1, 2]
+    assert cs.Ensemble.from_clusterings([np.array(own, kind) for own in zip(*L)]) == cs.Ensemble(L)
+    assert metrics.ari(*np.array(L, kind).T) == metrics.ari(*np.array(L).T)
+    assert metrics.align(*np.array(L, kind).T).tolist() == [0, 0, 1, 1, 2]
 
 
 def test_signaling_nan_is_missing():
     labels = [decimal.Decimal("sNaN"), decimal.Decimal(1), decimal.Decimal("NaN"), decimal.Decimal(2)]
-    assert cs.Ensemble([labels]).labels.ravel().tolist() == [-1, 0, -1, 1]
+    assert cs.Ensemble.from_clusterings([labels]).labels.ravel().tolist() == [-1, 0, -1, 1]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_signaling_nan_is_missing():
 )  # fmt: skip
 def test_what_cannot_be_labels(labels, message):
     with pytest.raises(InputError, match=message):
-        cs.Ensemble(labels)
+        cs.Ensemble.from_clusterings(labels)
 
 
 def test_what_cannot_be_names():
@@ -248,8 +248,10 @@ def test_degrees_of_a_kernel_that_are_no_numbers_when_inverted():
 def test_masked_and_boundless_numbers_among_labels():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cs.Ensemble([[1.0, np.ma.masked, 2.0]]).labels[:, 0].tolist() == [0, -1, 1]
-        assert sorted(cs.Ensemble([[10**400, 0.5, np.float32(2), None]]).labels[:, 0].tolist()) == [
+        assert cs.Ensemble.from_clusterings([[1.0, np.ma.masked, 2.0]]).labels[:, 0].tolist() == [0, -1, 1]
+        assert sorted(
+            cs.Ensemble.from_clusterings([[10**400, 0.5, np.float32(2), None]]).labels[:, 0].tolist()
+        ) == [
             -1,
             0,
             1,
@@ -259,7 +261,7 @@ def test_masked_and_boundless_numbers_among_labels():
 
 @pytest.mark.filterwarnings("error")
 def test_a_vector_that_begins_with_a_masked_label_is_a_vector():
-    found = cs.Ensemble([[np.ma.masked, 1, 2, 1], [0, 0, 1, 1]])
+    found = cs.Ensemble.from_clusterings([[np.ma.masked, 1, 2, 1], [0, 0, 1, 1]])
     assert found.labels.T.tolist() == [[-1, 0, 1, 0], [0, 0, 1, 1]]
 
 

@@ -119,7 +119,7 @@ def test_confidence(case):
 
 
 def test_confidence_by_hand():
-    labels = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]
+    labels = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]).T
     evidence = Evidence(cs.Ensemble(labels), np.array([0, 0, 0, 1, 1]))
     # Of the company of object 2, itself included, 1, 1/3 and 1 are in its group; it is with it 3 + 1 + 1 times of 9. The
     # first two are with it 3 + 2 + 1 times, and alone with it. All of group 1 is together, with 2 in one of three.

@@ -378,7 +378,7 @@ def refit(case: Case) -> None:
 
 
 def planted_small(case: Case) -> list:
-    return list(case.rng("other data").integers(0, 3, (4, 9)))
+    return case.rng("other data").integers(0, 3, (4, 9)).T
 
 
 @suite.promises("pickle", 0.1)

@@ -118,8 +118,9 @@ def _given(case: Case) -> Any:
 
 @suite.promises("container taken, or refused")
 def container(case: Case) -> None:
+    given = _given(case)
     try:
-        found = cs.Ensemble(_given(case))
+        found = (cs.Ensemble.from_clusterings if isinstance(given, list) else cs.Ensemble)(given)
     except ConsilienceError as error:
         case.memory["refusal"] = str(error)
         require(len(str(error)) > 10, f"the refusal says only {str(error)!r}")
@@ -166,7 +167,7 @@ def names(case: Case) -> None:
     for option in ("sample_names", "clustering_names", "sample_weight", "recipes"):
         for given in (values, _pick(rng)):
             try:
-                cs.Ensemble([[0, 1, 1], [0, 0, 1], [1, 1, 0]], **{option: given})
+                cs.Ensemble.from_clusterings([[0, 1, 1], [0, 0, 1], [1, 1, 0]], **{option: given})
             except ConsilienceError:
                 continue
 

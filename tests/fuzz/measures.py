@@ -164,7 +164,7 @@ def stability(case: Case) -> None:
     base = np.where(case.data["missing"], -1, b)
     if (base < 0).all():
         return
-    ens = cs.Ensemble([base, a])
+    ens = cs.Ensemble.from_clusterings([base, a])
     found, clusters = cs.metrics.sample_stability(a, ens), cs.metrics.cluster_stability(a, ens)
     A, seen = ens.coassociation(), ens.cooccurrence_counts()
     together = A * seen

@@ -79,7 +79,9 @@ def ensemble(case: Case) -> None:
         column = np.empty(len(values), object)
         column[:] = values
         columns.append(column)
-    wanted = cs.Ensemble(columns, clustering_names=data["headings"], sample_names=data["rows"])
+    wanted = cs.Ensemble.from_clusterings(
+        columns, clustering_names=data["headings"], sample_names=data["rows"]
+    )
     path = _folder(case) / f"e{data['ending']}"
     try:
         cs.io.write_ensemble(path, wanted)

@@ -147,7 +147,7 @@ def odd_ensembles(draw):
     headings = draw(st.lists(odd_words | names, min_size=m, max_size=m, unique=True))
     rows = draw(st.none() | st.lists(odd_words | names, min_size=n, max_size=n, unique=True))
     try:
-        return cs.Ensemble(columns, clustering_names=headings, sample_names=rows)
+        return cs.Ensemble.from_clusterings(columns, clustering_names=headings, sample_names=rows)
     except (cs.errors.InputError, OverflowError):  # no label at all in a column, for instance
         return None
 
@@ -219,7 +219,9 @@ def test_an_object_called_name(tmp_path, ending):
     ],
 )
 def test_labels_that_text_does_not_keep(tmp_path, label, what):
-    ensemble = cs.Ensemble([[label, label, "5"] if "number" in what else [label, label, "b"]])
+    ensemble = cs.Ensemble.from_clusterings(
+        [[label, label, "5"] if "number" in what else [label, label, "b"]]
+    )
     with pytest.raises(
         cs.errors.FileError,
         match=rf"in clustering 'clustering 0' the label '{label}' would be read back {what}, because text keeps no types; "
@@ -234,13 +236,13 @@ def test_labels_that_text_does_not_keep(tmp_path, label, what):
 
 @pytest.mark.parametrize("label", ["10\u2028", "-0", "\u00a0", "007", "1_0", "\u0661"])
 def test_labels_that_only_look_like_numbers(tmp_path, label):
-    ensemble = cs.Ensemble([[label, label, "5"]])
+    ensemble = cs.Ensemble.from_clusterings([[label, label, "5"]])
     cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
     assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
 
 
 def test_large_integers_stay_apart(tmp_path):
-    ensemble = cs.Ensemble([[2**62, 2**62 + 1, 3]])
+    ensemble = cs.Ensemble.from_clusterings([[2**62, 2**62 + 1, 3]])
     cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
     assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
     read = cs.io.read_labels(
@@ -250,7 +252,7 @@ def test_large_integers_stay_apart(tmp_path):
 
 
 def test_clusterings_called_label_and_confidence(tmp_path):
-    ensemble = cs.Ensemble([[0, 1], [1, 1]], clustering_names=["label", "confidence"])
+    ensemble = cs.Ensemble.from_clusterings([[0, 1], [1, 1]], clustering_names=["label", "confidence"])
     for ending in (".npz", ".mat"):
         cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
         assert_same(cs.io.read_labels(tmp_path / f"e{ending}"), ensemble)
@@ -270,7 +272,7 @@ def test_writers_name_what_they_cannot_write(tmp_path):
         with pytest.raises(file, match="holds half a surrogate pair"):
             cs.io.write_table(path, {"a": ["b", half]})
         with pytest.raises(file, match="holds half a surrogate pair"):
-            cs.io.write_ensemble(path, cs.Ensemble([[0, 1]], clustering_names=[half]))
+            cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([[0, 1]], clustering_names=[half]))
     with pytest.raises(file, match="Cannot write .a.*b.csv.: embedded null byte"):
         cs.io.write_labels("a\0b.csv", [0, 1])
     headings = {heading: [0, 1] for heading in cs.io._layout.INDEX_HEADINGS}
@@ -356,14 +358,14 @@ def test_archives_keep_weights_and_recipes(tmp_path, ending):
 
 
 def test_text_says_that_weights_are_lost(tmp_path):
-    ensemble = cs.Ensemble([[0, 1]], sample_weight=[1, 2])
+    ensemble = cs.Ensemble.from_clusterings([[0, 1]], sample_weight=[1, 2])
     with pytest.warns(UserWarning, match=r"does not keep sample weights; write \.npz or \.mat"):
         cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
 
 
 def test_npy(tmp_path):
     path = tmp_path / "labels.npy"
-    cs.io.write_ensemble(path, cs.Ensemble([[5, 7, -1], [0, 0, 1]]))
+    cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([[5, 7, -1], [0, 0, 1]]))
     assert np.load(path).tolist() == [[5, 0], [7, 0], [-1, 1]]
     assert cs.io.read_labels(path).labels.tolist() == [[0, 0], [1, 0], [-1, 1]]
     cs.io.write_labels(path, [0, 1, 1])
@@ -373,7 +375,7 @@ def test_npy(tmp_path):
     with pytest.raises(
         cs.errors.FileError, match=r"\.npy can hold whole-number labels only; write text labels as \.npz"
     ):
-        cs.io.write_ensemble(path, cs.Ensemble([["a", "b"]]))
+        cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([["a", "b"]]))
     with pytest.raises(cs.errors.FileError, match=r"\.npy holds one array without headings"):
         cs.io.write_table(path, {"a": [1]})
 

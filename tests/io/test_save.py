@@ -293,7 +293,9 @@ def test_a_member_that_gives_other_codes_is_refused():
             return np.full(X.shape[0], 10**6)
 
     def generator(X):
-        return cs.Ensemble([np.arange(160) % 4, np.arange(160) // 40], base_models=[Stray(), Stray()])
+        return cs.Ensemble.from_clusterings(
+            [np.arange(160) % 4, np.arange(160) // 40], base_models=[Stray(), Stray()]
+        )
 
     model = cs.ConsensusClustering(2, generator=generator).fit(BLOBS)
     with pytest.raises(InputError, match="gave the label 1000000, which is no code of its clustering"):

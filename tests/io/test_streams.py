@@ -131,7 +131,7 @@ def test_transposed_labels_are_typed_by_clustering():
 
 
 def test_what_cannot_be_transposed(tmp_path):
-    cs.io.write_ensemble(tmp_path / "e.npz", cs.Ensemble([["a", "b", "b"]]))
+    cs.io.write_ensemble(tmp_path / "e.npz", cs.Ensemble.from_clusterings([["a", "b", "b"]]))
     with pytest.raises(FileError, match="written with its clusterings in columns; read it without transpose"):
         cs.io.read_labels(tmp_path / "e.npz", transpose=True)
     with pytest.raises(InputError, match="the column 't' cannot be read apart from a transposed table"):

@@ -134,7 +134,7 @@ def test_damaged_sparse_matrices_are_refused_at_the_door(layout):
         with pytest.raises(InputError, match=r"X is a damaged sparse matrix of shape \(4, 3\)"):
             cs.generate.kmeans(X, n_clusterings=2, n_clusters=2, random_state=0)
         with pytest.raises(InputError, match="Block 0 of the list is a damaged sparse matrix"):
-            cs.Ensemble([X, X])
+            cs.Ensemble.from_clusterings([X, X])
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])

@@ -69,7 +69,7 @@ def test_curves_of_pairs_end_at_one_and_hold_pac(study):
 def test_only_numbers_with_clusterings_of_their_own_have_a_curve(of_labels):
     assert cs.plot.CDFDisplay.from_study(of_labels).n_clusters_tried == [2, 3]
     assert cs.plot.DeltaAreaDisplay.from_study(of_labels).n_clusters_tried.tolist() == [2, 3]
-    alone = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    alone = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     with pytest.raises(
         InputError, match="No two clusterings have the same number of clusters among \\[2, 3\\]"
     ):

@@ -81,7 +81,7 @@ def test_labels_alone_are_not_tested():
     page = Page(cs.report(cs.choose_k(cs.Ensemble(labels), n_clusters=(2, 4))).html)
     assert "Eigengap by number of clusters" in page.headings
     assert "There were no references to compare stability with." in page.visible
-    single = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    single = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     assert "Ambiguity of pairs" not in Page(cs.report(single).html).headings
 
 

@@ -21,4 +21,4 @@ tasks: list[np.ndarray] = cs.multitask.LSSMTC(2, tol=1e-3, random_state=0).fit([
 study: cs.io.ChooseKResult = cs.choose_k(X, n_clusters=[2], n_clusterings=4, null=None, random_state=0)
 number: int = study.n_clusters + len(study.alternatives)
 sure: str = cs.ConsensusClustering(2).set_params(n_clusters="auto", random_state=0).fit(X).study_.verdict
-together: np.ndarray = cs.Ensemble([[0, 0, 1], ["a", "b", "b"]]).coassociation()
+together: np.ndarray = cs.Ensemble.from_clusterings([[0, 0, 1], ["a", "b", "b"]]).coassociation()

@@ -6,7 +6,7 @@ Every rule about label matrices lives here and is checked here once (those of a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,11 +21,11 @@ from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
 from . import pairs
 from .concatenate import joined_names, same_objects
-from .intake import Intake, check_parts, check_recipes, take_in
+from .intake import Intake, check_parts, check_recipes, take_clusterings, take_in
 from .labels import drop_unused
 from .named import Named
 from .plausibility import question
-from .summary import as_table, in_a_line
+from .summary import as_frame_of, as_table, in_a_line
 from .summary import say_unseen as say_unseen
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class Ensemble(Named):
 
     Parameters
     ----------
-    labels : array, data frame, list, dict or Ensemble
-        - array or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
-        - list, dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering. pandas Series are
-          matched by their index. Mind that ``array.tolist()`` holds one list per object instead: a list of many more
-          vectors than labels in each is refused as ambiguous, and ``numpy.array(rows)`` makes rows objects;
-        - in place of a vector a fitted scikit-learn clusterer or pipeline (its ``labels_``), or a 0/1 indicator block
+    labels : array, list of lists, data frame, dict or Ensemble
+        - array, list of lists or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
+        - dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering;
+        - list of fitted scikit-learn clusterers or pipelines (their ``labels_``), or of 0/1 indicator blocks
           ``(n_samples, k_i)``, dense or sparse.
+
+        A list of label vectors, one per clustering, goes to :meth:`from_clusterings`.
 
         What looks like features, a co-association matrix or identifiers is refused, or named in a warning where
         it is but some of the columns; names of rows or columns given here say that the orientation is meant.
@@ -93,14 +93,15 @@ class Ensemble(Named):
 
     Notes
     -----
-    An ensemble is immutable; every derived view is a new object. Missing labels: co-association divides by
+    An ensemble is immutable; every derived view is a new object. As an array (``numpy.asarray``), and when it is gone
+    through in a loop, it is :attr:`labels`: one row per object, and ``len`` is the number of objects. Missing labels: co-association divides by
     how often a pair was seen together; a pair never seen together is stored as 0 and told apart from
     "always apart" by :meth:`cooccurrence_counts`.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> ens = cs.Ensemble([["a", "a", "b", "b"], [0, 0, 1, None]])
+    >>> ens = cs.Ensemble.from_clusterings([["a", 0], ["a", 0], ["b", 1], ["b", None]])
     >>> ens
     Ensemble: 4 objects, 2 clusterings (2 to 2 clusters, 4 in all), 12.5% of labels missing
     >>> ens.coassociation()[0].tolist()
@@ -121,7 +122,7 @@ class Ensemble(Named):
         if isinstance(labels, Ensemble):
             self._share(labels)
         else:
-            intake = take_in(labels)
+            intake = labels if isinstance(labels, Intake) else take_in(labels)
             if intake.labels.shape[0] == 0:
                 raise InputError(
                     f"labels has shape {intake.labels.shape}: no objects. Give at least one row."
@@ -133,7 +134,9 @@ class Ensemble(Named):
         if intake is not None:
             intake.clustering_names = self._names
             told = clustering_names is not None or sample_names is not None
-            question(intake, told=told and intake.container != "table", stacklevel=3)
+            deep = 4 if intake is labels else 3
+            question(intake, told=told and intake.container != "table", stacklevel=deep)
+            self._library = intake.library
         self._name_objects(sample_names, sample_weight)
         if recipes is not None:
             self._recipes = check_recipes(recipes, self.n_clusterings)
@@ -143,6 +146,7 @@ class Ensemble(Named):
     _labels: np.ndarray
     _categories: list[np.ndarray]
     _recipes: list[dict] | None
+    _library: str | None = None  # of the data frame that it came in
     _base_models: list[Any] | None = None
     stands_for: int | None = (
         None  #: objects that the weights count, where they are not those of this ensemble
@@ -170,6 +174,7 @@ class Ensemble(Named):
             "_weights",
             "_recipes",
             "_base_models",
+            "_library",
             "members_bytes",
         )
         known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
@@ -189,6 +194,43 @@ class Ensemble(Named):
         if len(intake.labels) == 0:
             raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
         return cls._from_codes(intake.labels, intake.categories, intake.clustering_names, intake.sample_names)
+
+    @classmethod
+    def from_clusterings(
+        cls,
+        clusterings: Any,
+        *,
+        clustering_names: Sequence[Any] | None = None,
+        sample_names: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        recipes: Sequence[dict] | None = None,
+        base_models: Sequence[Any] | None = None,
+    ) -> Ensemble:
+        """Of label vectors, one per clustering; all else as in the constructor.
+
+        Parameters
+        ----------
+        clusterings : list, dict or data frame
+            For each clustering the labels of all objects: an array, a list, a Series, a fitted clusterer (its
+            ``labels_``) or a 0/1 block. A dict gives them by name, a list may hold ``(name, vector)`` pairs, of a data frame
+            it is the columns. pandas Series are matched by their index.
+        clustering_names, sample_names, sample_weight, recipes, base_models : optional
+            As in the constructor.
+
+        Examples
+        --------
+        >>> import consilience as cs
+        >>> cs.Ensemble.from_clusterings([[0, 0, 1, 1], ["a", "b", "b", "b"]]).shape
+        (4, 2)
+        """
+        return cls(
+            take_clusterings(clusterings),
+            clustering_names=clustering_names,
+            sample_names=sample_names,
+            sample_weight=sample_weight,
+            recipes=recipes,
+            base_models=base_models,
+        )
 
     @classmethod
     def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:
@@ -217,6 +259,24 @@ class Ensemble(Named):
         return joined
 
     # What it is --------------------------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """:attr:`labels`, with -1 where missing."""
+        made = self._labels if dtype is None else self._labels.astype(dtype, copy=False)
+        if copy is False and made is not self._labels:
+            raise ValueError(f"labels of type {self._labels.dtype} become {made.dtype} only in a copy.")
+        return made.copy() if copy and made is self._labels else made
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Rows of :attr:`labels`, one per object, as those of an array."""
+        return iter(self._labels)
+
+    def to_frame(self) -> Any:
+        """A data frame with the original labels, one column per clustering; missing ones are None.
+
+        Of the library of the data frame that the labels came in, else of pandas, where sample names are the index.
+        """
+        return as_frame_of(self, self._library)
 
     @property
     def labels(self) -> np.ndarray:
@@ -311,7 +371,9 @@ class Ensemble(Named):
             labels[:, i], kept = drop_unused(labels[:, i], own)
             categories.append(kept)
         names, weights = self._of_rows(rows)
-        return Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
+        made = Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
+        made._library = self._library
+        return made
 
     def select(self, clusterings: Any) -> Ensemble:
         """The ensemble of some clusterings, by position, boolean mask or name."""
@@ -335,6 +397,7 @@ class Ensemble(Named):
             self._weights,
             None if self._recipes is None else [self._recipes[i] for i in columns],
         )
+        picked._library = self._library
         picked._base_models = None if self._base_models is None else [self._base_models[i] for i in columns]
         return picked
 

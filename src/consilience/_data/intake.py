@@ -28,12 +28,48 @@ class Intake:
     categories: list[np.ndarray]
     clustering_names: list[str] | None = None
     sample_names: list[Any] | None = None
-    #: What it came in: "array", "frame", "table" (a file), "list", "dict", or "known" (to be clusterings).
+    #: What it came in: "array", "rows" (nested lists), "frame", "table" (a file), "list" (of clusterings), "dict", or
+    #: "known" (to be clusterings).
     container: str = "list"
+    #: The library of the data frame that it came in: "pandas", "polars", ...
+    library: str | None = None
 
 
 def take_in(labels: Any) -> Intake:
-    """Recognize the container and encode what is in it."""
+    """Recognize the container and encode what is in it: rows are objects, as in NumPy, unless it says otherwise."""
+    labels = _opened(labels)
+    if (named := _from_columns(labels)) is not None:
+        return named
+    if isinstance(labels, Stored):
+        intake = _from_array(labels.matrix)
+        intake.container = "table"
+        return intake
+    if isinstance(labels, (Columns, Clusterings)):
+        return _from_vectors(labels, container="table" if isinstance(labels, Columns) else "known")
+    if isinstance(labels, Sequence) and not isinstance(labels, bytes):
+        return _from_sequence(list(labels))
+    return _from_array(labels)
+
+
+def take_clusterings(labels: Any) -> Intake:
+    """The same of label vectors, one per clustering."""
+    labels = _opened(labels)
+    if (named := _from_columns(labels)) is not None:
+        return named
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == object:
+        labels = labels.tolist()
+    if isinstance(labels, Sequence) and not isinstance(labels, bytes):
+        return _from_items(*_unpaired(list(labels)))
+    if hasattr(labels, "shape"):
+        raise InputError(
+            f"from_clusterings got an array of shape {labels.shape}, not a list of label vectors. Where rows are objects pass "
+            "Ensemble(labels), where rows are clusterings Ensemble(labels.T)."
+        )
+    raise InputError(f"labels={shown(labels)} is not a list of label vectors: give one for each clustering.")
+
+
+def _opened(labels: Any) -> Any:
+    """Labels that can be gone through again; raises for what holds labels but is no table of them."""
     import scipy.sparse as sp
 
     labels = unrolled(labels)
@@ -48,6 +84,11 @@ def take_in(labels: Any) -> Intake:
             f"labels is a sparse matrix of shape {labels.shape}. Pass a dense (n_samples, n_clusterings) array of "
             "labels, or indicator matrices as a list with one 0/1 block per clustering: Ensemble([Y1, Y2, ...])."
         )
+    return labels
+
+
+def _from_columns(labels: Any) -> Intake | None:
+    """From what holds clusterings under names: a mapping, the columns of a data frame, or a fitted clusterer."""
     if isinstance(labels, Mapping):
         if not labels:
             raise InputError("labels is an empty mapping: give at least one clustering.")
@@ -57,17 +98,7 @@ def take_in(labels: Any) -> Intake:
     frame = as_frame(labels)
     if frame is not None:
         return _from_frame(labels, frame)
-    if isinstance(labels, Stored):
-        intake = _from_array(labels.matrix)
-        intake.container = "table"
-        return intake
-    if isinstance(labels, (Columns, Clusterings)):
-        return _from_vectors(labels, container="table" if isinstance(labels, Columns) else "known")
-    if hasattr(labels, "fit"):
-        return _from_items([labels])
-    if isinstance(labels, Sequence) and not isinstance(labels, bytes):
-        return _from_sequence(list(labels))
-    return _from_array(labels)
+    return _from_items([labels]) if hasattr(labels, "fit") else None
 
 
 def _from_frame(native: Any, frame: Any) -> Intake:
@@ -78,17 +109,49 @@ def _from_frame(native: Any, frame: Any) -> Intake:
     intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()], container="frame")
     intake.clustering_names = [str(name) for name in frame.columns]
     intake.sample_names = row_names(native)
+    intake.library = str(frame.implementation)
     return intake
 
 
 def _from_sequence(items: list) -> Intake:
+    """Lists of lists are rows, as in NumPy; pairs, clusterers and 0/1 blocks say themselves that they are clusterings."""
+    given, names = _unpaired(items)
+    dimensions = {2 if hasattr(item, "fit") else _ndim(item) for item in given}
+    if names is not None or dimensions & {0, 2}:  # what is no vector at all is told there
+        return _from_items(given, names)
+    if all(isinstance(item, (list, tuple)) for item in given):
+        return _from_rows(given)
+    what = type(next(item for item in given if not isinstance(item, (list, tuple)))).__name__
+    raise InputError(
+        f"labels is a list of {len(given)} vectors ({what}), which may be clusterings or objects. If each holds the labels of one "
+        "clustering pass Ensemble.from_clusterings(labels); if each is an object, numpy.array(labels)."
+    )
+
+
+def _unpaired(items: list) -> tuple[list, list[str] | None]:
+    """(clusterings, their names) of pairs; the list itself where it holds none."""
     if not items:
         raise InputError("labels is an empty list: give at least one clustering.")
-    if all(map(is_pair, items)):
-        names = [name for name, _ in items]
-        check_unique(names, "clustering name", "name each clustering differently")
-        return _from_items([item for _, item in items], names)
-    return _from_items(items)
+    if not all(map(is_pair, items)):
+        return items, None
+    names = [name for name, _ in items]
+    check_unique(names, "clustering name", "name each clustering differently")
+    return [item for _, item in items], names
+
+
+def _from_rows(rows: list) -> Intake:
+    """From one list per object."""
+    lengths = [len(row) for row in rows]
+    other = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if other is not None:
+        raise InputError(
+            f"Rows have different lengths: object 0 has {lengths[0]} labels, object {other} has {lengths[other]}. A list of lists "
+            "holds one row per object, with a label of every clustering (None where it did not see the object). For one "
+            "vector per clustering pass Ensemble.from_clusterings(labels)."
+        )
+    if not lengths[0]:
+        raise InputError(f"labels has shape ({len(rows)}, 0): no clusterings. Give at least one column.")
+    return _from_vectors([list(column) for column in zip(*rows)], container="rows")
 
 
 def _from_items(items: list, names: list[str] | None = None) -> Intake:
@@ -101,7 +164,7 @@ def _from_items(items: list, names: list[str] | None = None) -> Intake:
         names = None if any(name in (None, "") for name in own) else numbered(own)
     if {_ndim(item) for item in items} == {0}:
         raise InputError(
-            f"labels is a flat list of {len(items)} values. For a single clustering pass [labels], a list holding one vector."
+            f"labels is a flat list of {len(items)} values. For a single clustering pass Ensemble.from_clusterings([labels])."
         )
     intake = _from_vectors([_vector(item, i) for i, item in enumerate(items)])
     intake.clustering_names, intake.sample_names = names, sample_names
@@ -263,10 +326,11 @@ def _from_array(labels: Any) -> Intake:
             f"labels={shown(labels)} is not a label matrix: pass an array of shape (n_samples, n_clusterings)."
         )
     if array.ndim == 1 and array.dtype == object and any(_ndim(item) for item in array):
-        return _from_sequence(array.tolist())  # vectors in an array, as of different lengths
+        return _from_sequence(list(array))  # vectors in an array, as of different lengths
     if array.ndim == 1:
         raise InputError(
-            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} objects pass [labels]."
+            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} objects pass "
+            "Ensemble.from_clusterings([labels])."
         )
     if array.ndim > 2:
         raise InputError(

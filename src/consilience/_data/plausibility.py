@@ -181,7 +181,7 @@ def _all_of(m: int) -> str:
 def _called(intake: Intake, columns: list[int], *, start: bool = False) -> str:
     """What a message calls these clusterings; ``start`` at the start of a sentence."""
     names = intake.clustering_names
-    what = "column" if intake.container in ("array", "frame", "table") else "clustering"
+    what = "column" if intake.container in ("array", "rows", "frame", "table") else "clustering"
     what = what.capitalize() if start else what
     shown = listed(columns if names is None else [repr(names[i]) for i in columns])
     return f"{what}{'s' if len(columns) > 1 else ''} {shown}"
@@ -204,11 +204,11 @@ def _names_of(intake: Intake) -> str:
 def _check_orientation(intake: Intake, stacklevel: int) -> None:
     """Many more clusterings than objects: say so, or refuse.
 
-    Rows of an array, data frame or file are objects; a list holds one vector per clustering, although ``tolist()`` of an
-    array holds one per object. So a longer list of more vectors than labels in each is questioned, and from three times
+    Rows of an array, a list of lists, a data frame or a file are objects; a list given to ``from_clusterings`` holds one
+    vector per clustering. So a longer list of more vectors than labels in each is questioned, and from three times
     as many on refused as ambiguous; an array from three times as many on is questioned, and from ten times as many on
-    refused if its columns do not look like clusterings either. A dict says what it holds by its
-    keys: it is questioned, never refused.
+    refused if its columns do not look like clusterings either. A list of lists is questioned as soon as its rows are
+    longer than it, as one of label vectors is. A dict says what it holds by its keys: it is questioned, never refused.
     """
     n, m = intake.labels.shape
     if intake.container == "list":
@@ -216,7 +216,7 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
             return
         refused = m >= 3 * n
     else:
-        if m < 3 * n:
+        if m < (n + 1 if intake.container == "rows" else 3 * n):
             return
         per_clustering = sum(map(len, intake.categories)) / m
         refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
@@ -228,8 +228,10 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
         f"(labels.transpose() in polars) {turned}",
         "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Read it with "
         f"transpose=True (--transpose) {turned}",
-        "list": f"labels is a list of {m} vectors of {n} labels: a list holds one vector per clustering, {says}. Pass "
-        f"numpy.array(labels), whose rows are objects, {turned}",
+        "rows": f"labels is a list of {n} lists of {m} labels: each list is an object, {says}. Pass "
+        f"Ensemble.from_clusterings(labels) {turned}",
+        "list": f"labels is a list of {m} vectors of {n} labels: each vector is a clustering, {says}. Pass "
+        f"Ensemble(numpy.array(labels)), whose rows are objects, {turned}",
         "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. Pass "
         f"numpy.array(list(labels.values())), whose rows are objects, {turned}",
     }[intake.container]

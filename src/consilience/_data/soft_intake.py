@@ -68,7 +68,7 @@ def _block(item: Any, name: str) -> sp.csr_array:
     else:
         array = as_array(item)
         if array.ndim == 1:
-            return Ensemble([array]).indicator()
+            return Ensemble.from_clusterings([array]).indicator()
         if array.ndim != 2:
             raise InputError(f"{name} has shape {array.shape}; expected memberships (n_samples, k_i).")
         if array.dtype.kind not in "biuf":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .._base.names import numbered
 from .._base.parameters import listed
+from ..errors import need
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
@@ -44,6 +46,22 @@ def as_table(ensemble: Ensemble) -> str:
     names = ("clustering", "clusters", "largest", "smallest", "objects seen")
     head = "".join(f"<th>{name}</th>" for name in names)
     return f"<p>{escape(repr(ensemble))}</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def as_frame_of(ensemble: Ensemble, library: str | None) -> Any:
+    """A data frame of the labels as they were given, one column per clustering, of that library or of pandas."""
+    library = library or "pandas"
+    needed = need(library, library, "to_frame()")
+    columns = dict(
+        zip(numbered(ensemble.clustering_names), map(ensemble.original_labels, range(ensemble.n_clusterings)))
+    )
+    if library == "pandas":
+        return needed.DataFrame(columns, index=ensemble.sample_names).convert_dtypes()
+    import narwhals as nw
+
+    # The module itself: names of libraries are not known to old versions of narwhals.
+    lists = {name: column.tolist() for name, column in columns.items()}
+    return nw.from_dict(lists, backend=needed).to_native()
 
 
 def say_unseen(ensemble: Ensemble) -> str:

@@ -75,7 +75,7 @@ class BestOf(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> model = cs.consensus.BestOf(n_clusters=2, methods=("mcla", "lwea"), random_state=0).fit(base)
     >>> model.labels_.tolist(), model.best_method_
     ([1, 1, 0, 0, 0], 'mcla')

@@ -43,7 +43,7 @@ def anmi(labels: Any, ensemble: Any, *, normalization: str = "geometric") -> flo
     Examples
     --------
     >>> from consilience.metrics import anmi
-    >>> anmi([0, 0, 1, 1], [[5, 5, 7, 7], ["a", "a", "b", "b"]])
+    >>> anmi([0, 0, 1, 1], [[5, "a"], [5, "a"], [7, "b"], [7, "b"]])
     1.0
     """
     check("normalization", normalization, NORMALIZATION)
@@ -78,7 +78,7 @@ def sample_stability(labels: Any, ensemble: Any) -> np.ndarray:
     Examples
     --------
     >>> from consilience.metrics import sample_stability
-    >>> sample_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    >>> sample_stability([0, 0, 0, 1, 1], [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]])
     array([0.75, 0.75, 0.5 , 1.  , 1.  ])
     """
     return _evidence(labels, ensemble).sample_stability
@@ -106,7 +106,7 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     Examples
     --------
     >>> from consilience.metrics import cluster_stability
-    >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]).round(3)
+    >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]).round(3)
     array([0.667, 1.   ])
     """
     return _evidence(labels, ensemble).stability
@@ -131,7 +131,7 @@ def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[st
     Examples
     --------
     >>> from consilience.metrics import base_scores
-    >>> base_scores([[0, 0, 1, 1], [0, 1, 1, 1]], ["a", "a", "b", "b"])["acc"]
+    >>> base_scores([[0, 0], [0, 1], [1, 1], [1, 1]], ["a", "a", "b", "b"])["acc"]
     array([1.  , 0.75])
     """
     check("missing", missing, Choice("error", "ignore"))
@@ -165,7 +165,7 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
     Examples
     --------
     >>> from consilience.metrics import compare
-    >>> table = compare([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]], ["a", "a", "b", "b"])
+    >>> table = compare([0, 0, 1, 1], [[0, 0], [0, 1], [1, 1], [1, 1]], ["a", "a", "b", "b"])
     >>> {row: measures["acc"] for row, measures in table.items()}
     {'base mean': 0.875, 'base best': 1.0, 'consensus': 1.0}
     """

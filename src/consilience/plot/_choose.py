@@ -136,7 +136,7 @@ class CDFDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.CDFDisplay.from_study(study)
     >>> display.n_clusters_tried, display.values[0].round(2).tolist(), display.shares[0].round(2).tolist()
     ([2], [0.0, 0.33, 0.67, 1.0], [0.33, 0.67, 0.83, 1.0])
@@ -202,7 +202,7 @@ class DeltaAreaDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.DeltaAreaDisplay.from_study(study)
     >>> display.delta.round(2).tolist(), display.balanced.round(2).tolist()
     ([0.67, 0.25], [0.5, 0.33])
@@ -250,7 +250,7 @@ class TrackingDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.TrackingDisplay.from_study(study)
     >>> display.labels.tolist(), display.order.tolist()
     ([[0, 0, 1, 1], [0, 2, 1, 1]], [0, 1, 2, 3])
@@ -315,7 +315,7 @@ class SpectrumDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> cs.plot.SpectrumDisplay.from_study(study).values.round(2).tolist()
     [1.0, 1.0, 0.33, 0.0, 0.0]
     """

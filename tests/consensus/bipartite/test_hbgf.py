@@ -83,7 +83,7 @@ def test_metis(seed):
 
 
 def test_graph_for_metis_by_hand():
-    ens = cs.Ensemble([[0, 0, 1], [0, 1, -1]], sample_weight=[2, 1, 3])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, -1]], sample_weight=[2, 1, 3])
     graph, loads = object_cluster_graph(ens)
     assert loads.tolist() == [2, 1, 3, 0, 0, 0, 0]
     assert graph.toarray()[:3, 3:].tolist() == [[2, 0, 2, 0], [1, 0, 0, 1], [0, 3, 0, 0]]

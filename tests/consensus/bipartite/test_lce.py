@@ -15,7 +15,7 @@ from ..printed import row
 
 def test_links_by_hand():
     """Clusters {0,1}, {2}, {3} and {0,1,2}, {3}: only the first two have a neighbor in common."""
-    ens = cs.Ensemble([[0, 0, 1, 2], [0, 0, 0, 1]])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1, 2], [0, 0, 0, 1]])
     Z = linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8)
     expected = np.eye(5)
     expected[0, 1] = expected[1, 0] = 0.8  # the largest: min(2/3, 1/3) = 1/3
@@ -37,7 +37,7 @@ def test_links_against_plain_loops(seed):
 
 def test_clusters_without_links():
     """One clustering alone links nothing."""
-    ens = cs.Ensemble([[0, 0, 1, 1, 2]])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1, 2]])
     assert np.array_equal(
         linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8), np.eye(3)
     )

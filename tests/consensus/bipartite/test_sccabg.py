@@ -158,7 +158,7 @@ def test_equal_base_clusters_share_a_column():
 def test_missing_labels_start_at_what_the_others_lead_one_to_expect(seed):
     # Object 2 was not seen by the third clustering. Of its clusters {0, 1, 2} and {2, 3, 4}, the third holds two and
     # none, and none and two: one half each.
-    by_hand = cs.Ensemble([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).distinct()
+    by_hand = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).distinct()
     graph = graph_of(by_hand, missing_counts=False)
     S = graph.rows(lambda block: block.S)[:, graph.column]
     row = int(np.flatnonzero((by_hand.labels < 0).any(axis=1))[0])
@@ -181,8 +181,8 @@ def test_components_are_counted_on_the_cluster_side():
 
 # The printed toys -------------------------------------------------------------------------------------------
 
-TOY_1 = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
-TOY_2 = [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]]
+TOY_1 = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+TOY_2 = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]])
 
 
 def toy(base):
@@ -355,10 +355,10 @@ def test_filled_labels_keep_their_names():
 
 
 def test_cut_off_objects_rejoin_by_their_signature():
-    ensemble = cs.Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [5, 6, 7, 7, 7]]).distinct()
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [5, 6, 7, 7, 7]]).distinct()
     labels = placement.rejoin(np.array([0, -1, 1, -1]), ensemble)  # distinct objects: 0, 1, {2, 3}, 4
     assert labels.tolist() == [0, 0, 1, 1]
-    stranger = cs.Ensemble([[0, 0, 1, 2]]).distinct()
+    stranger = cs.Ensemble.from_clusterings([[0, 0, 1, 2]]).distinct()
     assert placement.rejoin(np.array([0, 1, -1]), stranger).tolist() == [0, 1, 0]  # to the heaviest
 
 

@@ -26,7 +26,7 @@ def test_equals_linkage_of_all_objects(rule, seed):
 
 
 def test_by_hand():
-    base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]]
+    base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
     # A: {0,1} always together, {4,5} always; 2-3 in 2 of 3; 0-2 in 2 of 3, 3-4 in 1 of 3.
     model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit(base)
     assert same_partition(model.labels_, [0, 0, 0, 0, 1, 1])

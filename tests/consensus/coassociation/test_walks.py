@@ -61,7 +61,7 @@ def distinct(seed, missing=0.0):
 
 def test_neighbors_by_hand():
     """Three distinct objects on a line: the middle one was once with each of the others."""
-    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
     expected = np.zeros((3, 3))
     expected[0, 1] = expected[2, 1] = 1
     expected[1, 0], expected[1, 2] = 1 / 4, 3 / 4  # both are its nearest: ties are kept
@@ -69,7 +69,7 @@ def test_neighbors_by_hand():
 
 
 def test_walks_that_stay_with_equal_objects():
-    ens = cs.Ensemble([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
     expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
     assert np.allclose(
         transitions(ties(ens, 1, stay=True), ens.weights).toarray(),
@@ -125,7 +125,7 @@ def test_tree_of_dense_cosines(seed, linkage):
 
 
 def test_few_objects_are_worth_a_word():
-    base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
+    base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
     for cls in (cs.consensus.PTA, cs.consensus.PTGP):
         with pytest.warns(ConsilienceWarning, match="nearest of 3 distinct objects, too few"):
             cls(2).fit(base)

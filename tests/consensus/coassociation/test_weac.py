@@ -27,9 +27,9 @@ def test_trust_is_mean_information_shared_with_the_others(seed):
 
 
 def test_clusterings_that_share_nothing_are_trusted_alike():
-    ens = cs.Ensemble([[0, 0, 1, 1], [0, 1, 0, 1]])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 0, 1]])
     assert crowd_agreement(ens, 1.0).tolist() == [0.5, 0.5]
-    assert crowd_agreement(cs.Ensemble([[0, 0, 1]]), 1.0).tolist() == [1.0]
+    assert crowd_agreement(cs.Ensemble.from_clusterings([[0, 0, 1]]), 1.0).tolist() == [1.0]
 
 
 def test_power_zero_is_evidence_accumulation(seed):

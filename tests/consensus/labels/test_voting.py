@@ -35,7 +35,9 @@ def test_permuted_copies_of_one_partition_come_back(seed, match, missing):
 
 def test_aligned_labels_by_hand():
     """The third cluster of the second member is left over: it stands for none."""
-    base = [["a", "a", "a", "b", "b", "b"], [5, 5, 9, 7, 7, 7], [0, 0, 0, 1, 1, 1]]
+    base = cs.Ensemble.from_clusterings(
+        [["a", "a", "a", "b", "b", "b"], [5, 5, 9, 7, 7, 7], [0, 0, 0, 1, 1, 1]]
+    )
     model = cs.consensus.Voting(2, random_state=0).fit(base)
     assert model.aligned_[:, 1].tolist() == [*model.labels_[:2], -1, *model.labels_[3:]]
     assert model.cluster_labels_.shape == (7,)

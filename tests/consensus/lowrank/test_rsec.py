@@ -381,14 +381,14 @@ def test_outlier_score_finds_scrambled_objects(method):
 
 def test_signed_evidence_by_hand():
     """+1 together, -1 apart, 0 where either was not seen, divided by m."""
-    ensemble = cs.Ensemble([[0, 0, 1, -1], [0, 1, 1, 1], [0, 0, -1, 0]])
+    ensemble = cs.Ensemble.from_clusterings([[0, 0, 1, -1], [0, 1, 1, 1], [0, 0, -1, 0]])
     S = co_association(ensemble, "signed")
     assert np.allclose(
         3 * S,
         [[3, 1, -2, 0], [1, 3, 0, 2], [-2, 0, 2, 1], [0, 2, 1, 2]],
     )
     assert np.allclose(co_association(ensemble, "together")[0], [1, 2 / 3, 0, 1 / 2])
-    whole = cs.Ensemble([[0, 0, 1], [0, 1, 1]])
+    whole = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]])
     assert np.allclose(co_association(whole, "together")[0], [1, 0.5, 0])
     assert np.allclose(co_association(whole, "signed")[0], [1, 0, -1])
 

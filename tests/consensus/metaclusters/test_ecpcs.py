@@ -47,7 +47,7 @@ def plain_refined(labels, Z):
 
 def test_one_step_on_two_clusterings_by_hand():
     """Clusters {0,1}, {2,3} and {0,1,2}, {3}: J = 2/3, 0, 1/4, 1/2 between them."""
-    ens = cs.Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 0, 1]])
     Z = walk_similarity(ens.contingency(), ens.offsets, 1)
     # Walks of one step: {0,1} only to {0,1,2}; {2,3} to {0,1,2} with 1/3 and to {3} with 2/3; and back.
     a = (1 / 3) / np.hypot(1 / 3, 2 / 3)
@@ -84,7 +84,7 @@ def test_hierarchical_tree_is_that_of_all_objects(seed):
 
 
 def test_meta_clusters_of_clusterings_that_differ_in_one_place():
-    base = [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]]
+    base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]])
     model = cs.consensus.ECPCS(2, variant="mc", random_state=0).fit(base)
     assert same_partition(model.metaclusters_, [0, 1, 1, 0, 0, 1])
     assert same_partition(model.labels_, [0, 0, 0, 1, 1, 1])

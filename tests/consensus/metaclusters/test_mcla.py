@@ -30,7 +30,7 @@ def test_votes_of_all_objects(seed, missing):
 
 def test_groups_of_base_clusters_are_those_that_overlap():
     """Three clusterings of six objects that differ in one place."""
-    base = [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]]
+    base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]])
     model = cs.consensus.MCLA(2, random_state=0).fit(base)
     assert same_partition(model.metaclusters_, [0, 1, 1, 0, 0, 1])
     assert same_partition(model.labels_, [0, 0, 0, 1, 1, 1])

@@ -56,7 +56,7 @@ def close_to_writing(package):
 
 def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
     close_to_writing(package)
-    code = "import consilience as cs; print(cs.Ensemble([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    code = "import consilience as cs; print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
     out, said = run(code, package, HOME="/proc/nohome")
     assert out == "0.5"
     assert said.count("Compiled code cannot be kept on disk") == 1

@@ -40,7 +40,7 @@ def test_jaccard_is_that_of_sets_among_the_objects_both_saw(seed, missing):
 
 
 def test_jaccard_of_clusterings_that_share_no_object():
-    ens = cs.Ensemble([[0, 1, -1, -1], [-1, -1, 0, 1]])
+    ens = cs.Ensemble.from_clusterings([[0, 1, -1, -1], [-1, -1, 0, 1]])
     J = jaccard(overlap_matrix(ens.labels, ens.offsets, ens.weights), ens.offsets)
     assert np.array_equal(J, np.eye(4))
 
@@ -64,7 +64,7 @@ def test_votes_are_means_over_the_clusters_of_a_group(seed, missing):
 
 def test_ties_go_to_the_heavier_group_and_every_group_wins_somebody():
     """Two clusterings, one vote each: the group {first of both} holds 5 of 8 sights, so both tied objects join it."""
-    ens = cs.Ensemble([[0, 0, 0, 1], [0, 1, 0, 1]]).distinct()
+    ens = cs.Ensemble.from_clusterings([[0, 0, 0, 1], [0, 1, 0, 1]]).distinct()
     groups = np.array([0, 1, 0, 1])
     found = vote(ens.labels, ens.offsets, ens.weights, groups, 2)
     tied = (ens.labels == [0, 1]).all(axis=1)
@@ -74,6 +74,6 @@ def test_ties_go_to_the_heavier_group_and_every_group_wins_somebody():
 
 
 def test_votes_check_their_groups():
-    ens = cs.Ensemble([[0, 1], [0, 1]])
+    ens = cs.Ensemble.from_clusterings([[0, 1], [0, 1]])
     with pytest.raises(ValueError, match="expected numbers below 2"):
         vote(ens.labels, ens.offsets, ens.weights, np.array([0, 1, 2, 0]), 2)

@@ -116,7 +116,7 @@ def test_seeds_are_different_objects_that_lie_apart(seed):
         chosen = seed_rows(rows, c, category(ens), np.random.default_rng(seed))
         assert np.unique(chosen).size == c
     same = label_rows(np.zeros((4, 1), np.int32), np.array([0, 1]), np.ones(4))
-    one = cs.Ensemble([[0, 0, 0, 0]])
+    one = cs.Ensemble.from_clusterings([[0, 0, 0, 0]])
     assert np.unique(seed_rows(same, 4, category(one), np.random.default_rng(seed))).size == 4
 
 

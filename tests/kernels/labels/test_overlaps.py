@@ -49,7 +49,7 @@ def test_entropies_from_the_contingency(seed, missing):
 
 def test_entropies_by_hand():
     """Four objects; the second clustering halves the first cluster, the third did not see the second one."""
-    ens = cs.Ensemble([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, -1, -1]])
+    ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, -1, -1]])
     half = 1.0
     third = -(1 / 3) * np.log2(1 / 3) - (2 / 3) * np.log2(2 / 3)
     expected = [half / 3, 0.0, 0.0, third / 3, half / 3]

@@ -88,7 +88,7 @@ class LCE(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> cs.consensus.LCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """

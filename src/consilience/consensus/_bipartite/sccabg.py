@@ -207,7 +207,7 @@ class SCCABG(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, None, 1, 1]])
     >>> model = cs.SCCABG(n_clusters=2).fit(base)
     >>> model.labels_.tolist()
     [0, 0, 0, 1, 1]

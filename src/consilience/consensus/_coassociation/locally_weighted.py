@@ -115,7 +115,7 @@ class LWEA(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> model = cs.consensus.LWEA(n_clusters=2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
@@ -219,7 +219,7 @@ class LWSC(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> cs.consensus.LWSC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """

@@ -118,8 +118,8 @@ class PTGP(BaseConsensus):
     >>> import numpy as np
     >>> import consilience as cs
     >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
-    >>> base = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
-    >>> np.bincount(cs.consensus.PTGP(n_clusters=2, random_state=0).fit_predict(base)).tolist()
+    >>> runs = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
+    >>> np.bincount(cs.consensus.PTGP(n_clusters=2, random_state=0).fit_predict(np.column_stack(runs))).tolist()
     [30, 20]
     """
 

@@ -276,7 +276,7 @@ class SPCE(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> model = cs.SPCE(n_clusters=2, threshold=0.2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]

@@ -63,7 +63,7 @@ class TRCE(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> cs.consensus.TRCE(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """

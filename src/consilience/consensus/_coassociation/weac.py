@@ -69,7 +69,7 @@ class WEAC(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> model = cs.consensus.WEAC(n_clusters=2).fit(base)
     >>> model.labels_.tolist(), model.clustering_weights_.round(2).tolist()
     ([1, 1, 0, 0, 0], [0.23, 0.38, 0.38])

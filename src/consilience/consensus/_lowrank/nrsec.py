@@ -74,7 +74,7 @@ class NRSEC(BaseLowRank):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]])
     >>> cs.NRSEC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [0, 0, 0, 1, 1, 1]
     """

@@ -114,7 +114,7 @@ class RSEC(BaseLowRank):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]])
     >>> model = cs.RSEC(n_clusters=2, random_state=0).fit(base)
     >>> model.labels_.tolist()
     [0, 0, 0, 1, 1, 1]

@@ -70,7 +70,7 @@ class MCLA(BaseConsensus):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
     >>> model = cs.consensus.MCLA(n_clusters=2, random_state=0).fit(base)
     >>> model.labels_.tolist(), model.metaclusters_.tolist()
     ([1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0])
