@@ -227,7 +227,7 @@ def build(name: str, c: int, **more: Any) -> Any:
 def nmi(labels: np.ndarray, truth: np.ndarray) -> str:
     import consilience as cs
 
-    return f"{cs.metrics.scores(labels, truth)['nmi_max']:.3f}"
+    return f"{cs.metrics.scores(truth, labels)['nmi_max']:.3f}"
 
 
 def time_plain(name: str, labels: np.ndarray, c: int, rounds: int) -> tuple[float, np.ndarray | None]:

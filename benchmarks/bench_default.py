@@ -65,12 +65,12 @@ def fit(name: str, n: int, d: int, c: int, seed: int = 0) -> dict:
     wall, cpu = time.perf_counter(), time.process_time()
     model = cs.ConsensusClustering(c, random_state=seed).fit(X)
     row = {"seconds": time.perf_counter() - wall, "CPU": time.process_time() - cpu}
-    found = scores(model.labels_, y)
+    found = scores(y, model.labels_)
     plan = f"{model.plan_.generator}, {model.plan_.method}"
     return row | {
         "load": os.getloadavg()[0],
-        "NMI": found["nmi_arithmetic"],
-        "ACC": found["acc"],
+        "NMI": found["nmi"],
+        "ACC": found["accuracy"],
         "plan": plan,
     }
 

@@ -138,8 +138,8 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
             )
         cutting += clocks() - start
         theirs.append(model.labels_)
-    base = [cs.metrics.scores(labels, y)["nmi_max"] for labels in ensemble.labels[:, ::step].T]
-    other = [cs.metrics.scores(labels, y)["nmi_max"] for labels in theirs]
+    base = [cs.metrics.scores(y, labels)["nmi_max"] for labels in ensemble.labels[:, ::step].T]
+    other = [cs.metrics.scores(y, labels)["nmi_max"] for labels in theirs]
     found = []
     for what, ours, loop in (("cut", cut, cutting), ("whole", whole, making + cutting)):
         loop = loop * m / len(theirs)
@@ -174,7 +174,7 @@ def consensus(method: str) -> dict:
         "objects": labels.shape[0],
         "seconds": used[0],
         "CPU": used[1],
-        "NMI": f"{cs.metrics.scores(model.labels_, y)['nmi_max']:.3f}",
+        "NMI": f"{cs.metrics.scores(y, model.labels_)['nmi_max']:.3f}",
     }
 
 
@@ -205,7 +205,7 @@ def million(n: int = 1_000_000) -> dict:
         "objects": n,
         "seconds": used[0],
         "CPU": used[1],
-        "NMI": f"{cs.metrics.scores(model.labels_, truth)['nmi_max']:.3f}",
+        "NMI": f"{cs.metrics.scores(truth, model.labels_)['nmi_max']:.3f}",
     }
 
 

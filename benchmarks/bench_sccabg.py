@@ -103,7 +103,7 @@ def against_plain() -> list[dict]:
                 worst = max(worst, float(np.abs(s - after[i, every]).max()))
             spent += time.process_time() - start
     n, note = labels.shape[0], f"{spent / cpu:.0f} times in CPU; S differs by {worst:.0e} at most"
-    ours = {"s": seconds, "cpu s": cpu, "ACC": accuracy(model.labels_, truth), "note": note}
+    ours = {"s": seconds, "cpu s": cpu, "ACC": accuracy(truth, model.labels_), "note": note}
     return [
         {"what": f"pool_semeion, plain, {rounds} rounds", "n": n, "cpu s": spent},
         {"what": "pool_semeion, ours, the whole fit, 1 thread", "n": n, **ours},
@@ -129,9 +129,9 @@ def digits(name: str) -> dict:
         "s": seconds,
         "cpu s": cpu,
         "held before MB": before / 1e6,
-        "ACC": accuracy(model.labels_, truth),
-        "NMI (max)": nmi(model.labels_, truth, normalization="max"),
-        "base ACC": float(np.mean([accuracy(column, truth) for column in ensemble.labels.T])),
+        "ACC": accuracy(truth, model.labels_),
+        "NMI (max)": nmi(truth, model.labels_, normalization="max"),
+        "base ACC": float(np.mean([accuracy(truth, column) for column in ensemble.labels.T])),
         "note": f"{model.n_iter_} rounds, converged {model.converged_}",
     }
 
@@ -205,9 +205,9 @@ def missing(names=("glioma", "lung203", "yale165", "vs", "semeion", "mf"), repea
                 hidden, filled = hide(labels, share, np.random.default_rng(i))
                 model = cs.SCCABG(n_clusters=c).fit(hidden)
                 accumulation = cs.consensus.EvidenceAccumulation(n_clusters=c)
-                scores["SCCABG"].append(accuracy(model.labels_, truth))
-                scores["EAC"].append(accuracy(accumulation.fit_predict(hidden), truth))
-                scores["EAC, random filling"].append(accuracy(accumulation.fit_predict(filled), truth))
+                scores["SCCABG"].append(accuracy(truth, model.labels_))
+                scores["EAC"].append(accuracy(truth, accumulation.fit_predict(hidden)))
+                scores["EAC, random filling"].append(accuracy(truth, accumulation.fit_predict(filled)))
                 if share:
                     gone = hidden < 0
                     scores["filled"].append(float((model.filled_labels()[gone] == labels[gone]).mean()))

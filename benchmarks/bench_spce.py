@@ -64,7 +64,7 @@ def ours(which: str, n: int | None, params: dict, threads: int | None) -> dict[s
     start, cpu = time.perf_counter(), time.process_time()
     model = cs.SPCE(c, **params, n_jobs=threads).fit(labels)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    scores = cs.metrics.scores(model.labels_, truth)
+    scores = cs.metrics.scores(truth, model.labels_)
     return {
         "n": len(truth),
         "u": model.distinct_.n_samples,
@@ -73,7 +73,7 @@ def ours(which: str, n: int | None, params: dict, threads: int | None) -> dict[s
         "CPU s": cpu,
         "steps": model.n_iter_,
         "pieces": model.n_pieces_,
-        "ACC": scores["acc"],
+        "ACC": scores["accuracy"],
         "NMI max": scores["nmi_max"],
     }
 
@@ -93,7 +93,7 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
         start, cpu = time.perf_counter(), time.process_time()
         found = spce(labels, c, params["threshold"])
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    scores = cs.metrics.scores(found["labels"], truth)
+    scores = cs.metrics.scores(truth, found["labels"])
     return {
         "n": len(truth),
         "u": "",
@@ -102,7 +102,7 @@ def plain(which: str, n: int | None, params: dict, threads: int) -> dict[str, An
         "CPU s": cpu,
         "steps": len(found["history"]),
         "pieces": np.unique(found["labels"]).size,
-        "ACC": scores["acc"],
+        "ACC": scores["accuracy"],
         "NMI max": scores["nmi_max"],
     }
 

@@ -111,7 +111,7 @@ def plain(Xs, Ps, *, l: int = 2, max_rounds: int | None = None):
 
 
 def accuracy(labels, truth, task) -> str:
-    return "/".join(f"{100 * cs.metrics.accuracy(labels[task == t], truth[task == t]):.1f}" for t in (0, 1))
+    return "/".join(f"{100 * cs.metrics.accuracy(truth[task == t], labels[task == t]):.1f}" for t in (0, 1))
 
 
 def run(max_rounds: int | None = None) -> list[dict]:

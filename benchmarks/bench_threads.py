@@ -82,7 +82,7 @@ def measure_rows() -> Iterator[tuple[str, str, Call]]:
         ensemble = cs.Ensemble(labels)
         where = f"{n:,} labels"
         first = labels[:, 0].copy()
-        yield "scores", where, _bounded(lambda a=first, b=truth: cs.metrics.scores(a, b))
+        yield "scores", where, _bounded(lambda a=first, b=truth: cs.metrics.scores(b, a))
         for name in ("anmi", "sample_stability", "cluster_stability"):
             measure = getattr(cs.metrics, name)
             yield name, where, _bounded(lambda f=measure, t=truth, e=ensemble: f(t, e))

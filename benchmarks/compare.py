@@ -111,7 +111,7 @@ def cases() -> dict[str, Case]:
         "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(digits[:600], n_clusterings=6, random_state=0, n_jobs=1),
         "generate.landmarks digits": lambda: cs.generate.landmarks(digits, n_clusterings=6, random_state=0, n_jobs=1),
         "unique_rows 300000x20": lambda: unique_rows(many),
-        "scores of 300000 labels": lambda: cs.metrics.scores(many[:, 0], many[:, 1]),
+        "scores of 300000 labels": lambda: cs.metrics.scores(many[:, 1], many[:, 0]),
         "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(digits[:600]),
         "MDEC 600 digits": lambda: cs.MDEC(10, n_clusterings=10, random_state=0, n_jobs=1).fit(digits[:600]),
         "SPMTC 600 digits": lambda: cs.SPMTC(10, random_state=0, n_jobs=1).fit(digits[:600], task=tasks),

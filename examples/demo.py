@@ -38,9 +38,9 @@ def show(ways: dict[str, Callable[[], np.ndarray]], digits: np.ndarray) -> None:
             warnings.simplefilter("ignore")  # what did not converge is on the page of each method
             labels = fit()
         seconds = time.perf_counter() - start
-        found = cs.metrics.scores(labels, digits)
+        found = cs.metrics.scores(digits, labels)
         print(
-            f"{name:20} {found['acc']:.3f}  {found['nmi_arithmetic']:.3f}  {found['ari']:.3f}  {seconds:6.1f}",
+            f"{name:20} {found['accuracy']:.3f}  {found['nmi']:.3f}  {found['ari']:.3f}  {seconds:6.1f}",
             flush=True,
         )
 
@@ -73,7 +73,7 @@ def main() -> None:
     cs.io.write_labels(OUT / "labels.csv", default.labels_, confidence=default.confidence_)
     print(f"{(default.confidence_ < 0.6).sum()} images are doubtful (confidence below 0.6).")
     print(f"Labels and confidence of every image: {OUT / 'labels.csv'}")
-    page = cs.report(default, X, path=OUT / "report.html", truth=digits, source="handwritten digits")
+    page = cs.report(default, X, path=OUT / "report.html", labels_true=digits, source="handwritten digits")
     print(f"The whole story, in your browser: {page.path.resolve().as_uri()}")
 
 

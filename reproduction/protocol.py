@@ -146,7 +146,7 @@ class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Measure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A column of scores: ``key`` as :func:`consilience.metrics.scores` names it, ``scale`` 100 for percent."""
+    """A column of scores: ``key`` as stored results have it (reproduction.work.stored_names), ``scale`` 100 for percent."""
 
     name: str
     key: str

@@ -331,10 +331,13 @@ def _flat(labels: Any, loaded: LoadedSet) -> np.ndarray:
 
 # Scores ----------------------------------------------------------------------------------------------------
 
+#: Name of a measure in the library -> its key in protocols and stored results.
+_STORED = {"accuracy": "acc", "nmi": "nmi_arithmetic"}
+
 
 def _base_scores(labels: np.ndarray, truth: np.ndarray, kind: str) -> dict:
     """The base clusterings themselves: every score of every one; the mean, or the best by each measure."""
-    each = metrics.base_scores(Ensemble(labels), truth)
+    each = stored_names(metrics.base_scores(Ensemble(labels), truth))
     each["f1_self_pairs"] = np.array([f1_self_pairs(c[c >= 0], truth[c >= 0]) for c in labels.T])
     if kind == "base-best":
         return {"scores": {"": {name: np.nanmax(values) for name, values in each.items()}}}
@@ -344,10 +347,15 @@ def _base_scores(labels: np.ndarray, truth: np.ndarray, kind: str) -> dict:
     }
 
 
+def stored_names(measured: dict[str, Any]) -> dict[str, Any]:
+    """Measures by the names that protocols and stored results have for them."""
+    return {_STORED.get(name, name): value for name, value in measured.items()}
+
+
 def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """All measures, and pairwise F1 as some tables print it; an object without a label is in a cluster of its own kind."""
     return {
-        **metrics.scores(labels, truth, missing="cluster"),
+        **stored_names(metrics.scores(truth, labels, missing="cluster")),
         "f1_self_pairs": f1_self_pairs(labels, truth),
     }
 
@@ -358,7 +366,7 @@ def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
     The printed F1 of the SCCABG tables is this one (LWEA on the authors' ALLAML ensembles: .5811 to the digit, .5697 over
     proper pairs). It is never below the usual one.
     """
-    pairs = metrics.pair_confusion(labels, truth, missing="cluster")
+    pairs = metrics.pair_confusion(truth, labels, missing="cluster")
     agreed = 2 * pairs.true_positive + len(labels)
     return agreed / (agreed + pairs.false_positive + pairs.false_negative)
 

@@ -36,7 +36,7 @@ def adata():
 def check_written(adata, key, c=3):
     labels = adata.obs[key]
     assert list(labels.cat.categories) == [str(j) for j in range(c)]
-    assert cs.metrics.ari(labels.to_numpy(str), adata.obs["truth"].to_numpy(str)) > 0.8
+    assert cs.metrics.ari(adata.obs["truth"].to_numpy(str), labels.to_numpy(str)) > 0.8
     assert adata.obs[f"{key}_confidence"].between(0, 1).all()
     membership = adata.obsm[f"{key}_membership"]
     assert membership.shape == (adata.n_obs, c)

@@ -74,7 +74,7 @@ for column, (name, (X, truth)) in zip(axes.T, sets.items()):
         if ax.get_subplotspec().is_first_col():
             ax.set_ylabel(method)
         if truth is not None:
-            score = cs.metrics.ari(labels, truth)
+            score = cs.metrics.ari(truth, labels)
             scores.setdefault(method, []).append(score)
             ax.text(
                 0.97,

@@ -33,7 +33,7 @@ again = [
 
 alone = cs.Ensemble(runs).similarity("ari")
 consensus = np.array(
-    [[cs.metrics.ari(a, b) for b in [model.labels_, *again]] for a in [model.labels_, *again]]
+    [[cs.metrics.ari(b, a) for b in [model.labels_, *again]] for a in [model.labels_, *again]]
 )
 base = cs.metrics.base_scores(runs, digits)["ari"]
 print(
@@ -44,7 +44,7 @@ print(
 )
 print(f"against the true digits: runs {base.min():.2f} to {base.max():.2f}, mean {base.mean():.2f}; ", end="")
 print(
-    f"consensus {cs.metrics.ari(model.labels_, digits):.2f}, above {(base < cs.metrics.ari(model.labels_, digits)).sum()} of 30 runs"
+    f"consensus {cs.metrics.ari(digits, model.labels_):.2f}, above {(base < cs.metrics.ari(digits, model.labels_)).sum()} of 30 runs"
 )
 
 # %%
@@ -60,7 +60,7 @@ fig.colorbar(image, ax=left, shrink=0.85)
 right.hist(base, bins=np.arange(0.54, 0.88, 0.02), color="0.7", label="30 runs of k-means")
 right.axvline(base.mean(), color="0.35", ls="--", label="their mean")
 right.axvline(
-    cs.metrics.ari(model.labels_, digits), color=cs.plot.colors([0])[0], lw=3, label="consensus of the 30"
+    cs.metrics.ari(digits, model.labels_), color=cs.plot.colors([0])[0], lw=3, label="consensus of the 30"
 )
 right.set(xlabel="ARI with the true digits", ylabel="runs")
 right.legend(frameon=False, loc="upper right")

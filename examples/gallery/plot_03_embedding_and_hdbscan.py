@@ -44,7 +44,7 @@ labels = np.full(400, -1)
 labels[placed] = cs.consensus.LWEA(n_clusters=5).fit_predict(ensemble.drop_unseen())
 print(f"noise for every seed: {unseen.size} images")
 print(
-    f"consensus of the other {placed.size}: ARI with the true digits {cs.metrics.ari(labels[placed], digits[placed]):.2f}"
+    f"consensus of the other {placed.size}: ARI with the true digits {cs.metrics.ari(digits[placed], labels[placed]):.2f}"
 )
 alone = cs.metrics.base_scores(ensemble, digits, missing="ignore")["ari"]
 print("single seeds, on the images they labeled:", alone.round(2).tolist())

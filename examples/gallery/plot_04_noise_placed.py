@@ -37,7 +37,7 @@ labels = np.full(len(X), -1)
 labels[seen] = model.labels_
 rescued = seen[(ensemble.labels[seen] < 0).any(axis=1)]
 print(f"labeled by some radii only: {rescued.size} points")
-print(f"ARI of the consensus, on the points it placed: {cs.metrics.ari(labels[seen], truth[seen]):.2f}")
+print(f"ARI of the consensus, on the points it placed: {cs.metrics.ari(truth[seen], labels[seen]):.2f}")
 
 # %%
 # Gray points have no label. A small radius tears the thin cluster apart, a large one merges the dense two. On the right, only a few points

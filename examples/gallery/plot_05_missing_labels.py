@@ -43,7 +43,7 @@ for share in shares:
     gaps = [with_gaps(share, seed) for seed in range(3)]
     for name, method in methods.items():
         curves[name].append(
-            np.mean([cs.metrics.ari(method.fit_predict(labels), cultivar) for labels in gaps])
+            np.mean([cs.metrics.ari(cultivar, method.fit_predict(labels)) for labels in gaps])
         )
 print("missing     ", *(f"{share:6.0%}" for share in shares))
 for name, curve in curves.items():

@@ -48,10 +48,10 @@ methods = {
     "LWGP": cs.consensus.LWGP(4, random_state=0),
     "MixtureConsensus": cs.consensus.MixtureConsensus(4, random_state=0),
 }
-scores = {name: cs.metrics.ari(method.fit_predict(ensemble), kind) for name, method in methods.items()}
+scores = {name: cs.metrics.ari(kind, method.fit_predict(ensemble)) for name, method in methods.items()}
 filled = np.array([["?" if word is None else word for word in column] for column in survey.values()]).T
 dummies = OneHotEncoder(sparse_output=False).fit_transform(filled)
-scores["k-means on dummies"] = cs.metrics.ari(KMeans(4, n_init=10, random_state=0).fit_predict(dummies), kind)
+scores["k-means on dummies"] = cs.metrics.ari(kind, KMeans(4, n_init=10, random_state=0).fit_predict(dummies))
 best = cs.metrics.base_scores(ensemble, kind, missing="ignore")["ari"].max()
 scores["best single question"] = best
 for name, score in scores.items():

@@ -48,7 +48,7 @@ for name in table:
         f"{name:5} guesses {mistakes[name]:4.0%}   ARI with the truth {alone[name]:5.2f}   trust {trust[name]:.3f}"
     )
 print(
-    f"consensus: ARI {cs.metrics.ari(model.labels_, truth):.2f}, {(model.confidence_ < 0.6).sum()} images doubtful"
+    f"consensus: ARI {cs.metrics.ari(truth, model.labels_):.2f}, {(model.confidence_ < 0.6).sum()} images doubtful"
 )
 
 # %%

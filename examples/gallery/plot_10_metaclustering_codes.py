@@ -42,7 +42,7 @@ for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.i
     )
     model = cs.consensus.LWEA(n_clusters=5).fit(ensemble)
     labels[name] = model.labels_
-    score = cs.metrics.ari(model.labels_[code_of[~debris]], population[~debris])
+    score = cs.metrics.ari(population[~debris], model.labels_[code_of[~debris]])
     print(f"{name:22} ARI of the cells with the populations {score:.2f}")
 
 # %%

@@ -37,8 +37,8 @@ X = X[:, genes]
 study = cs.choose_k(X, n_clusters=(2, 6), random_state=0)
 print(study)
 model = cs.ConsensusClustering(n_clusters=study.n_clusters, random_state=0).fit(X)
-print(f"ARI with the simulated subtypes: {cs.metrics.ari(model.labels_, subtype):.2f}")
-for name, values in cs.metrics.compare(model.labels_, model.ensemble_, subtype).items():
+print(f"ARI with the simulated subtypes: {cs.metrics.ari(subtype, model.labels_):.2f}")
+for name, values in cs.metrics.compare_with_base(model.ensemble_, model.labels_, subtype).items():
     print(f"  {name:10} ARI {values['ari']:.2f}")
 
 # %%

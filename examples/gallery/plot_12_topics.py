@@ -37,9 +37,9 @@ runs = [
 ]
 soft = cs.SoftEnsemble([run.transform(counts) for run in runs])
 model = cs.consensus.SoftVote(n_clusters=4, random_state=0).fit(soft)
-single = [cs.metrics.ari(labels, main) for labels in soft.harden().labels.T]
+single = [cs.metrics.ari(main, labels) for labels in soft.harden().labels.T]
 print("single runs, ARI with the main theme:", np.round(single, 2).tolist())
-print(f"consensus: {cs.metrics.ari(model.labels_, main):.2f}")
+print(f"consensus: {cs.metrics.ari(main, model.labels_):.2f}")
 
 # %%
 # The answer is soft as well: ``membership_`` holds the shares of the four consensus topics in every document. Below, twenty documents by the simulated

@@ -35,8 +35,8 @@ with tempfile.TemporaryDirectory() as folder:
 
 labels = january.predict(second)
 reach = january.score_samples(second)
-print(f"first batch: ARI of the clusters {cs.metrics.ari(january.labels_, kind_one):.2f}")
-print(f"known kinds: ARI of the prediction {cs.metrics.ari(labels[~new], kind_two[~new]):.2f}")
+print(f"first batch: ARI of the clusters {cs.metrics.ari(kind_one, january.labels_):.2f}")
+print(f"known kinds: ARI of the prediction {cs.metrics.ari(kind_two[~new], labels[~new]):.2f}")
 print(
     f"reach below one half: {(reach[~new] < 0.5).sum()} of {(~new).sum()} known, {(reach[new] < 0.5).sum()} of {new.sum()} new"
 )

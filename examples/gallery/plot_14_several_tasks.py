@@ -54,7 +54,7 @@ ways = {
 right = {}
 for name, way in ways.items():
     right[name] = [
-        np.mean([cs.metrics.accuracy(labels[paper == one], theme[paper == one]) for one in papers])
+        np.mean([cs.metrics.accuracy(theme[paper == one], labels[paper == one]) for one in papers])
         for labels in map(way, range(6))
     ]
     print(f"{name:26} texts with the right theme: {np.mean(right[name]):.0%}")

@@ -25,7 +25,7 @@ spce = cs.SPCE(n_clusters=10, threshold=0.1).fit(ensemble)
 sccabg = cs.SCCABG(n_clusters=10, first_trust=0.4).fit(ensemble)
 for model in (spce, sccabg):
     print(
-        f"{type(model).__name__}: {model.n_iter_} iterations, ARI {cs.metrics.ari(model.labels_, digits):.2f}"
+        f"{type(model).__name__}: {model.n_iter_} iterations, ARI {cs.metrics.ari(digits, model.labels_):.2f}"
     )
 
 # %%

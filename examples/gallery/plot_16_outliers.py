@@ -26,7 +26,7 @@ ensemble = cs.generate.random_features(
     X, n_clusterings=40, n_clusters=(3, 6), feature_fraction=0.4, random_state=0
 )
 model = cs.RSEC(n_clusters=3, random_state=0).fit(ensemble)
-print(f"ARI of the 180 regular objects: {cs.metrics.ari(model.labels_[~stray], kind):.2f}")
+print(f"ARI of the 180 regular objects: {cs.metrics.ari(kind, model.labels_[~stray]):.2f}")
 
 # %%
 # The score of the strays against that of the rest, and how many of the 15 highest scores are strays.

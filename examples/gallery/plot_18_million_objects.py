@@ -44,7 +44,7 @@ print(f"{n:,} objects, of which {model.distinct_.n_samples:,} differ in their ba
 print(f"ten base clusterings {made:.1f} s, consensus {fitted:.1f} s")
 alone = cs.metrics.base_scores(labels, kind)["ari"]
 print(
-    f"ARI: base clusterings {alone.mean():.2f} on average, consensus {cs.metrics.ari(model.labels_, kind):.2f}"
+    f"ARI: base clusterings {alone.mean():.2f} on average, consensus {cs.metrics.ari(kind, model.labels_):.2f}"
 )
 
 # %%

@@ -38,7 +38,7 @@ ensemble = cs.dask.generate(
 )
 model = cs.consensus.LWGP(n_clusters=6, random_state=0).fit(ensemble)
 print("labels_ is a", type(model.labels_).__name__, "with chunks", model.labels_.chunks[0])
-print(f"ARI with the simulated clusters: {cs.metrics.ari(model.labels_, kind):.2f}")
+print(f"ARI with the simulated clusters: {cs.metrics.ari(kind, model.labels_):.2f}")
 
 # %%
 # How little has to travel: the different rows of labels in each block, and in all of them together.

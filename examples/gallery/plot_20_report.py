@@ -22,7 +22,11 @@ model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(wine.data)
 features = cs.io.Features(wine.data, feature_names=wine.feature_names)
 with tempfile.TemporaryDirectory() as folder:
     page = cs.report(
-        model, features, truth=wine.target_names[wine.target], path=Path(folder) / "wine.html", title="Wines"
+        model,
+        features,
+        labels_true=wine.target_names[wine.target],
+        path=Path(folder) / "wine.html",
+        title="Wines",
     )
     print(f"one file of {page.path.stat().st_size / 1e3:.0f} kB")
 
@@ -40,7 +44,7 @@ plt.show()
 # Two of the numbers on it, in words: how many wines are doubtful, and what the consensus gained over its members.
 
 print(f"{(model.confidence_ < 0.6).sum()} of {len(wine.data)} wines are doubtful")
-for name, values in cs.metrics.compare(model.labels_, model.ensemble_, wine.target).items():
+for name, values in cs.metrics.compare_with_base(model.ensemble_, model.labels_, wine.target).items():
     print(f"{name:10} ARI {values['ari']:.2f}")
 
 # %%

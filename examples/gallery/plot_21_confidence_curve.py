@@ -42,7 +42,7 @@ for ax, (name, (model, truth)) in zip(axes, models.items()):
     display = cs.plot.CalibrationDisplay.from_estimator(
         model, truth, edges=[0, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
     ).plot(ax)
-    ax.set_title(f"{name}: {cs.metrics.accuracy(model.labels_, truth):.0%} rightly placed")
+    ax.set_title(f"{name}: {cs.metrics.accuracy(truth, model.labels_):.0%} rightly placed")
     print(name)
     for low, high, count, right in zip(display.edges, display.edges[1:], display.counts, display.right):
         if count:

@@ -24,7 +24,7 @@ def test_the_number_is_chosen():
     assert model.n_clusters == "auto"
     model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
     assert model.study_.n_clusters == 3
-    assert cs.metrics.scores(model.labels_, TRUTH)["ari"] == 1
+    assert cs.metrics.scores(TRUTH, model.labels_)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
     again = cs.ConsensusClustering("auto", n_clusterings=10, random_state=0, n_jobs=1).fit(

@@ -42,7 +42,7 @@ def test_clear_clusters(study):
         ("inertia", 0.1, True),
         ("stability", 0.1, True),
     ]
-    assert cs.metrics.scores(study.labels(), TRUTH)["ari"] == 1
+    assert cs.metrics.scores(TRUTH, study.labels())["ari"] == 1
     np.testing.assert_array_equal(study.labels(4), study.model(4).labels_)
     assert study.ensemble(4).n_clusterings == 8
     assert (study.ensemble(3).n_clusters == 3).all()
@@ -171,7 +171,7 @@ def test_a_sample_is_studied_and_said():
     study = cs.choose_k(BLOBS, **QUICK, max_samples=60)
     assert study.notes[0] == "Studied is a random sample of 60 of the 120 objects (max_samples=60)."
     assert study.labels(4).shape == (60,)
-    assert cs.metrics.scores(study.labels(4), TRUTH[study.sample])["ari"] == 1
+    assert cs.metrics.scores(TRUTH[study.sample], study.labels(4))["ari"] == 1
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_labels_alone_are_not_tested(ensemble):
     )
     counts = ensemble.n_clusters
     np.testing.assert_allclose(study.columns["frequency"], [np.mean(counts == k) for k in range(2, 8)])
-    assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] == 1
+    assert cs.metrics.scores(TRUTH, study.labels(4))["ari"] == 1
     assert "gain" not in study.columns
 
 
@@ -272,7 +272,7 @@ def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
     monkeypatch.setattr(statistics, "LINKED", 30)
     study = cs.choose_k(ensemble, n_clusters=(2, 5))
     assert isinstance(study.model(4), cs.consensus.LWEA)
-    assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] > 0.9
+    assert cs.metrics.scores(TRUTH, study.labels(4))["ari"] > 0.9
 
 
 # The rule --------------------------------------------------------------------------------------------------

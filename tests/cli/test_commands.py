@@ -241,7 +241,7 @@ def test_score(folder, run):
     )
     truth = np.repeat([0, 1, 2], 20)
     assert said["scores"] == {
-        "three": cs.metrics.scores(cs.io.read_labels("ensemble.csv").labels[:, 2], truth)
+        "three": cs.metrics.scores(truth, cs.io.read_labels("ensemble.csv").labels[:, 2])
     }
 
 
@@ -266,7 +266,7 @@ def test_score_of_archives(folder, run):
     cs.io.write_labels("l.csv", [5, 5, 7, 7])
     assert (
         json.loads(run("score", "l.csv", "--labels-true", "data.npz", "--json").stdout)["scores"]["label"][
-            "acc"
+            "accuracy"
         ]
         == 1
     )
@@ -282,7 +282,7 @@ def test_score_with_missing_labels(folder, run):
     assert (
         json.loads(run("score", "l.csv", "--labels-true", "t.csv", "--drop-missing", "--json").stdout)[
             "scores"
-        ]["label"]["acc"]
+        ]["label"]["accuracy"]
         == 1
     )
 

@@ -30,7 +30,7 @@ def test_standard_input_in_any_format(folder, run, kind):
         data = (folder / f"f.{kind}").read_bytes()
     result = run("cluster", "-", "-k", "3", "-o", "out.csv", input=data)
     assert result.exit_code == 0, result.stderr
-    assert cs.metrics.ari(cs.io.read_labels("out.csv").labels[:, 0], TRUTH) == 1.0
+    assert cs.metrics.ari(TRUTH, cs.io.read_labels("out.csv").labels[:, 0]) == 1.0
 
 
 def test_genes_in_rows_are_said_and_transpose_helps(folder, run):
@@ -47,7 +47,7 @@ def test_genes_in_rows_are_said_and_transpose_helps(folder, run):
     assert "look like genes" not in turned.stderr
     found = cs.io.read_labels("out.csv")
     assert found.sample_names == table.sample_names
-    assert cs.metrics.ari(found.labels[:, 0], TRUTH) == 1.0
+    assert cs.metrics.ari(TRUTH, found.labels[:, 0]) == 1.0
     assert run("generate", "genes.tsv", "--transpose", "-o", "e.npz").exit_code == 0
     assert cs.io.read_labels("e.npz").sample_names == table.sample_names
 
@@ -122,7 +122,7 @@ def test_features_with_other_units_need_scale(folder, run):
         ),
     ):
         run("cluster", "units.csv", "-k", "3", "-g", "random-k", *options, "-o", "out.csv")
-        scores[options] = cs.metrics.ari(cs.io.read_labels("out.csv").labels[:, 0], TRUTH)
+        scores[options] = cs.metrics.ari(TRUTH, cs.io.read_labels("out.csv").labels[:, 0])
     assert (
         scores[()]
         < 0.3

@@ -15,8 +15,8 @@ def row(shared_dir, make: Any, name: str = "allaml") -> tuple[np.ndarray, np.nda
         labels, truth = held["labels"], held["y"]
     figures = []
     for first in range(0, 200, 20):
-        found = scores(make(np.unique(truth).size).fit_predict(labels[:, first : first + 20]), truth)
-        figures.append([found["acc"], found["nmi_max"], found["ari"]])
+        found = scores(truth, make(np.unique(truth).size).fit_predict(labels[:, first : first + 20]))
+        figures.append([found["accuracy"], found["nmi_max"], found["ari"]])
     return np.mean(figures, axis=0).round(4), np.std(figures, axis=0, ddof=1).round(4)
 
 

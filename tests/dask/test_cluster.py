@@ -57,7 +57,7 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
     assert of_fit < 2000 + labels[:100].nbytes  # the labels were made in memory here, and are the user's own
 
     truth = da.from_array(planted(6, n=600, m=6, noise=0.4)[1], chunks=100)
-    assert cs.metrics.scores(model.labels_, truth) == cs.metrics.scores(expected.labels_, truth.compute())
+    assert cs.metrics.scores(truth, model.labels_) == cs.metrics.scores(truth.compute(), expected.labels_)
     blocks = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100))
     with dask.config.set(scheduler="synchronous"):
         alone = (

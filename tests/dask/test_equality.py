@@ -246,17 +246,17 @@ def test_scores_of_lazy_labels_are_those_of_one_table():
     labels, truth = planted(0, n=80)
     names = np.array(["x", "y", "z"])[truth]
     model = cs.consensus.LWGP(3, random_state=0).fit(in_blocks(labels, (30, 30, 20)))
-    expected = cs.metrics.scores(model.labels_.compute(), names)
-    assert cs.metrics.scores(model.labels_, da.from_array(names, chunks=25)) == expected
-    assert cs.metrics.ari(model.labels_, da.from_array(truth, chunks=80)) == expected["ari"]
+    expected = cs.metrics.scores(names, model.labels_.compute())
+    assert cs.metrics.scores(da.from_array(names, chunks=25), model.labels_) == expected
+    assert cs.metrics.ari(da.from_array(truth, chunks=80), model.labels_) == expected["ari"]
     some = np.where(np.arange(80) % 7 == 0, -1, truth)
     lazy = da.from_array(some, chunks=(33, 0, 47))
-    with pytest.raises(InputError, match="12 in truth, of 80 objects"):
-        cs.metrics.scores(model.labels_, lazy)
-    assert cs.metrics.scores(model.labels_, lazy, missing="ignore") == cs.metrics.scores(
-        model.labels_.compute(), some, missing="ignore"
+    with pytest.raises(InputError, match="12 in labels_true, of 80 objects"):
+        cs.metrics.scores(lazy, model.labels_)
+    assert cs.metrics.scores(lazy, model.labels_, missing="ignore") == cs.metrics.scores(
+        some, model.labels_.compute(), missing="ignore"
     )
-    with pytest.raises(InputError, match="truth is in memory"):
-        cs.metrics.scores(model.labels_, truth)
-    with pytest.raises(InputError, match="80 objects but truth has 70"):
-        cs.metrics.scores(model.labels_, da.zeros(70, chunks=35))
+    with pytest.raises(InputError, match="labels_true is in memory"):
+        cs.metrics.scores(truth, model.labels_)
+    with pytest.raises(InputError, match="80 objects but labels_true has 70"):
+        cs.metrics.scores(da.zeros(70, chunks=35), model.labels_)

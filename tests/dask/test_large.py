@@ -58,7 +58,7 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     expected = cls(3, random_state=0).fit(labels)
     model = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=1000))
     found = model.labels_.compute()
-    assert cs.metrics.ari(found, expected.labels_) > 0.98
+    assert cs.metrics.ari(expected.labels_, found) > 0.98
     assert model.coverage_ == 1.0
     np.testing.assert_array_equal(model.predict(labels), found)
     np.testing.assert_array_equal(model.predict_proba(labels).argmax(axis=1), found)
@@ -93,7 +93,7 @@ def test_pair_methods_take_the_heaviest_and_place_the_rest():
         model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy, max_distinct=300))
     assert 0.3 < model.coverage_ < 1
     found = model.labels_.compute()
-    assert cs.metrics.ari(found, cs.consensus.EvidenceAccumulation(3).fit(labels).labels_) > 0.5
+    assert cs.metrics.ari(cs.consensus.EvidenceAccumulation(3).fit(labels).labels_, found) > 0.5
     np.testing.assert_array_equal(model.predict(labels), found)
     other = cs.dask.Ensemble(lazy.rechunk((999, 10)), max_distinct=300)
     with pytest.warns(LowAgreementWarning):

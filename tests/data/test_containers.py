@@ -233,7 +233,7 @@ def test_fitted_clusterers_pipelines_searches_and_vectors():
     for i, found in enumerate(
         [plain.labels_, piped[-1].labels_, searched.best_estimator_.labels_, piped[-1].labels_]
     ):
-        assert cs.metrics.ari(ensemble.labels[:, i], found) == 1.0
+        assert cs.metrics.ari(found, ensemble.labels[:, i]) == 1.0
     assert cs.Ensemble.from_clusterings([("a", plain), ("b", piped)]).clustering_names == ["a", "b"]
     assert cs.Ensemble({"a": plain, "b": piped}).clustering_names == ["a", "b"]
     assert cs.Ensemble.from_clusterings([plain, piped]).clustering_names == ["KMeans", "Pipeline"]
@@ -450,4 +450,4 @@ def test_a_matrix_of_pairs_can_be_cut_as_the_message_says():
     ):
         cs.Ensemble(COASSOCIATION)
     found = AgglomerativeClustering(3, metric="precomputed", linkage="average").fit(1 - COASSOCIATION).labels_
-    assert cs.metrics.ari(found, TRUTH) > 0.9
+    assert cs.metrics.ari(TRUTH, found) > 0.9

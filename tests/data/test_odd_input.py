@@ -31,14 +31,14 @@ def test_unsigned_labels_beyond_all_signed_ones():
     for ensemble in (cs.Ensemble.from_clusterings([labels]), cs.Ensemble(labels[:, None])):
         assert ensemble.labels.ravel().tolist() == [0, 1, 0]
         assert ensemble.categories[0].tolist() == [2**63 + 1, 2**63 + 5]
-    assert metrics.ari(labels, [3, 4, 3]) == 1.0
+    assert metrics.ari([3, 4, 3], labels) == 1.0
     assert metrics.align([0, 1, 2], labels).tolist() == [2**63 + 1, 2**63 + 5, 0]
 
 
 def test_bytes_that_are_not_ascii():
     labels = np.array([b"\xff", b"\xe9", b"a", b"\xff"])
     assert cs.Ensemble.from_clusterings([labels]).labels.ravel().tolist() == [2, 1, 0, 2]
-    assert metrics.ari(labels, [2, 1, 0, 2]) == 1.0
+    assert metrics.ari([2, 1, 0, 2], labels) == 1.0
     assert cs.Ensemble.from_clusterings([np.array(["é".encode(), b"a"])]).categories[0].tolist() == ["a", "é"]
 
 

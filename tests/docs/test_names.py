@@ -65,6 +65,7 @@ RETIRED = {
     "k_max": "n_clusters, a pair",
     "ratio": "sample_fraction or feature_fraction",
     "neighbors": "n_neighbors",
+    "most": "max_features or max_samples",
 }
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 

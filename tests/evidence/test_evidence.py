@@ -160,9 +160,9 @@ def test_agreement(case):
     evidence = Evidence(ensemble, groups)
     for i, column in enumerate(ensemble.labels.T):
         given = {"sample_weight": dense.w, "missing": "ignore"}
-        assert evidence.agreement("ari")[i] == pytest.approx(cs.metrics.ari(column, groups, **given))
+        assert evidence.agreement("ari")[i] == pytest.approx(cs.metrics.ari(groups, column, **given))
         for mean in ("max", "geometric", "arithmetic"):
-            expected = cs.metrics.nmi(column, groups, normalization=mean, **given)
+            expected = cs.metrics.nmi(groups, column, normalization=mean, **given)
             assert evidence.agreement(f"nmi_{mean}")[i] == pytest.approx(expected)
 
 

@@ -149,10 +149,10 @@ def scored(case: Case) -> None:
     vector = given[0] if isinstance(given, list) and given else given
     for call in (
         lambda: cs.metrics.scores(vector, vector),
-        lambda: cs.metrics.scores([0, 1, 1, 0, 2], vector, missing="ignore"),
+        lambda: cs.metrics.scores(vector, [0, 1, 1, 0, 2], missing="ignore"),
         lambda: cs.metrics.align([0, 1, 1, 0, 2], vector),
-        lambda: cs.metrics.anmi(vector, given),
-        lambda: cs.metrics.sample_stability(vector, given),
+        lambda: cs.metrics.anmi(given, vector),
+        lambda: cs.metrics.sample_stability(given, vector),
     ):
         try:
             call()

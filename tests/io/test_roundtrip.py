@@ -203,7 +203,7 @@ def assert_same_names(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
 @pytest.mark.parametrize("ending", [*TEXT, *TYPED])
 def test_an_object_called_name(tmp_path, ending):
     """It used to be taken for the header: (3, 1) became (4, 2)."""
-    ensemble = cs.Ensemble(
+    ensemble = cs.Ensemble.from_clusterings(
         [["a", "b", "c"]], sample_names=["name", "row_name", "q"], clustering_names=["two"]
     )
     cs.io.write_ensemble(tmp_path / f"n{ending}", ensemble)
@@ -345,7 +345,7 @@ def test_result_table_text(tmp_path):
 
 @pytest.mark.parametrize("ending", [".npz", ".mat"])
 def test_archives_keep_weights_and_recipes(tmp_path, ending):
-    ensemble = cs.Ensemble(
+    ensemble = cs.Ensemble.from_clusterings(
         [[0, 1, 1], ["a", "b", None]],
         sample_weight=[1, 2.5, 3],
         recipes=[{"k": np.int64(2), "maker": "kmeans"}, {"features": np.arange(3)}],

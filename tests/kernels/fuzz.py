@@ -182,8 +182,8 @@ def measures(rng):
     labels = ensemble.labels[:, 0]
     for measure in information.PAIRWISE_MEASURES:
         information.pairwise_measure(labels=ensemble.labels, n_clusters=ensemble.n_clusters, measure=measure)
-    cs.metrics.anmi(labels, ensemble)
-    cs.metrics.sample_stability(labels, ensemble)
+    cs.metrics.anmi(ensemble, labels)
+    cs.metrics.sample_stability(ensemble, labels)
     n = int(rng.choice([3, 50, 40_000]))
     rows, columns = (1 + rng.multinomial(n, np.ones(3) / 3) for _ in range(2))
     information.expected_mutual_information(rows if rng.random() < 0.8 else rows + 0.5, columns)

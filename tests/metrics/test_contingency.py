@@ -266,8 +266,8 @@ def test_pairwise_and_table_measures_are_those_of_the_metrics(scale, sparse, see
     a, b = labels.T
     table = cross_table(labels[:, :1], np.array([0, 4]), b, 4, weights)
     for measure, expected in (
-        ("ari", metrics.ari(a, b, sample_weight=weights)),
-        ("nmi", metrics.nmi(a, b, sample_weight=weights)),
+        ("ari", metrics.ari(b, a, sample_weight=weights)),
+        ("nmi", metrics.nmi(b, a, sample_weight=weights)),
     ):
         found = pairwise_measure(labels, np.full(2, 40), measure, weights)[0, 1]
         assert found == pytest.approx(expected, abs=1e-12)

@@ -19,7 +19,8 @@ from consilience.metrics import _matching
 
 from ..examples import examples
 
-KEYS = ["acc", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ami", "ari", "f1", "purity"]
+KEYS = ["accuracy", "nmi", "nmi_geometric", "nmi_max", "ami", "ari", "f1", "purity"]
+NMI = {"max": "nmi_max", "geometric": "nmi_geometric", "arithmetic": "nmi"}
 SYMMETRIC = [key for key in KEYS if key != "purity"]
 
 pairs_of_labels = st.integers(1, 30).flatmap(
@@ -38,7 +39,7 @@ def noisy(rng, n=300, k=5, c=4):
 
 def test_keys():
     assert list(metrics.scores([0, 1], [0, 1])) == KEYS
-    assert all(type(value) is float for value in metrics.scores([0, 0, 1, 1, 2], [0, 1, 1, 1, 2]).values())
+    assert all(type(value) is float for value in metrics.scores([0, 1, 1, 1, 2], [0, 0, 1, 1, 2]).values())
 
 
 # Against scikit-learn
@@ -48,16 +49,16 @@ def test_keys():
 @quick
 def test_equal_to_scikit_learn(labels_and_truth):
     labels, truth = labels_and_truth
-    found = metrics.scores(labels, truth)
+    found = metrics.scores(truth, labels)
     assert found["ari"] == pytest.approx(sk.adjusted_rand_score(truth, labels), abs=1e-10)
     for mean in ("max", "geometric", "arithmetic"):
         expected = sk.normalized_mutual_info_score(truth, labels, average_method=mean)
-        assert found[f"nmi_{mean}"] == pytest.approx(expected, abs=1e-10)
-        assert metrics.nmi(labels, truth, normalization=mean) == found[f"nmi_{mean}"]
+        assert found[NMI[mean]] == pytest.approx(expected, abs=1e-10)
+        assert metrics.nmi(truth, labels, normalization=mean) == found[NMI[mean]]
         singletons = len(set(labels)) == len(set(truth)) == len(labels)  # of which older scikit-learn says 0
         expected = 1.0 if singletons else sk.adjusted_mutual_info_score(truth, labels, average_method=mean)
-        assert metrics.ami(labels, truth, normalization=mean) == pytest.approx(expected, abs=1e-10)
-    assert found["nmi_arithmetic"] == pytest.approx(sk.v_measure_score(truth, labels), abs=1e-10)
+        assert metrics.ami(truth, labels, normalization=mean) == pytest.approx(expected, abs=1e-10)
+    assert found["nmi"] == pytest.approx(sk.v_measure_score(truth, labels), abs=1e-10)
 
 
 @given(pairs_of_labels)
@@ -65,16 +66,37 @@ def test_equal_to_scikit_learn(labels_and_truth):
 def test_pair_confusion_is_half_of_scikit_learns(labels_and_truth):
     labels, truth = labels_and_truth
     (tn, fp), (fn, tp) = sk.cluster.pair_confusion_matrix(truth, labels) // 2
-    assert tuple(metrics.pair_confusion(labels, truth)) == (tp, fp, fn, tn)
+    assert tuple(metrics.pair_confusion(truth, labels)) == (tp, fp, fn, tn)
+
+
+def test_classes_come_first_as_in_scikit_learn():
+    """Only purity and the two kinds of wrong pairs tell the sides apart; a swap would turn them round."""
+    classes, clusters = [0, 0, 0, 1], [0, 1, 1, 1]
+    assert metrics.purity(["a", "a", "b", "b"], [0, 1, 2, 3]) == 1.0
+    assert metrics.purity([0, 1, 2, 3], ["a", "a", "b", "b"]) == 0.5
+    assert metrics.purity(labels_true=[0, 1, 2, 3], labels_pred=["a", "a", "b", "b"]) == 0.5
+    assert metrics.scores([0, 1, 2, 3], ["a", "a", "b", "b"])["purity"] == 0.5
+    assert metrics.contingency_table(classes, clusters).toarray().tolist() == (
+        sk.cluster.contingency_matrix(classes, clusters).tolist()
+    )
+
+
+def test_keys_of_scores_are_functions():
+    found = metrics.scores([0, 0, 1, 1, 1], [0, 1, 1, 1, 2])
+    for key, value in found.items():
+        name, _, mean = key.partition("_")
+        assert value == getattr(metrics, name)(
+            [0, 0, 1, 1, 1], [0, 1, 1, 1, 2], **({"normalization": mean} if mean else {})
+        )
 
 
 @pytest.mark.parametrize("k", [2, 30, 400])
 def test_equal_to_scikit_learn_at_size(k, seed):
     labels, truth = noisy(np.random.default_rng(seed), 5000, k, 17)
-    found = metrics.scores(labels, truth)
+    found = metrics.scores(truth, labels)
     assert found["ami"] == pytest.approx(sk.adjusted_mutual_info_score(truth, labels), abs=1e-10)
     assert found["ari"] == pytest.approx(sk.adjusted_rand_score(truth, labels), abs=1e-12)
-    assert found["nmi_arithmetic"] == pytest.approx(sk.normalized_mutual_info_score(truth, labels), abs=1e-12)
+    assert found["nmi"] == pytest.approx(sk.normalized_mutual_info_score(truth, labels), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -88,11 +110,11 @@ def test_equal_to_scikit_learn_at_size(k, seed):
     ],
 )
 def test_conventions_at_the_edges_are_scikit_learns(labels, truth, expected):
-    found = metrics.scores(labels, truth)
+    found = metrics.scores(truth, labels)
     assert found["ari"] == expected == sk.adjusted_rand_score(truth, labels)
     assert found["ami"] == expected == sk.adjusted_mutual_info_score(truth, labels)
     for mean in ("max", "geometric", "arithmetic"):
-        assert found[f"nmi_{mean}"] == expected
+        assert found[NMI[mean]] == expected
         assert sk.normalized_mutual_info_score(truth, labels, average_method=mean) == pytest.approx(expected)
 
 
@@ -107,8 +129,8 @@ def test_reference_scores(shared_dir):
                 if f"{method}__labels" not in archive or "truth" not in archive:
                     continue
                 for row, labels in zip(same, archive[f"{method}__labels"].T, strict=True):
-                    found = metrics.scores(labels, archive["truth"])
-                    values = [found[key] for key in ("acc", "nmi_geometric", "ari", "nmi_max")]
+                    found = metrics.scores(archive["truth"], labels)
+                    values = [found[key] for key in ("accuracy", "nmi_geometric", "ari", "nmi_max")]
                     expected = [float(row[key]) for key in ("acc", "nmi", "ari", "nmi_max")]
                     assert values == pytest.approx(expected, abs=6e-5), (case, method, row["params"])
                     compared += 1
@@ -124,7 +146,7 @@ def test_accuracy_is_the_best_of_all_matchings(labels_and_truth):
     labels, truth = (np.array(side) for side in labels_and_truth)
     classes = list(range(6))
     best = max((np.array(p)[labels] == truth).sum() for p in permutations(classes))
-    assert metrics.accuracy(labels, truth) == pytest.approx(best / len(labels))
+    assert metrics.accuracy(truth, labels) == pytest.approx(best / len(labels))
 
 
 @given(pairs_of_labels)
@@ -136,13 +158,13 @@ def test_pairs_by_enumeration(labels_and_truth):
         tp += labels[p] == labels[q] and truth[p] == truth[q]
         fp += labels[p] == labels[q] and truth[p] != truth[q]
         fn += labels[p] != labels[q] and truth[p] == truth[q]
-    found = metrics.pair_confusion(labels, truth)
+    found = metrics.pair_confusion(truth, labels)
     assert found[:3] == (tp, fp, fn)
     assert sum(found) == len(labels) * (len(labels) - 1) // 2
     assume(tp)
     precision, recall = tp / (tp + fp), tp / (tp + fn)
     assert (found.precision, found.recall) == (precision, recall)
-    assert metrics.f1(labels, truth) == pytest.approx(2 * precision * recall / (precision + recall))
+    assert metrics.f1(truth, labels) == pytest.approx(2 * precision * recall / (precision + recall))
 
 
 @given(pairs_of_labels)
@@ -150,7 +172,7 @@ def test_pairs_by_enumeration(labels_and_truth):
 def test_purity_by_enumeration(labels_and_truth):
     labels, truth = (np.array(side) for side in labels_and_truth)
     majority = sum(np.bincount(truth[labels == cluster]).max() for cluster in set(labels.tolist()))
-    assert metrics.purity(labels, truth) == pytest.approx(majority / len(labels))
+    assert metrics.purity(truth, labels) == pytest.approx(majority / len(labels))
 
 
 def test_by_hand():
@@ -158,9 +180,9 @@ def test_by_hand():
     labels = list("AAAABBCC")
     truth = [0, 0, 0, 1, 1, 1, 0, 1]
     assert metrics.contingency_table(labels, truth).toarray().tolist() == [[3, 1], [0, 2], [1, 1]]
-    assert metrics.accuracy(labels, truth) == 5 / 8  # A-0, B-1; C is left over
-    assert metrics.purity(labels, truth) == 6 / 8
-    pairs = metrics.pair_confusion(labels, truth)
+    assert metrics.accuracy(truth, labels) == 5 / 8  # A-0, B-1; C is left over
+    assert metrics.purity(truth, labels) == 6 / 8
+    pairs = metrics.pair_confusion(truth, labels)
     assert pairs == (4, 4, 8, 12)
     assert (pairs.precision, pairs.recall, pairs.f1) == (1 / 2, 1 / 3, 2 / 5)
 
@@ -174,7 +196,7 @@ def test_by_hand():
     ],
 )
 def test_pair_shares_without_pairs(labels, truth, precision, recall, f1):
-    pairs = metrics.pair_confusion(labels, truth)
+    pairs = metrics.pair_confusion(truth, labels)
     assert (pairs.precision, pairs.recall, pairs.f1) == (precision, recall, f1)
 
 
@@ -196,17 +218,17 @@ def test_every_route_to_the_matching_is_as_good(k, c, route, seed, monkeypatch):
     assert len(set(columns)) == len(columns)
     assert dense[rows, columns].min() > 0
     assert dense[rows, columns].sum() == best
-    assert metrics.accuracy(labels, truth) == best / 500
+    assert metrics.accuracy(truth, labels) == best / 500
 
 
 def test_many_small_clusters_are_matched_quickly(seed):
     """100,000 clusters of two against singletons, and against themselves with a few exchanged."""
     rng = np.random.default_rng(seed)
     twos = rng.permutation(np.repeat(np.arange(100_000), 2))
-    assert metrics.accuracy(twos, np.arange(200_000)) == 0.5
+    assert metrics.accuracy(np.arange(200_000), twos) == 0.5
     other = twos.copy()
     other[:3] = other[[1, 2, 0]]
-    assert metrics.accuracy(twos, other + 7) == pytest.approx(1 - 3 / 200_000)
+    assert metrics.accuracy(other + 7, twos) == pytest.approx(1 - 3 / 200_000)
 
 
 # Invariance
@@ -216,12 +238,12 @@ def test_many_small_clusters_are_matched_quickly(seed):
 @quick
 def test_names_and_order_do_not_matter(labels_and_truth, random):
     labels, truth = (np.array(side) for side in labels_and_truth)
-    base = metrics.scores(labels, truth)
+    base = metrics.scores(truth, labels)
     order = np.array(random.sample(range(len(labels)), len(labels)))
-    shuffled = metrics.scores(labels[order], truth[order])
+    shuffled = metrics.scores(truth[order], labels[order])
     assert shuffled == base  # the same table, so exactly
     names = np.array(random.sample(["x", "y", "zz", "", "a b", "q"], 6))
-    renamed = metrics.scores(labels * 10**15 - 77, ["class " + names[t] for t in truth])
+    renamed = metrics.scores(["class " + names[t] for t in truth], labels * 10**15 - 77)
     assert renamed == base  # not even the last digit
 
 
@@ -229,10 +251,10 @@ def test_names_and_order_do_not_matter(labels_and_truth, random):
 @quick
 def test_symmetry(labels_and_truth):
     labels, truth = labels_and_truth
-    one, other = metrics.scores(labels, truth), metrics.scores(truth, labels)
+    one, other = metrics.scores(truth, labels), metrics.scores(labels, truth)
     assert [one[key] for key in SYMMETRIC] == pytest.approx([other[key] for key in SYMMETRIC], abs=1e-12)
-    pairs = metrics.pair_confusion(labels, truth)
-    assert pairs.precision == metrics.pair_confusion(truth, labels).recall
+    pairs = metrics.pair_confusion(truth, labels)
+    assert pairs.precision == metrics.pair_confusion(labels, truth).recall
 
 
 @given(pairs_of_labels)
@@ -250,33 +272,33 @@ def test_weights_equal_repeated_rows(labels_and_truth, data):
     labels, truth = (np.array(side) for side in labels_and_truth)
     weights = np.array(data.draw(st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels))))
     assume(weights.any())
-    repeated = metrics.scores(np.repeat(labels, weights), np.repeat(truth, weights))
-    assert metrics.scores(labels, truth, sample_weight=weights) == repeated
-    assert metrics.scores(labels, truth, sample_weight=weights.astype(float)) == repeated
+    repeated = metrics.scores(np.repeat(truth, weights), np.repeat(labels, weights))
+    assert metrics.scores(truth, labels, sample_weight=weights) == repeated
+    assert metrics.scores(truth, labels, sample_weight=weights.astype(float)) == repeated
 
 
 def test_fractional_weights(seed):
     rng = np.random.default_rng(seed)
     labels, truth = noisy(rng)
     weights = rng.random(len(labels))
-    found = metrics.scores(labels, truth, sample_weight=weights)
+    found = metrics.scores(truth, labels, sample_weight=weights)
     assert np.isnan(found["ami"])
     # What does not count pairs is a matter of shares: halves of doubled weights.
-    for key in ("acc", "purity", "nmi_max", "nmi_geometric", "nmi_arithmetic"):
-        assert found[key] == pytest.approx(metrics.scores(labels, truth, sample_weight=weights * 3.5)[key])
+    for key in ("accuracy", "purity", "nmi_max", "nmi_geometric", "nmi"):
+        assert found[key] == pytest.approx(metrics.scores(truth, labels, sample_weight=weights * 3.5)[key])
     perfect = metrics.scores(labels, labels, sample_weight=weights)
     assert [v for k, v in perfect.items() if k != "ami"] == pytest.approx([1.0] * 7)
     with pytest.raises(InputError, match=r"ami needs whole numbers as sample_weight.*Scale or round"):
-        metrics.ami(labels, truth, sample_weight=weights)
+        metrics.ami(truth, labels, sample_weight=weights)
 
 
 def test_counts_beyond_int64_products():
     """Weights of 10^9: sums of squares pass 2^63, products of pair counts 2^127."""
     labels, truth = [0, 0, 1, 1, 2], [0, 0, 0, 1, 1]
-    small = metrics.scores(labels, truth, sample_weight=[10**6] * 5)
-    large = metrics.scores(labels, truth, sample_weight=[10**10] * 5)
+    small = metrics.scores(truth, labels, sample_weight=[10**6] * 5)
+    large = metrics.scores(truth, labels, sample_weight=[10**10] * 5)
     assert large == pytest.approx(small, abs=1e-5)
-    assert metrics.pair_confusion(labels, truth, sample_weight=[10**10] * 5).true_positive == (
+    assert metrics.pair_confusion(truth, labels, sample_weight=[10**10] * 5).true_positive == (
         2 * 10**10 * (2 * 10**10 - 1) // 2 + 3 * (10**10 * (10**10 - 1) // 2)
     )
 
@@ -285,10 +307,10 @@ def test_ten_million_labels():
     n = 10**7
     labels = np.arange(n) // (n // 10)
     truth = np.where(np.arange(n) % 100 == 0, (labels + 1) % 10, labels)  # each cluster loses a hundredth
-    found = metrics.scores(labels, truth)
-    assert found["acc"] == found["purity"] == 0.99
+    found = metrics.scores(truth, labels)
+    assert found["accuracy"] == found["purity"] == 0.99
     tp = 10 * (990_000 * 989_999 + 10_000 * 9_999) // 2
-    assert metrics.pair_confusion(labels, truth).true_positive == tp
+    assert metrics.pair_confusion(truth, labels).true_positive == tp
     assert found["f1"] == pytest.approx(tp / (10 * 10**6 * 999_999 // 2))
 
 
@@ -297,7 +319,7 @@ def test_ten_million_labels():
 
 def test_containers_agree(seed):
     labels, truth = noisy(np.random.default_rng(seed), 100)
-    expected = metrics.scores(labels, truth)
+    expected = metrics.scores(truth, labels)
     words = np.array(["zero", "one", "two", "three", "four"])
     for one, other in [
         (labels.tolist(), tuple(truth.tolist())),
@@ -308,9 +330,9 @@ def test_containers_agree(seed):
         (labels.astype(float) / 3, words[truth].astype(object)),
         (labels.astype(np.uint8), truth.astype(np.int16)),
     ]:
-        assert metrics.scores(one, other) == pytest.approx(expected, abs=1e-12)
-    assert metrics.scores(labels > 1, truth > 1) == metrics.scores(
-        (labels > 1).astype(int), (truth > 1).astype(int)
+        assert metrics.scores(other, one) == pytest.approx(expected, abs=1e-12)
+    assert metrics.scores(truth > 1, labels > 1) == metrics.scores(
+        (truth > 1).astype(int), (labels > 1).astype(int)
     )
 
 
@@ -318,7 +340,7 @@ def test_inputs_are_left_alone(seed):
     labels, truth = noisy(np.random.default_rng(seed), 100)
     labels.setflags(write=False)
     truth.setflags(write=False)
-    metrics.scores(labels, truth)
+    metrics.scores(truth, labels)
     metrics.align(labels, truth)
 
 
@@ -336,12 +358,13 @@ def test_inputs_are_left_alone(seed):
 )
 def test_missing(labels, truth):
     with pytest.raises(
-        InputError, match=r"Missing labels \(-1, NaN or None\): 1 in labels and 1 in truth, of 6 objects"
+        InputError,
+        match=r"Missing labels \(-1, NaN or None\): 1 in labels_pred and 1 in labels_true, of 6 objects",
     ):
-        metrics.scores(labels, truth)
-    assert set(metrics.scores(labels, truth, missing="ignore").values()) == {1.0}
-    as_cluster = metrics.scores(labels, truth, missing="cluster")
-    assert as_cluster == metrics.scores([0, 0, 1, 1, 9, 2], [0, 0, 1, 1, 1, 9])  # to the last digit
+        metrics.scores(truth, labels)
+    assert set(metrics.scores(truth, labels, missing="ignore").values()) == {1.0}
+    as_cluster = metrics.scores(truth, labels, missing="cluster")
+    assert as_cluster == metrics.scores([0, 0, 1, 1, 1, 9], [0, 0, 1, 1, 9, 2])  # to the last digit
 
 
 def test_missing_as_a_cluster_has_no_name():
@@ -353,23 +376,28 @@ def test_missing_as_a_cluster_has_no_name():
 @pytest.mark.parametrize(
     ("labels", "truth", "options", "message"),
     [
-        ([0, 1], [0, 1, 1], {}, "labels has 2 objects but truth has 3; both must label the same objects"),
-        ([], [], {}, "labels and truth are empty: there is nothing to compare"),
-        ([[0, 1], [1, 0]], [0, 1], {}, r"labels has shape \(2, 2\); expected one label per object"),
-        ([[0, 1], [1]], [0, 1], {}, "labels holds lists among its labels"),
-        (3, [0, 1], {}, "labels is 3, not a vector of labels"),
-        ([1j, 0], [0, 1], {}, "labels has labels of type complex128, which cannot be categories"),
+        (
+            [0, 1],
+            [0, 1, 1],
+            {},
+            "labels_pred has 2 objects but labels_true has 3; both must label the same objects",
+        ),
+        ([], [], {}, "labels_pred and labels_true are empty: there is nothing to compare"),
+        ([[0, 1], [1, 0]], [0, 1], {}, r"labels_pred has shape \(2, 2\); expected one label per object"),
+        ([[0, 1], [1]], [0, 1], {}, "labels_pred holds lists among its labels"),
+        (3, [0, 1], {}, "labels_pred is 3, not a vector of labels"),
+        ([1j, 0], [0, 1], {}, "labels_pred has labels of type complex128, which cannot be categories"),
         (
             [0, 1],
             np.array([{}, {}]),
             {},
-            "truth has a label of type dict at object 0; labels must be numbers or text",
+            "labels_true has a label of type dict at object 0; labels must be numbers or text",
         ),
         (
             [0, -1],
             [0, 1],
             {},
-            "1 in labels, of 2 objects. Pass missing='ignore' to compare only .* or missing='cluster'",
+            "1 in labels_pred, of 2 objects. Pass missing='ignore' to compare only .* or missing='cluster'",
         ),
         ([0, -1], [-1, 1], {"missing": "ignore"}, "No object is left to compare"),
         (
@@ -387,7 +415,7 @@ def test_missing_as_a_cluster_has_no_name():
 )
 def test_messages(labels, truth, options, message):
     with pytest.raises(InputError, match=message):
-        metrics.scores(labels, truth, **options)
+        metrics.scores(truth, labels, **options)
 
 
 def test_unknown_normalization():
@@ -406,7 +434,7 @@ def test_table():
     assert table.row_sums.tolist() == [2, 3]
     assert table.column_sums.tolist() == [1, 4]
     assert table.total == 5
-    assert repr(table) == "Contingency(2 clusters x 2 classes, total 5)"
+    assert repr(table) == "Contingency(2 rows x 2 columns, total 5)"
 
 
 def test_dense_table_that_cannot_fit_is_refused():
@@ -448,7 +476,7 @@ def test_align_renames_and_agrees_most(labels_and_truth):
     labels, reference = (np.array(side) for side in labels_and_truth)
     found = metrics.align(labels, reference)
     assert sk.adjusted_rand_score(found, labels) == 1.0
-    assert np.mean(found == reference) == pytest.approx(metrics.accuracy(labels, reference))
+    assert np.mean(found == reference) == pytest.approx(metrics.accuracy(reference, labels))
     assert np.array_equal(metrics.align(found, reference), found) or np.mean(found == reference) < 1
 
 

@@ -111,7 +111,7 @@ def test_shared_centers_carry_from_task_to_task():
         X = [x.astype(float) for x in X]
 
         def right(labels, truth=y[1]):
-            return cs.metrics.accuracy(labels, truth)
+            return cs.metrics.accuracy(truth, labels)
 
         alone = cs.multitask.LSSMTC(2, trade_off=1, random_state=0).fit(X).task_labels_[1]
         together = cs.multitask.LSSMTC(2, trade_off=0.1, random_state=0).fit(X).task_labels_[1]
@@ -234,7 +234,7 @@ def test_real_text(shared_dir, name, least):
     model = cs.SPMTC(n_clusters=2, weighting="soft", random_state=0).fit(X, task=task)
     for t in (0, 1):
         rows = task == t
-        assert cs.metrics.accuracy(model.labels_[rows], truth[rows]) > least[t]
+        assert cs.metrics.accuracy(truth[rows], model.labels_[rows]) > least[t]
 
 
 def test_where_the_printed_subspace_looks(shared_dir):
@@ -251,7 +251,7 @@ def test_where_the_printed_subspace_looks(shared_dir):
             return cs.multitask.LSSMTC(2, max_iter=40, random_state=0, **parameters).fit(X, task=task)
 
     def agreement(a, b):
-        return min(cs.metrics.accuracy(a[task == t], b[task == t]) for t in (0, 1))
+        return min(cs.metrics.accuracy(b[task == t], a[task == t]) for t in (0, 1))
 
     apart, span, ours = fit(trade_off=1), fit(subspace="span"), fit()
     held = [((X @ model.subspace_) ** 2).sum() / X.power(2).sum() for model in (span, ours)]

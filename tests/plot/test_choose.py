@@ -88,7 +88,7 @@ def test_colors_are_kept_as_k_rises(study):
     back = np.empty_like(display.labels)
     back[:, display.order] = display.labels
     for row, k in zip(back, study.n_clusters_tried.tolist()):
-        assert cs.metrics.ari(row, study.labels(k)) == 1
+        assert cs.metrics.ari(study.labels(k), row) == 1
     for above, below in zip(display.labels, display.labels[1:]):
         # A cluster that splits leaves its name to one part; nothing is named after a cluster it has nothing of.
         kept = [(above[below == j] == j).any() for j in np.unique(above)]

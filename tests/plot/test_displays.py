@@ -56,7 +56,7 @@ def test_blocks_are_mean_coassociation(ensemble, seed):
 
 def test_stability_is_that_of_the_metrics(ensemble, model):
     fitted = Fitted.from_estimator(model)
-    expected = cs.metrics.cluster_stability(model.labels_, ensemble)
+    expected = cs.metrics.cluster_stability(ensemble, model.labels_)
     np.testing.assert_allclose(fitted.evidence.stability, expected, atol=1e-12)
     np.testing.assert_allclose(np.diagonal(fitted.evidence.between), expected, atol=1e-12)
 
@@ -113,7 +113,7 @@ def test_order_puts_parts_of_a_cluster_side_by_side():
     """One consensus cluster of two parts that are never together: each part must be one run."""
     halves = np.tile([0, 1], 20)
     display = cs.plot.CoassociationDisplay.from_ensemble(
-        [halves, np.zeros(40, int), halves], np.zeros(40, int)
+        np.column_stack([halves, np.zeros(40, int), halves]), np.zeros(40, int)
     )
     assert np.abs(np.diff(halves[display.order])).sum() == 1
 
@@ -150,7 +150,7 @@ def test_cells_cover_every_cluster(sizes, most):
 
 def test_more_clusters_than_cells_still_gives_a_picture():
     display = cs.plot.CoassociationDisplay.from_ensemble(
-        [np.arange(50) // 2] * 2, np.arange(50), max_cells=10
+        np.column_stack([np.arange(50) // 2] * 2), np.arange(50), max_cells=10
     )
     assert display.values.shape == (10, 10)
     assert display.cell_size.sum() == 50
@@ -163,8 +163,8 @@ def test_agreement_is_that_of_the_metrics(ensemble, model):
     display = cs.plot.AgreementDisplay.from_estimator(model)
     for i in range(ensemble.n_clusterings):
         base = ensemble.labels[:, i]
-        assert display.nmi[i] == pytest.approx(cs.metrics.nmi(base, model.labels_, missing="ignore"))
-        assert display.ari[i] == pytest.approx(cs.metrics.ari(base, model.labels_, missing="ignore"))
+        assert display.nmi[i] == pytest.approx(cs.metrics.nmi(model.labels_, base, missing="ignore"))
+        assert display.ari[i] == pytest.approx(cs.metrics.ari(model.labels_, base, missing="ignore"))
         table = display.table[display.offsets[i] : display.offsets[i + 1]]
         expected = [[((base == a) & (model.labels_ == b)).sum() for b in range(4)] for a in range(len(table))]
         np.testing.assert_array_equal(table, expected)
@@ -259,7 +259,7 @@ def test_reliability_counts_everyone_with_a_class(model, seed):
     display = cs.plot.CalibrationDisplay.from_estimator(model, truth, bins=7)
     assert display.counts.sum() == (truth >= 0).sum()
     right = np.nansum(display.counts * display.right) / display.counts.sum()
-    assert right == pytest.approx(cs.metrics.accuracy(model.labels_, truth, missing="ignore"))
+    assert right == pytest.approx(cs.metrics.accuracy(truth, model.labels_, missing="ignore"))
     assert np.isnan(display.right[display.counts == 0]).all()
     assert 0 <= display.error <= 1
 
@@ -281,11 +281,11 @@ def test_reliability_says_what_it_expects(model):
         display.from_estimator(cs.consensus.EvidenceAccumulation(2), [0, 1])
     with pytest.raises(InputError, match=r"KMeans has no labels_ and confidence_.*from_labels"):
         display.from_estimator(KMeans(2, n_init=1).fit(np.arange(10.0)[:, None]), np.zeros(10))
-    with pytest.raises(InputError, match=r"confidence has shape \(60,\) for the 3 objects of truth"):
+    with pytest.raises(InputError, match=r"confidence has shape \(60,\) for the 3 objects of labels_true"):
         display.from_estimator(model, [0, 1, 2])
     with pytest.raises(InputError, match=r"confidence holds 1\.5: expected values between 0 and 1"):
         display.from_labels([0, 1], [0.5, 1.5], [0, 1])
-    with pytest.raises(InputError, match="truth names the class of no object"):
+    with pytest.raises(InputError, match="labels_true names the class of no object"):
         display.from_labels([0, 1], [0.5, 0.5], [-1, -1])
     for edges in ([0, 0.5], [0, 0.5, 0.5, 1], [1], [[0, 1]]):
         with pytest.raises(InputError, match="expected numbers that rise from 0 to 1"):
@@ -364,7 +364,7 @@ def test_features_give_principal_components(model, seed):
 
 def test_circle_keeps_sure_objects_at_their_cluster():
     truth = np.repeat(np.arange(6), 10)
-    display = cs.plot.EmbeddingDisplay.from_ensemble([truth] * 3, truth)
+    display = cs.plot.EmbeddingDisplay.from_ensemble(np.column_stack([truth] * 3), truth)
     assert display.what == "circle"
     middles = np.array([display.points[truth == j].mean(axis=0) for j in range(6)])
     distance = np.linalg.norm(display.points[:, None] - middles, axis=2)
@@ -389,15 +389,15 @@ def test_sample_is_in_proportion_but_leaves_nobody_out(seed):
 def test_comparison(ensemble, model):
     other = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(ensemble)
     truth = np.arange(60) % 3
-    display = cs.plot.ComparisonDisplay.from_estimators([model, other], truth=truth)
+    display = cs.plot.ComparisonDisplay.from_estimators([model, other], labels_true=truth)
     assert display.names == ["EvidenceAccumulation 1", "EvidenceAccumulation 2"]
-    assert display.ari[0, 1] == pytest.approx(cs.metrics.ari(model.labels_, other.labels_))
-    assert display.scores["EvidenceAccumulation 2"]["acc"] == pytest.approx(
-        cs.metrics.accuracy(other.labels_, truth)
+    assert display.ari[0, 1] == pytest.approx(cs.metrics.ari(other.labels_, model.labels_))
+    assert display.scores["EvidenceAccumulation 2"]["accuracy"] == pytest.approx(
+        cs.metrics.accuracy(truth, other.labels_)
     )
     with pytest.raises(InputError, match="different numbers of objects"):
         cs.plot.ComparisonDisplay.from_estimators(
-            [model, cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 1]])]
+            [model, cs.consensus.EvidenceAccumulation(2).fit([[0], [0], [1]])]
         )
 
 

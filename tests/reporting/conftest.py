@@ -59,7 +59,7 @@ def hostile():
     X, labels, _ = groups(n, 4, len(HOSTILE))
     names = [f"{HOSTILE[i % len(HOSTILE)]}#{i}" for i in range(n)]
     words = np.array(HOSTILE[:4], object)
-    ensemble = cs.Ensemble(
+    ensemble = cs.Ensemble.from_clusterings(
         [words[column] for column in labels.T], clustering_names=HOSTILE, sample_names=names
     )
     return cs.consensus.EvidenceAccumulation(n_clusters=4).fit(ensemble), X, names

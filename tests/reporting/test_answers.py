@@ -150,7 +150,7 @@ def test_strips_by_hand():
 def test_the_page_shows_annotations():
     X, labels, truth = groups(300, 3, 6)
     model = cs.consensus.EvidenceAccumulation(3).fit(labels)
-    page = Page(cs.report(model, X, truth=truth, annotations={"<b>batch</b>": ["u", "v"] * 150}).html)
+    page = Page(cs.report(model, X, labels_true=truth, annotations={"<b>batch</b>": ["u", "v"] * 150}).html)
     strips = page.data["strips"]
     assert [strip["name"] for strip in strips] == ["known classes", "<b>batch</b>"]
     assert len(strips[0]["cells"]) == len(page.data["heat"]["cluster"])
@@ -169,7 +169,7 @@ def test_two_thousand_objects_take_less_than_a_megabyte():
     ensemble = cs.Ensemble(labels, sample_names=names)
     fitted = Fitted.from_ensemble(ensemble, labels[:, 0])
     known = {f"note {i}": np.random.default_rng(i).integers(0, 5, 2000) for i in range(12)}
-    html = cs.report(fitted, X, truth=truth, annotations=known).html
+    html = cs.report(fitted, X, labels_true=truth, annotations=known).html
     assert len(html.encode()) < 1e6
 
 
@@ -179,7 +179,9 @@ def test_a_million_objects_take_less_than_five_megabytes():
     truth = rng.integers(0, 10, n)
     labels = np.column_stack([np.where(rng.random(n) < 0.1, rng.integers(0, 10, n), truth) for _ in range(4)])
     X = np.column_stack([truth + rng.normal(size=n) for _ in range(3)]).astype(np.float32)
-    page = cs.report(Fitted.from_ensemble(labels, truth), X, truth=truth, annotations={"batch": truth % 3})
+    page = cs.report(
+        Fitted.from_ensemble(labels, truth), X, labels_true=truth, annotations={"batch": truth % 3}
+    )
     assert len(page.html.encode()) < 5e6
     assert "4,000 of the 1,000,000 objects are shown" in page.html
 

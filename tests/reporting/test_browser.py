@@ -32,7 +32,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
     known = {"batch": np.array(["A", "B", "C"])[rng.integers(0, 3, 400)], "age": rng.normal(50, 9, 400)}
-    full = cs.report({"average linkage": model, "complete linkage": other}, X, truth=truth, annotations=known,
+    full = cs.report({"average linkage": model, "complete linkage": other}, X, labels_true=truth, annotations=known,
                      path=folder / "full.html", warnings=["Something to know."])  # fmt: skip
     return model, full.path
 
@@ -286,7 +286,7 @@ def test_the_page_of_an_ensemble_reproduces_itself(browser, tmp_path, monkeypatc
     names = [f"object {i}" for i in range(120)]
     ensemble = cs.Ensemble(labels, sample_names=names)
     model = cs.consensus.LWGP(3, random_state=4).fit(ensemble)
-    page = cs.report(model, X, truth=truth, path=tmp_path / "page.html")
+    page = cs.report(model, X, labels_true=truth, path=tmp_path / "page.html")
     browser.screen(1200, 900)
     browser.open(page.path)
     fetch(browser, "#members", tmp_path, "base_clusterings.csv")

@@ -89,7 +89,7 @@ def test_what_is_given_for_all_objects_is_cut_to_the_sample():
     X = three_groups(300)
     names = [f"row {i}" for i in range(300)]
     study = cs.choose_k(X, n_clusters=(2, 4), n_clusterings=8, max_samples=90, random_state=0, verbose=False)
-    page = Page(cs.report(study, X, sample_names=names, truth=np.repeat([0, 1, 2], 100)).html)
+    page = Page(cs.report(study, X, sample_names=names, labels_true=np.repeat([0, 1, 2], 100)).html)
     assert "a random sample of 90 of the 300 objects" in page.visible
     assert page.data["objects"]["names"] == [names[i] for i in study.sample]
 

@@ -90,7 +90,9 @@ def test_sections_exist_only_where_there_is_something_to_say(small):
     other = cs.consensus.CoassociationKMeans(n_clusters=3, random_state=0).fit(
         model.distinct_.labels[model.distinct_.inverse]
     )
-    full = Page(cs.report({"average": model, "k-means": other}, X, truth=truth, warnings=["look out"]).html)
+    full = Page(
+        cs.report({"average": model, "k-means": other}, X, labels_true=truth, warnings=["look out"]).html
+    )
     assert {"comparison", "truth", "warnings"} <= set(full.ids)
     assert "look out" in full.visible
     links = re.findall(r'<li><a href="#(\w+)">', cs.report(model).html)
@@ -266,7 +268,7 @@ def test_sentences_about_the_answer():
     model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels)
     page = Page(cs.report(model).html)
     assert "8 objects in 3 clusters, from 4 base clusterings." in page.visible
-    stability = cs.metrics.cluster_stability(model.labels_, cs.Ensemble(labels))
+    stability = cs.metrics.cluster_stability(cs.Ensemble(labels), model.labels_)
     firm = Fitted.from_estimator(model).firmness
     worst = int(firm.argmin())
     assert f"Cluster {worst} is the least firm ({percent(firm[worst])}; its objects stay together in {percent(stability[worst])} of the clusterings)" in page.visible  # fmt: skip

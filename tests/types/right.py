@@ -11,7 +11,7 @@ base = cs.generate.random_k(X, n_clusterings=6, n_clusters=(None, 4), random_sta
 
 weights: np.ndarray = cs.SPCE(n_clusters=2, threshold=0.2).fit(base).clustering_weights_
 heights: np.ndarray = cs.consensus.EvidenceAccumulation(2).fit(base, sample_weight=np.ones(30)).heights_
-share: float = cs.metrics.ari(cs.consensus.LWEA(2).fit_predict(base), truth)
+share: float = cs.metrics.ari(truth, cs.consensus.LWEA(2).fit_predict(base))
 members: int = cs.ConsensusClustering(2, n_clusterings=5, random_state=0).fit(X).ensemble_.n_clusterings
 learned: np.ndarray = cs.ConsensusClustering(2, method="lwea").fit(X).method_.cluster_reliability_
 reliability: np.ndarray = cs.MDEC(2, n_clusterings=5, random_state=0).fit(X).cluster_reliability_

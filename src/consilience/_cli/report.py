@@ -90,7 +90,7 @@ def command(
     if labels_true is not None:
         classes = read_classes(session, labels_true, true_column, true_key)
         matched = matching_rows(session, base, ensemble, classes, labels_true)
-        options["truth"] = classes.original_labels(0)[matched]
+        options["labels_true"] = classes.original_labels(0)[matched]
     if annotations is not None:
         options["annotations"] = _annotations(session, base, ensemble, annotations)
     name = next(iter(models))

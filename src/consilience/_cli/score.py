@@ -57,7 +57,7 @@ def command(
     result: dict[str, dict[str, float]] = {}
     for i, name in enumerate(ours.clustering_names):
         try:
-            result[name] = scores(ours.labels[:, i], reference, missing=missing)
+            result[name] = scores(reference, ours.labels[:, i], missing=missing)
         except InputError as error:
             remedy = "" if drop_missing else " On the command line: --drop-missing."
             raise InputError(f"{labels}, column {name!r}: {error}{remedy}") from None

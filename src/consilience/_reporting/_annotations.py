@@ -20,7 +20,7 @@ def association(annotation: Annotation, fitted: Fitted) -> tuple[float, str]:
         known = annotation.codes >= 0
         if len(annotation.categories) < 2 or not known.any():
             return float("nan"), "NMI"
-        return nmi(fitted.labels[known], annotation.codes[known]), "NMI"
+        return nmi(annotation.codes[known], fitted.labels[known]), "NMI"
     known = ~np.isnan(annotation.values)
     values, labels, w = annotation.values[known], fitted.labels[known], fitted.weights[known]
     mass = np.bincount(labels, w, minlength=fitted.n_clusters)

@@ -9,7 +9,7 @@ import numpy as np
 from .._data.ensemble import Ensemble
 from .._data.labels import encode
 from .._results.view import Fitted
-from ..metrics import compare
+from ..metrics import compare_with_base
 from ..plot import ComparisonDisplay
 from ._answer import finer
 from ._embed import printable
@@ -24,7 +24,7 @@ def comparison(main: str, display: ComparisonDisplay) -> dict[str, Any]:
         "firmness": "Firmness",
         "confidence": "Mean confidence",
         "doubtful": "Doubtful",
-        "acc": "Accuracy",
+        "accuracy": "Accuracy",
         "nmi": "NMI",
         "ari": "ARI",
     }
@@ -64,17 +64,15 @@ def _score(measure: str, value: float) -> str:
     return percent(max(value, 0.0)) if measure in ("firmness", "doubtful") else f"{value:.3f}"
 
 
-def against_truth(fitted: Fitted, truth: Any) -> dict[str, Any]:
+def against_truth(fitted: Fitted, labels_true: Any) -> dict[str, Any]:
     """Scores of the average and the best base clustering, and of the consensus."""
     everyone = fitted.distinct.take(fitted.inverse)
     ensemble = Ensemble(everyone, sample_weight=np.ones(fitted.n_samples))
-    found = compare(fitted.labels, ensemble, truth, missing="ignore")
-    classes = len(np.unique(encode(truth, "truth")[0]))
+    found = compare_with_base(ensemble, fitted.labels, labels_true, missing="ignore")
+    classes = len(np.unique(encode(labels_true, "labels_true")[0]))
     k = finer(fitted, classes)
     # One-to-one accuracy of a base clustering with more clusters than classes counts all that are left over as wrong.
-    titles = (
-        {"nmi_arithmetic": "NMI", "ari": "ARI"} | ({} if k else {"acc": "Accuracy"}) | {"purity": "Purity"}
-    )
+    titles = {"nmi": "NMI", "ari": "ARI"} | ({} if k else {"accuracy": "Accuracy"}) | {"purity": "Purity"}
     rows = [
         {"name": name.replace("_", " "), "numbers": [f"{scores[m]:.3f}" for m in titles]}
         for name, scores in found.items()
@@ -99,7 +97,7 @@ def against_truth(fitted: Fitted, truth: Any) -> dict[str, Any]:
             text.append(
                 f"The consensus is no better than the average base clustering (ARI {own['ari']:.2f} and {mean['ari']:.2f})."
             )
-        text.append(f"Accuracy of the consensus, one cluster for each class: {own['acc']:.3f}.")
+        text.append(f"Accuracy of the consensus, one cluster for each class: {own['accuracy']:.3f}.")
     else:
         verdict = "better than" if own["ari"] > mean["ari"] + 5e-4 else "no better than"
         text.append(

@@ -165,7 +165,7 @@ def reproduce(
         else:
             weights = _weighted(fitted, lines)
             lines.append(f"model = {_call(fitted.method)}.fit(ensemble{weights})")
-    passed = [name for name in ("truth", "annotations") if given[name] is not None]
+    passed = [name for name in ("labels_true", "annotations") if given[name] is not None]
     lines += [f"# {name}: as given for this page" for name in passed]
     options = "".join([*(f", {name}={name}" for name in passed), ', path="report.html"'])
     first = "X" if shape is not None or fitted.pipeline is not None else ""

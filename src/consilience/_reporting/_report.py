@@ -93,7 +93,7 @@ def report(
     X: Any = None,
     *,
     path: str | os.PathLike[str] | None = None,
-    truth: Any = None,
+    labels_true: Any = None,
     annotations: Any = None,
     title: str | None = None,
     source: Any = None,
@@ -115,7 +115,7 @@ def report(
         made from the clusterings.
     path : path, optional
         Where to write the page; checked before any work.
-    truth : array (n_samples,), optional
+    labels_true : array (n_samples,), optional
         Known classes, for scores, a strip beside the heat map, and a color of the points.
     annotations : data frame or dict of columns, optional
         What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and a color
@@ -156,8 +156,8 @@ def report(
     remarks = list(warnings)
     study = _study_of(model)
     if isinstance(model, ChooseKResult):
-        X, truth, annotations, sample_names = (
-            _rows(each, model) for each in (X, truth, annotations, sample_names)
+        X, labels_true, annotations, sample_names = (
+            _rows(each, model) for each in (X, labels_true, annotations, sample_names)
         )
         if model.n_clusters == 1:
             return _of_study(jinja2, model, path, title, source, command, seconds, remarks)
@@ -179,7 +179,7 @@ def report(
             "Objects of weight 0 took no part and are not on this page; the picture is made from the clusterings."
         )
     notes = [] if annotations is None else read_annotations(annotations, main.n_samples, main.names)
-    values = _content_of(main, name, fitted, X, truth, notes, source, seconds, command)
+    values = _content_of(main, name, fitted, X, labels_true, notes, source, seconds, command)
     values["how_many"] = None if study is None else _how_many.how_many(study)
     values["sections"] = _sections(values)
     values["warnings"] = [*(printable(text, 1000) for text in remarks), *values["warnings"]]
@@ -191,7 +191,7 @@ def report(
     return result
 
 
-def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -> dict[str, Any]:
+def _content_of(main, name, fitted, X, labels_true, notes, source, seconds, command) -> dict[str, Any]:
     """Everything the template shows."""
     agreement = AgreementDisplay.from_fitted(main)
     values: dict[str, Any] = {
@@ -218,7 +218,9 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     if X is not None:
         values["around"], data["around"] = _pictures.scatter(main, _pictures.plane(main, None))
     data["points"] = _pictures.points(main, first.index)
-    known = [] if truth is None else read_annotations({"known classes": truth}, main.n_samples, None)
+    known = (
+        [] if labels_true is None else read_annotations({"known classes": labels_true}, main.n_samples, None)
+    )
     data["strips"] = [_annotations.strip(each, cells, first.index) for each in (*known, *notes)]
     values["strips"] = [strip["name"] for strip in data["strips"]]
     values["annotations"] = _annotations.table(notes, main)
@@ -230,15 +232,15 @@ def _content_of(main, name, fitted, X, truth, notes, source, seconds, command) -
     values |= _history(main)
     values["comparison"] = values["truth"] = None
     if len(fitted) > 1:
-        values["comparison"] = _compared.comparison(name, ComparisonDisplay.from_fitted(fitted, truth))
-    if truth is not None:
-        values["truth"] = _compared.against_truth(main, truth)
+        values["comparison"] = _compared.comparison(name, ComparisonDisplay.from_fitted(fitted, labels_true))
+    if labels_true is not None:
+        values["truth"] = _compared.against_truth(main, labels_true)
     shape = None if X is None else tuple(np.shape(X)) if not hasattr(X, "shape") else tuple(X.shape)
     values["facts"] = _provenance.facts(main, shape, source, seconds)
     data["members"] = None if command or main.pipeline is not None else _payload.members(main)
     values["members"] = held = data["members"] is not None
     data["clusterings"] = [printable(each, 60) for each in main.distinct.clustering_names] if held else None
-    given = {"X": shape, "truth": truth, "annotations": notes or None}
+    given = {"X": shape, "labels_true": labels_true, "annotations": notes or None}
     values["reproduce"] = _provenance.reproduce(main, given, command, held=held)
     values["data"] = data
     return values

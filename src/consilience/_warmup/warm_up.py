@@ -106,8 +106,8 @@ def _measures() -> None:
     from .._data.ensemble import Ensemble
 
     labels = _labels(FEW, np.int64)
-    metrics.scores(labels[:, 0], labels[:, 1])
-    metrics.anmi(labels[:, 0], Ensemble(labels))
+    metrics.scores(labels[:, 1], labels[:, 0])
+    metrics.anmi(Ensemble(labels), labels[:, 0])
 
 
 def _generate(maker: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from ..errors import InputError
 from .engine import blocks_of, call, collect, in_tree
 from .tables import joined
 
-#: Values of labels, of truth, and how often each pair of them occurs.
+#: Values of one vector, of the other, and how often each pair of them occurs.
 Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def pairs_of(labels: Any, truth: Any, sample_weight: Any = None) -> Pairs:
-    """The distinct pairs of labels with their counts, in one pass over the blocks of both."""
-    given = {"labels": labels, "truth": truth}
+def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
+    """The distinct pairs of two vectors of labels, by their names, with their counts, in one pass over the blocks of both."""
+    given = dict(both)
+    first, labels = next(iter(given.items()))
     if sample_weight is not None:
         given["sample_weight"] = sample_weight
     for name, vector in given.items():
@@ -33,18 +35,18 @@ def pairs_of(labels: Any, truth: Any, sample_weight: Any = None) -> Pairs:
             raise InputError(
                 f"{name} has shape {vector.shape}; expected one label per object, shape (n_samples,)."
             )
-    blocks = [_blocks(name, vector, labels) for name, vector in given.items()]
+    blocks = [_blocks(name, vector, first, labels) for name, vector in given.items()]
     tasks = [call(_pairs, *block) for block in zip(*blocks)]
     return collect([in_tree(tasks, _merged)])[0]
 
 
-def _blocks(name: str, vector: Any, like: Any) -> list[Any]:
+def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
     """Tasks of the blocks of a vector, in the chunks of another where both say what they are."""
     if vector is not like and hasattr(vector, "chunks") and hasattr(like, "chunks"):
         known = not np.isnan([*vector.chunks[0], *like.chunks[0]]).any()
         if known and sum(vector.chunks[0]) != sum(like.chunks[0]):
             raise InputError(
-                f"labels has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both must label the same objects in the "
+                f"{first} has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both must label the same objects in the "
                 "same order."
             )
         if known and vector.chunks != like.chunks:
@@ -53,7 +55,7 @@ def _blocks(name: str, vector: Any, like: Any) -> list[Any]:
     others = blocks_of(like)
     if len(own) != len(others):
         raise InputError(
-            f"labels has {len(others)} blocks but {name} has {len(own)}, and their sizes are not known: give both the same blocks."
+            f"{first} has {len(others)} blocks but {name} has {len(own)}, and their sizes are not known: give both the same blocks."
         )
     return own
 
@@ -61,10 +63,10 @@ def _blocks(name: str, vector: Any, like: Any) -> list[Any]:
 def _pairs(labels: Any, truth: Any, sample_weight: Any = None) -> Pairs:
     """Of one block."""
     with one_thread(), one_blas_thread():
-        a, b = as_vector(labels, "labels"), as_vector(truth, "truth")
+        a, b = as_vector(labels, "one vector"), as_vector(truth, "the other vector")
         if len(a) != len(b):
             raise InputError(
-                f"A block of {len(a)} labels lies beside one of {len(b)} of truth: give both the same chunks."
+                f"A block of {len(a)} labels lies beside one of {len(b)}: give both the same chunks."
             )
         weights = None if sample_weight is None else np.asarray(sample_weight, float)
         return _counted(a, b, weights)
@@ -80,7 +82,7 @@ def _merged(parts: list[Pairs]) -> Pairs:
 def _counted(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None) -> Pairs:
     if len(a) == 0:
         return a[:0], b[:0], np.empty(0)
-    (a, names_a), (b, names_b) = encode(a, "labels"), encode(b, "truth")
+    (a, names_a), (b, names_b) = encode(a, "one vector"), encode(b, "the other vector")
     cells = count_pairs(a, b, weights)
     rows, columns = cells.row_values[cells.rows], cells.column_values[cells.columns]
     return _named(names_a, rows), _named(names_b, columns), np.asarray(cells.counts, float)

@@ -1,6 +1,6 @@
 """Scores of labels against labels, all read off one contingency table.
 
-n_ij objects are in cluster i of ``labels`` and class j of ``truth``; a_i and b_j are the margins, n the total.
+n_ij objects are in cluster i of ``labels_pred`` and class j of ``labels_true``; a_i and b_j are the margins, n the total.
 
     ACC      max over one-to-one matchings s of  sum_i n_i,s(i) / n                               (1)
     MI       sum_ij n_ij/n log( n n_ij / (a_i b_j) ),      NMI = MI / mean(H(a), H(b))            (2)
@@ -36,19 +36,19 @@ from .._kernels.labels.information import (
 )
 from ..errors import InputError
 from ._matching import match
-from ._table import Contingency, check_lengths, check_weights, contingency_table, table_of_codes
+from ._table import Contingency, check_lengths, check_weights, cross, table_of_codes
 
 NORMALIZATION = Choice("max", "geometric", "arithmetic")
 
 
 class PairConfusion(NamedTuple):
-    """Pairs of objects by whether ``labels`` and ``truth`` put the two together. Each pair is counted once.
+    """Pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together. Each pair is counted once.
 
     Attributes
     ----------
     true_positive : together in both
-    false_positive : together in ``labels`` only
-    false_negative : together in ``truth`` only
+    false_positive : together in ``labels_pred`` only
+    false_negative : together in ``labels_true`` only
     true_negative : apart in both
     """
 
@@ -59,12 +59,12 @@ class PairConfusion(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Of the pairs that ``labels`` puts together, the share that belongs together."""
+        """Of the pairs that ``labels_pred`` puts together, the share that belongs together."""
         return self._share(self.true_positive + self.false_positive)
 
     @property
     def recall(self) -> float:
-        """Of the pairs that belong together, the share that ``labels`` puts together."""
+        """Of the pairs that belong together, the share that ``labels_pred`` puts together."""
         return self._share(self.true_positive + self.false_negative)
 
     @property
@@ -171,10 +171,10 @@ def scores_of_table(table: Contingency) -> dict[str, float]:
     information = _Information.of(table)
     pairs = _pairs(table)
     return {
-        "acc": _accuracy(table),
-        "nmi_max": _nmi(table, information, "max"),
+        "accuracy": _accuracy(table),
+        "nmi": _nmi(table, information, "arithmetic"),
         "nmi_geometric": _nmi(table, information, "geometric"),
-        "nmi_arithmetic": _nmi(table, information, "arithmetic"),
+        "nmi_max": _nmi(table, information, "max"),
         "ami": _ami(table, information, "arithmetic"),
         "ari": _ari(table, pairs),
         "f1": pairs.f1,
@@ -182,23 +182,31 @@ def scores_of_table(table: Contingency) -> dict[str, float]:
     }
 
 
-def _table(labels: Any, truth: Any, sample_weight: Any, missing: str) -> Contingency:
+def _crossed(labels_true: Any, labels_pred: Any, sample_weight: Any, missing: str) -> Contingency:
+    """Rows are the clusters that are judged, columns the classes."""
+    given = {"labels_pred": labels_pred, "labels_true": labels_true}
+    return cross(given, sample_weight=sample_weight, missing=missing)
+
+
+def _table(labels_true: Any, labels_pred: Any, sample_weight: Any, missing: str) -> Contingency:
     """The table that a measure is read off, in a unit of weights in which counts can be multiplied."""
-    return contingency_table(labels, truth, sample_weight=sample_weight, missing=missing).in_ordinary_unit()
+    return _crossed(labels_true, labels_pred, sample_weight, missing).in_ordinary_unit()
 
 
 # Measures of labels ----------------------------------------------------------------------------------------
 
 
-def scores(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> dict[str, float]:
+def scores(
+    labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
+) -> dict[str, float]:
     """Score a clustering against known classes by every measure in common use, from one look at the labels.
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        The clustering to judge. Integers, text, floats or objects; values are only names.
-    truth : array-like of shape (n_samples,)
-        The classes of the same objects, in the same order.
+    labels_true : array-like of shape (n_samples,)
+        The classes. Integers, text, floats or objects; values are only names.
+    labels_pred : array-like of shape (n_samples,)
+        The clustering to judge, of the same objects in the same order.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object counts: an object of weight 3 equals three equal objects.
     missing : {"error", "ignore", "cluster"}, default="error"
@@ -208,10 +216,11 @@ def scores(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     Returns
     -------
     dict
-        ``acc``: share of objects in the right class under the best one-to-one matching of clusters and classes.
-        ``nmi_max``, ``nmi_geometric``, ``nmi_arithmetic``: normalized mutual information by the mean of the two
-        entropies that the name says; published tables differ in this (scikit-learn's default is the
-        arithmetic), and the values differ much when the numbers of clusters do.
+        Keys are names of functions of this module, with the mean of ``nmi`` behind it where it is not the default.
+        ``accuracy``: share of objects in the right class under the best one-to-one matching of clusters and classes.
+        ``nmi``, ``nmi_geometric``, ``nmi_max``: normalized mutual information by the arithmetic mean of the two
+        entropies as in scikit-learn, by their geometric mean, and by the larger one; published tables differ in
+        this, and the values differ much when the numbers of clusters do.
         ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
         (unless the partitions are equal, or one is a single cluster).
         ``ari``: Rand index adjusted for chance.
@@ -223,20 +232,22 @@ def scores(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     -----
     One pass over the labels in O(n) on all cores; everything after works on the table of k clusters and c classes.
     The matching takes up to O(k c min(k, c)), E[MI] a sum over pairs of distinct cluster and class sizes.
-    All but ``f1``, ``acc`` and ``purity`` equal scikit-learn's functions; those it does not have. Only ``purity``
-    changes when ``labels`` and ``truth`` are exchanged.
+    All but ``f1``, ``accuracy`` and ``purity`` equal scikit-learn's functions; those it does not have. Only ``purity``
+    changes when the two are exchanged.
 
     Examples
     --------
     >>> from consilience.metrics import scores
-    >>> result = scores([0, 0, 1, 1, 1, 2], ["a", "a", "b", "b", "c", "c"])
-    >>> round(result["acc"], 3), round(result["ari"], 3), round(result["purity"], 3)
+    >>> result = scores(["a", "a", "b", "b", "c", "c"], [0, 0, 1, 1, 1, 2])
+    >>> round(result["accuracy"], 3), round(result["ari"], 3), round(result["purity"], 3)
     (0.833, 0.444, 0.833)
     """
-    return scores_of_table(contingency_table(labels, truth, sample_weight=sample_weight, missing=missing))
+    return scores_of_table(_crossed(labels_true, labels_pred, sample_weight, missing))
 
 
-def accuracy(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
+def accuracy(
+    labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
+) -> float:
     """Share of objects in the right class under the best one-to-one matching of clusters and classes.
 
     There may be more clusters than classes or fewer; objects of an unmatched cluster count as wrong. Parameters
@@ -245,15 +256,15 @@ def accuracy(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str
     Examples
     --------
     >>> from consilience.metrics import accuracy
-    >>> accuracy([1, 1, 0, 0, 2], ["a", "a", "b", "b", "b"])
+    >>> accuracy(["a", "a", "b", "b", "b"], [1, 1, 0, 0, 2])
     0.8
     """
-    return _accuracy(_table(labels, truth, sample_weight, missing))
+    return _accuracy(_table(labels_true, labels_pred, sample_weight, missing))
 
 
 def nmi(
-    labels: Any,
-    truth: Any,
+    labels_true: Any,
+    labels_pred: Any,
     *,
     normalization: str = "arithmetic",
     sample_weight: Any = None,
@@ -263,7 +274,7 @@ def nmi(
 
     Parameters
     ----------
-    labels, truth, sample_weight, missing
+    labels_true, labels_pred, sample_weight, missing
         As in :func:`scores`.
     normalization : {"arithmetic", "geometric", "max"}, default="arithmetic"
         The mean of the two entropies that the information is divided by. Arithmetic is scikit-learn's default;
@@ -272,17 +283,17 @@ def nmi(
     Examples
     --------
     >>> from consilience.metrics import nmi
-    >>> round(nmi([0, 0, 1, 2], [0, 0, 1, 1], normalization="max"), 3)
+    >>> round(nmi([0, 0, 1, 1], [0, 0, 1, 2], normalization="max"), 3)
     0.667
     """
     check("normalization", normalization, NORMALIZATION)
-    table = _table(labels, truth, sample_weight, missing)
+    table = _table(labels_true, labels_pred, sample_weight, missing)
     return _nmi(table, _Information.of(table), normalization)
 
 
 def ami(
-    labels: Any,
-    truth: Any,
+    labels_true: Any,
+    labels_pred: Any,
     *,
     normalization: str = "arithmetic",
     sample_weight: Any = None,
@@ -299,11 +310,11 @@ def ami(
     Examples
     --------
     >>> from consilience.metrics import ami
-    >>> ami([0, 0, 1, 1], [1, 1, 0, 0])
+    >>> ami([1, 1, 0, 0], [0, 0, 1, 1])
     1.0
     """
     check("normalization", normalization, NORMALIZATION)
-    table = _table(labels, truth, sample_weight, missing)
+    table = _table(labels_true, labels_pred, sample_weight, missing)
     if not table.is_whole:
         raise InputError(
             "ami needs whole numbers as sample_weight (how often each object counts), adding up to less than 2**53: its "
@@ -312,7 +323,7 @@ def ami(
     return _ami(table, _Information.of(table), normalization)
 
 
-def ari(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
+def ari(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
     """Rand index adjusted for chance: 0 is expected of random labels, 1 is equality.
 
     Parameters as in :func:`scores`.
@@ -320,14 +331,14 @@ def ari(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "e
     Examples
     --------
     >>> from consilience.metrics import ari
-    >>> ari([0, 0, 1, 1], ["b", "b", "a", "a"])
+    >>> ari(["b", "b", "a", "a"], [0, 0, 1, 1])
     1.0
     """
-    table = _table(labels, truth, sample_weight, missing)
+    table = _table(labels_true, labels_pred, sample_weight, missing)
     return _ari(table, _pairs(table))
 
 
-def purity(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
+def purity(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
     """Share of objects that belong to the most frequent class of their cluster.
 
     Parameters as in :func:`scores`. Not symmetric, and 1 for any clustering into singletons.
@@ -335,16 +346,16 @@ def purity(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str =
     Examples
     --------
     >>> from consilience.metrics import purity
-    >>> purity([0, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> purity(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    return _purity(_table(labels, truth, sample_weight, missing))
+    return _purity(_table(labels_true, labels_pred, sample_weight, missing))
 
 
 def pair_confusion(
-    labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error"
+    labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
 ) -> PairConfusion:
-    """Count pairs of objects by whether ``labels`` and ``truth`` put the two together.
+    """Count pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together.
 
     Parameters as in :func:`scores`. Each unordered pair counts once (scikit-learn's matrix counts it twice), in
     integers that do not overflow.
@@ -352,11 +363,11 @@ def pair_confusion(
     Examples
     --------
     >>> from consilience.metrics import pair_confusion
-    >>> pairs = pair_confusion([0, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> pairs = pair_confusion(["a", "a", "b", "b"], [0, 0, 0, 1])
     >>> tuple(pairs), round(pairs.precision, 3), pairs.recall
     ((1, 2, 1, 2), 0.333, 0.5)
     """
-    table = contingency_table(labels, truth, sample_weight=sample_weight, missing=missing)
+    table = _crossed(labels_true, labels_pred, sample_weight, missing)
     if table.total > 1e150:
         raise InputError(
             f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all floating-point numbers. Divide the "
@@ -365,7 +376,7 @@ def pair_confusion(
     return _pairs(table)
 
 
-def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
+def f1(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
     """Harmonic mean of precision and recall over pairs of objects.
 
     Parameters as in :func:`scores`; precision and recall themselves are in :func:`pair_confusion`.
@@ -373,10 +384,10 @@ def f1(labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "er
     Examples
     --------
     >>> from consilience.metrics import f1
-    >>> round(f1([0, 0, 0, 1], ["a", "a", "b", "b"]), 3)
+    >>> round(f1(["a", "a", "b", "b"], [0, 0, 0, 1]), 3)
     0.4
     """
-    return _pairs(_table(labels, truth, sample_weight, missing)).f1
+    return _pairs(_table(labels_true, labels_pred, sample_weight, missing)).f1
 
 
 def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
@@ -420,7 +431,7 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     """
     (codes, clusters), (reference_codes, names) = encode(labels, "labels"), encode(reference, "reference")
     reference_codes = _by_name(reference_codes, labels, reference)
-    check_lengths(codes, reference_codes, "reference")
+    check_lengths(codes, reference_codes, ("labels", "reference"))
     weights = check_weights(sample_weight, len(codes))
     table = table_of_codes(codes, reference_codes, weights, missing="ignore")
     rows, columns = match(table)

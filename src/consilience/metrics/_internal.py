@@ -1,5 +1,5 @@
 """Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
-(except by :func:`base_scores` and :func:`compare`, which score the base clusterings).
+(except by :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings).
 
 All are read off the table of base clusters and clusters of the partition that :mod:`consilience._evidence.table` counts, never
 off an n-by-n matrix; its equations are there.
@@ -22,17 +22,17 @@ from ._external import NORMALIZATION, scores, scores_of_table
 from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 
 
-def anmi(labels: Any, ensemble: Any, *, normalization: str = "geometric") -> float:
+def anmi(ensemble: Any, labels: Any, *, normalization: str = "geometric") -> float:
     """Mean normalized mutual information of a partition with the base clusterings.
 
     The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is kept.
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        The partition, typically a consensus; its objects without a label are left out.
     ensemble : Ensemble, or anything Ensemble accepts
         The base clusterings; each is compared on the objects it saw. Sample weights of an ensemble count.
+    labels : array-like of shape (n_samples,)
+        The partition, typically a consensus; its objects without a label are left out.
     normalization : {"geometric", "arithmetic", "max"}, default="geometric"
         As in :func:`nmi`; geometric is the published definition.
 
@@ -43,21 +43,21 @@ def anmi(labels: Any, ensemble: Any, *, normalization: str = "geometric") -> flo
     Examples
     --------
     >>> from consilience.metrics import anmi
-    >>> anmi([0, 0, 1, 1], [[5, "a"], [5, "a"], [7, "b"], [7, "b"]])
+    >>> anmi([[5, "a"], [5, "a"], [7, "b"], [7, "b"]], [0, 0, 1, 1])
     1.0
     """
     check("normalization", normalization, NORMALIZATION)
-    return _over_known(np.mean, _evidence(labels, ensemble).agreement(f"nmi_{normalization}"))
+    return _over_known(np.mean, _evidence(ensemble, labels).agreement(f"nmi_{normalization}"))
 
 
-def sample_stability(labels: Any, ensemble: Any) -> np.ndarray:
+def sample_stability(ensemble: Any, labels: Any) -> np.ndarray:
     """How firmly the ensemble holds each object in its cluster of the partition.
 
     Parameters
     ----------
+    ensemble : Ensemble, or anything Ensemble accepts
     labels : array-like of shape (n_samples,)
         The partition, typically a consensus.
-    ensemble : Ensemble, or anything Ensemble accepts
 
     Returns
     -------
@@ -78,20 +78,20 @@ def sample_stability(labels: Any, ensemble: Any) -> np.ndarray:
     Examples
     --------
     >>> from consilience.metrics import sample_stability
-    >>> sample_stability([0, 0, 0, 1, 1], [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> sample_stability([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], [0, 0, 0, 1, 1])
     array([0.75, 0.75, 0.5 , 1.  , 1.  ])
     """
-    return _evidence(labels, ensemble).sample_stability
+    return _evidence(ensemble, labels).sample_stability
 
 
-def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
+def cluster_stability(ensemble: Any, labels: Any) -> np.ndarray:
     """How firmly the ensemble holds each cluster of the partition together.
 
     Parameters
     ----------
+    ensemble : Ensemble, or anything Ensemble accepts
     labels : array-like of shape (n_samples,)
         The partition, typically a consensus.
-    ensemble : Ensemble, or anything Ensemble accepts
 
     Returns
     -------
@@ -106,20 +106,21 @@ def cluster_stability(labels: Any, ensemble: Any) -> np.ndarray:
     Examples
     --------
     >>> from consilience.metrics import cluster_stability
-    >>> cluster_stability([0, 0, 0, 1, 1], [[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]]).round(3)
+    >>> cluster_stability([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], [0, 0, 0, 1, 1]).round(3)
     array([0.667, 1.   ])
     """
-    return _evidence(labels, ensemble).stability
+    return _evidence(ensemble, labels).stability
 
 
-def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, np.ndarray]:
+def base_scores(ensemble: Any, labels_true: Any, *, missing: str = "error") -> dict[str, np.ndarray]:
     """Score every base clustering against known classes.
 
     Parameters
     ----------
     ensemble : Ensemble, or anything Ensemble accepts
         Each clustering is scored on the objects it saw. Sample weights of an ensemble count.
-    truth : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
+        The classes.
     missing : {"error", "ignore"}, default="error"
         What to do with objects without a class: refuse them, or score the others.
 
@@ -131,30 +132,32 @@ def base_scores(ensemble: Any, truth: Any, *, missing: str = "error") -> dict[st
     Examples
     --------
     >>> from consilience.metrics import base_scores
-    >>> base_scores([[0, 0], [0, 1], [1, 1], [1, 1]], ["a", "a", "b", "b"])["acc"]
+    >>> base_scores([[0, 0], [0, 1], [1, 1], [1, 1]], ["a", "a", "b", "b"])["accuracy"]
     array([1.  , 0.75])
     """
     check("missing", missing, Choice("error", "ignore"))
     ensemble = as_ensemble(ensemble)
-    codes, classes = _codes(truth, ensemble, "truth")
+    codes, classes = _codes(labels_true, ensemble, "labels_true")
     if missing == "error" and (n_missing := int((codes < 0).sum())):
-        refuse_missing({"truth": n_missing}, len(codes), remedies=("ignore",))
+        refuse_missing({"labels_true": n_missing}, len(codes), remedies=("ignore",))
     if not len(classes):
-        raise InputError("truth names no class for any object: there is nothing to compare.")
+        raise InputError("labels_true names no class for any object: there is nothing to compare.")
     rows = [None if table is None else scores_of_table(table) for table in _tables(ensemble, codes, classes)]
     names = next(row for row in rows if row is not None) if any(rows) else scores([0], [0])
     return {name: np.array([math.nan if row is None else row[name] for row in rows]) for name in names}
 
 
-def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -> dict[str, dict[str, float]]:
+def compare_with_base(
+    ensemble: Any, labels: Any, labels_true: Any, *, missing: str = "error"
+) -> dict[str, dict[str, float]]:
     """Did the consensus pay? Scores of the average base clustering, of the best one, and of the consensus.
 
     Parameters
     ----------
+    ensemble, labels_true, missing
+        As in :func:`base_scores`.
     labels : array-like of shape (n_samples,)
         The consensus.
-    ensemble, truth, missing
-        As in :func:`base_scores`.
 
     Returns
     -------
@@ -164,17 +167,18 @@ def compare(labels: Any, ensemble: Any, truth: Any, *, missing: str = "error") -
 
     Examples
     --------
-    >>> from consilience.metrics import compare
-    >>> table = compare([0, 0, 1, 1], [[0, 0], [0, 1], [1, 1], [1, 1]], ["a", "a", "b", "b"])
-    >>> {row: measures["acc"] for row, measures in table.items()}
+    >>> from consilience.metrics import compare_with_base
+    >>> base = [[0, 0], [0, 1], [1, 1], [1, 1]]
+    >>> table = compare_with_base(base, [0, 0, 1, 1], ["a", "a", "b", "b"])
+    >>> {row: measures["accuracy"] for row, measures in table.items()}
     {'base mean': 0.875, 'base best': 1.0, 'consensus': 1.0}
     """
     ensemble = as_ensemble(ensemble)
-    base = base_scores(ensemble, truth, missing=missing)
+    base = base_scores(ensemble, labels_true, missing=missing)
     return {
         "base mean": {name: _over_known(np.mean, values) for name, values in base.items()},
         "base best": {name: _over_known(np.max, values) for name, values in base.items()},
-        "consensus": scores(labels, truth, sample_weight=ensemble.weights, missing=missing),
+        "consensus": scores(labels_true, labels, sample_weight=ensemble.weights, missing=missing),
     }
 
 
@@ -197,11 +201,11 @@ def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.n
     return codes, values
 
 
-def _evidence(labels: Any, ensemble: Any) -> Evidence:
+def _evidence(ensemble: Any, labels: Any) -> Evidence:
     if isinstance(labels, Ensemble):
         raise InputError(
-            f"labels is an Ensemble of {labels.n_clusterings} clusterings; expected one partition first and the ensemble second. "
-            "Swap the arguments: (labels, ensemble)."
+            f"labels is an Ensemble of {labels.n_clusterings} clusterings; expected the ensemble first and one partition second. "
+            "Swap the arguments: (ensemble, labels)."
         )
     ensemble = as_ensemble(ensemble)
     codes, clusters = _codes(labels, ensemble, "labels")

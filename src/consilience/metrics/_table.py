@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -77,7 +78,7 @@ class Contingency:
         return Cells(self.rows, self.columns, self.counts, self.row_labels, self.column_labels)
 
     def toarray(self) -> np.ndarray:
-        """Dense table of shape (clusters, classes)."""
+        """Dense table, one row for each of ``row_labels`` and one column for each of ``column_labels``."""
         ensure_fits(
             self.counts.itemsize * self.shape[0] * self.shape[1],
             what=f"A dense table of shape {self.shape}",
@@ -94,20 +95,20 @@ class Contingency:
         return csr_array((self.counts, (self.rows, self.columns)), shape=self.shape)
 
     def __repr__(self) -> str:
-        return f"Contingency({self.shape[0]} clusters x {self.shape[1]} classes, total {self.total:,})"
+        return f"Contingency({self.shape[0]} rows x {self.shape[1]} columns, total {self.total:,})"
 
 
 def contingency_table(
-    labels: Any, truth: Any, *, sample_weight: Any = None, missing: str = "error"
+    labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
 ) -> Contingency:
-    """Count how often each cluster of ``labels`` meets each class of ``truth``.
+    """Count how often each class of ``labels_true`` meets each cluster of ``labels_pred``.
 
     Every measure of this package is read off such a table. Ten million integer labels are counted in one pass
     over memory, on all cores; text is turned into codes by hashing first.
 
     Parameters
     ----------
-    labels, truth : array-like of shape (n_samples,)
+    labels_true, labels_pred : array-like of shape (n_samples,)
         Labels of the same objects in the same order: lists, arrays, or series of integers, text, floats or
         anything that can be a dictionary key. Values are only names. Of Dask arrays or series both are, and one pass over
         their blocks counts them.
@@ -121,6 +122,7 @@ def contingency_table(
     Returns
     -------
     Contingency
+        Rows are classes of ``labels_true``, columns clusters of ``labels_pred``.
 
     Examples
     --------
@@ -129,24 +131,33 @@ def contingency_table(
     array([[2, 0],
            [1, 1]])
     """
+    given = {"labels_true": labels_true, "labels_pred": labels_pred}
+    return cross(given, sample_weight=sample_weight, missing=missing)
+
+
+def cross(given: Mapping[str, Any], *, sample_weight: Any, missing: str) -> Contingency:
+    """The table of two label vectors by what messages call them: rows of the first, columns of the second."""
     check("missing", missing, MISSING)
-    if is_lazy(labels) or is_lazy(truth):
+    (first, labels), (second, other) = given.items()
+    if is_lazy(labels) or is_lazy(other):
         from ..dask.measures import pairs_of
 
-        labels, truth, sample_weight = pairs_of(labels, truth, sample_weight)
-    a, b = as_vector(labels, "labels"), as_vector(truth, "truth")
-    check_lengths(a, b, "truth")
+        labels, other, sample_weight = pairs_of(given, sample_weight)
+    a, b = as_vector(labels, first), as_vector(other, second)
+    check_lengths(a, b, (first, second))
     weights = check_weights(sample_weight, len(a))
-    a, names_a = _codes(a, "labels")
-    b, names_b = _codes(b, "truth")
-    return table_of_codes(a, b, weights, missing=missing, names=(names_a, names_b))
+    a, names_a = _codes(a, first)
+    b, names_b = _codes(b, second)
+    return table_of_codes(a, b, weights, missing=missing, names=(names_a, names_b), called=(first, second))
 
 
-def table_of_codes(a, b, weights, *, missing: str, names=(None, None)) -> Contingency:
+def table_of_codes(
+    a, b, weights, *, missing: str, names=(None, None), called: tuple[str, str] = ("labels", "reference")
+) -> Contingency:
     """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted table."""
     cells = count_pairs(a, b, weights)
     whole = weights is None or are_counts(weights)
-    return _finish(cells, names[0], names[1], missing, whole)
+    return _finish(cells, names, missing, whole, called)
 
 
 def are_counts(weights: np.ndarray) -> bool:
@@ -165,31 +176,31 @@ def table_of_dense(counts: np.ndarray, row_labels: np.ndarray, column_labels: np
     return Contingency(cells.row_values, cells.column_values, cells.rows, cells.columns, found)
 
 
-def check_lengths(labels: np.ndarray, other: np.ndarray, name: str) -> None:
+def check_lengths(labels: np.ndarray, other: np.ndarray, called: tuple[str, str]) -> None:
     if len(labels) != len(other):
         raise InputError(
-            f"labels has {len(labels)} objects but {name} has {len(other)}; "
+            f"{called[0]} has {len(labels)} objects but {called[1]} has {len(other)}; "
             "both must label the same objects in the same order."
         )
     if len(labels) == 0:
-        raise InputError(f"labels and {name} are empty: there is nothing to compare.")
+        raise InputError(f"{called[0]} and {called[1]} are empty: there is nothing to compare.")
 
 
-def _finish(cells: Cells, names_a, names_b, missing: str, whole: bool) -> Contingency:
+def _finish(cells: Cells, names, missing: str, whole: bool, called: tuple[str, str]) -> Contingency:
     gone_rows, gone_columns = cells.row_values == -1, cells.column_values == -1
     if (gone_rows.any() or gone_columns.any()) and missing != "cluster":
         gone = gone_rows[cells.rows], gone_columns[cells.columns]
         if missing == "error":
-            in_labels, in_truth = (int(cells.counts[g].sum()) for g in gone)
-            refuse_missing({"labels": in_labels, "truth": in_truth}, int(cells.counts.sum()))
+            found = [int(cells.counts[g].sum()) for g in gone]
+            refuse_missing(dict(zip(called, found)), int(cells.counts.sum()))
         keep = ~(gone[0] | gone[1])
         cells = _subset(cells, keep)
     if cells.counts.size == 0:
         raise InputError(
-            "No object is left to compare: every one lacks a label in labels or in truth, or has weight zero."
+            f"No object is left to compare: every one lacks a label in {called[0]} or in {called[1]}, or has weight zero."
         )
     counts = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
-    row_labels, column_labels = _named(cells.row_values, names_a), _named(cells.column_values, names_b)
+    row_labels, column_labels = _named(cells.row_values, names[0]), _named(cells.column_values, names[1])
     return Contingency(row_labels, column_labels, cells.rows, cells.columns, counts)
 
 

@@ -273,10 +273,14 @@ class TrackingDisplay:
         order = np.lexsort(labels[::-1])
         return cls(study.n_clusters_tried, labels[:, order], order, study.n_clusters)
 
-    def strip(self, most: int = _MOST_TRACKED) -> np.ndarray:
-        """(K, at most ``most``) labels of objects taken evenly along the order."""
+    def strip(self, max_samples: int = _MOST_TRACKED) -> np.ndarray:
+        """(K, at most ``max_samples``) labels of objects taken evenly along the order."""
         n = self.labels.shape[1]
-        return self.labels if n <= most else self.labels[:, np.linspace(0, n - 1, most).round().astype(int)]
+        return (
+            self.labels
+            if n <= max_samples
+            else self.labels[:, np.linspace(0, n - 1, max_samples).round().astype(int)]
+        )
 
     def plot(self, ax: Any = None) -> TrackingDisplay:
         """Draw a row for each k and a column for each object."""

@@ -23,8 +23,8 @@ class ComparisonDisplay:
         Adjusted Rand index between every two results.
     scores : dict of name -> dict of measure -> float
         Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence, mean
-        firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with ``truth`` also
-        ``"acc"``, ``"nmi"`` and ``"ari"``.
+        firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with ``labels_true`` also
+        ``"accuracy"``, ``"nmi"`` and ``"ari"``.
 
     Examples
     --------
@@ -41,22 +41,24 @@ class ComparisonDisplay:
         self.scores = scores
 
     @classmethod
-    def from_estimators(cls, models: Any, *, truth: Any = None) -> ComparisonDisplay:
+    def from_estimators(cls, models: Any, *, labels_true: Any = None) -> ComparisonDisplay:
         """From a dict of fitted methods by name (or a list) and, if known, the true classes."""
         return cls.from_fitted(
-            {name: Fitted.from_estimator(model) for name, model in as_mapping(models).items()}, truth
+            {name: Fitted.from_estimator(model) for name, model in as_mapping(models).items()}, labels_true
         )
 
     @classmethod
-    def from_ensemble(cls, ensemble: Any, labels: dict[str, Any], *, truth: Any = None) -> ComparisonDisplay:
+    def from_ensemble(
+        cls, ensemble: Any, labels: dict[str, Any], *, labels_true: Any = None
+    ) -> ComparisonDisplay:
         """From base clusterings and results by name, such as those of other programs."""
         ensemble = as_ensemble(ensemble)
         return cls.from_fitted(
-            {name: Fitted.from_ensemble(ensemble, result) for name, result in labels.items()}, truth
+            {name: Fitted.from_ensemble(ensemble, result) for name, result in labels.items()}, labels_true
         )
 
     @classmethod
-    def from_fitted(cls, fitted: dict[str, Fitted], truth: Any = None) -> ComparisonDisplay:
+    def from_fitted(cls, fitted: dict[str, Fitted], labels_true: Any = None) -> ComparisonDisplay:
         """From the view of a fitted model that displays share."""
         names = list(fitted)
         lengths = {name: result.n_samples for name, result in fitted.items()}
@@ -78,9 +80,9 @@ class ComparisonDisplay:
                 "firmness": result.mean_firmness,
                 "doubtful": float(result.doubtful.mean()),
             }
-            if truth is not None:
-                found = scores(result.labels, truth, missing="ignore")
-                measured[name] |= {"acc": found["acc"], "nmi": found["nmi_arithmetic"], "ari": found["ari"]}
+            if labels_true is not None:
+                found = scores(labels_true, result.labels, missing="ignore")
+                measured[name] |= {key: found[key] for key in ("accuracy", "nmi", "ari")}
         return cls(names, table, measured)
 
     def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> ComparisonDisplay:

@@ -100,14 +100,14 @@ class FeaturesDisplay:
         means = [_snapped(part[0] + shift) * scale for part in (inside, outside)]
         return cls(_names(features), effect, error, means[0], spread[0], means[1], spread[1])
 
-    def top(self, cluster: int, most: int = 5) -> np.ndarray:
+    def top(self, cluster: int, max_features: int = 5) -> np.ndarray:
         """The features that differ most between a cluster and the rest, the largest effect first."""
         size = np.abs(np.nan_to_num(self.effect[cluster], posinf=np.inf, neginf=-np.inf))
-        return np.argsort(-size, kind="stable")[:most]
+        return np.argsort(-size, kind="stable")[:max_features]
 
-    def plot(self, ax: Any = None, *, most: int = 3, cmap: Any = "RdBu_r") -> FeaturesDisplay:
-        """Draw the effects, in every cluster, of the features that differ ``most`` in any."""
-        chosen = list(dict.fromkeys(f for j in range(len(self.effect)) for f in self.top(j, most)))
+    def plot(self, ax: Any = None, *, max_features: int = 3, cmap: Any = "RdBu_r") -> FeaturesDisplay:
+        """Draw the effects, in every cluster, of the features that differ most, up to ``max_features`` of each."""
+        chosen = list(dict.fromkeys(f for j in range(len(self.effect)) for f in self.top(j, max_features)))
         shown = np.nan_to_num(self.effect[:, chosen])
         ax = axes(ax, "FeaturesDisplay.plot()", figsize=(2.5 + 0.5 * len(shown), 1.4 + 0.28 * len(chosen)))
         high = float(np.clip(np.abs(shown).max(initial=0.0), 1e-9, 5.0))

@@ -53,8 +53,10 @@ class CalibrationDisplay:
         return float(np.average(np.abs(self.right - self.confidence)[some], weights=self.counts[some]))
 
     @classmethod
-    def from_estimator(cls, model: Any, y: Any, *, bins: int = 10, edges: Any = None) -> CalibrationDisplay:
-        """From anything fitted that has ``labels_`` and ``confidence_``, and the classes y of the same objects.
+    def from_estimator(
+        cls, model: Any, labels_true: Any, *, bins: int = 10, edges: Any = None
+    ) -> CalibrationDisplay:
+        """From anything fitted that has ``labels_`` and ``confidence_``, and the classes of the same objects.
 
         bins : number of bins of equal width; edges : their edges instead, rising from 0 to 1.
         """
@@ -62,28 +64,28 @@ class CalibrationDisplay:
         if not hasattr(model, "labels_") or not hasattr(model, "confidence_"):
             raise InputError(
                 f"{type(model).__name__} has no labels_ and confidence_: expected an estimator of consilience after fit(). For "
-                "results from elsewhere use from_labels(labels, confidence, truth)."
+                "results from elsewhere use from_labels(labels, confidence, labels_true)."
             )
-        return cls.from_labels(model.labels_, model.confidence_, y, bins=bins, edges=edges)
+        return cls.from_labels(model.labels_, model.confidence_, labels_true, bins=bins, edges=edges)
 
     @classmethod
     def from_labels(
-        cls, labels: Any, confidence: Any, truth: Any, *, bins: int = 10, edges: Any = None
+        cls, labels: Any, confidence: Any, labels_true: Any, *, bins: int = 10, edges: Any = None
     ) -> CalibrationDisplay:
         """From clusters, confidence in [0, 1] and classes of the same objects; those without a class are left out."""
         edges = _check_edges(bins, edges)
-        classes, _ = encode(truth, "truth")
+        classes, _ = encode(labels_true, "labels_true")
         sure = np.asarray(confidence, float)
         if sure.shape != classes.shape:
             raise InputError(
-                f"confidence has shape {sure.shape} for the {len(classes)} objects of truth; give one value each."
+                f"confidence has shape {sure.shape} for the {len(classes)} objects of labels_true; give one value each."
             )
         if not ((sure >= 0) & (sure <= 1)).all():  # also NaN
             worst = sure[~((sure >= 0) & (sure <= 1))][0]
             raise InputError(f"confidence holds {worst:g}: expected values between 0 and 1.")
         known = classes >= 0
         if not known.any():
-            raise InputError("truth names the class of no object; give at least one.")
+            raise InputError("labels_true names the class of no object; give at least one.")
         placed = align(labels, classes) == classes
         which = np.clip(np.searchsorted(edges, sure[known], side="right") - 1, 0, len(edges) - 2)
         counts = np.bincount(which, minlength=len(edges) - 1)

@@ -115,6 +115,6 @@ def test_printed_row_as_tuned(shared_dir):
             cs.consensus.CESHL(2, cohesion_weight=lam).fit(labels[:, first : first + 20])
             for lam in 10.0 ** np.arange(-3, 4)
         )
-        found = [scores(model.labels_, truth) for model in models]
-        best.append([max(one[name] for one in found) for name in ("acc", "nmi_max")])
+        found = [scores(truth, model.labels_) for model in models]
+        best.append([max(one[name] for one in found) for name in ("accuracy", "nmi_max")])
     assert np.allclose(np.mean(best, axis=0), [0.6736, 0.0936], atol=0.005)

@@ -288,10 +288,10 @@ def test_printed_figure_without_self_pacing(shared_dir):
     pool = np.load(shared_dir / "data" / "pool_allaml.npz")
     scores = [
         accuracy(
-            pool["y"],
             cs.SCCABG(
                 n_clusters=2, similarity_weight=1e-5, similarity="fixed", weighting="none", mode="authors"
             ).fit_predict(pool["labels"][:, i : i + 20]),
+            pool["y"],
         )
         for i in range(0, 200, 20)
     ]

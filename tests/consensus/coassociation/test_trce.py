@@ -109,7 +109,7 @@ def test_printed_row_as_tuned(shared_dir):
     for first in range(0, 200, 20):
         ens = cs.Ensemble(labels[:, first : first + 20]).distinct()
         pieces = [learn(ens, 2, gamma, 10).pieces[ens.inverse] for gamma in 10.0 ** np.arange(-5, 6)]
-        figures = [[scores(found, truth)[name] for name in ("acc", "nmi_max")] for found in pieces]
+        figures = [[scores(truth, found)[name] for name in ("accuracy", "nmi_max")] for found in pieces]
         best.append(np.max(figures, axis=0))
     assert np.mean(best, axis=0).round(4).tolist() == [0.6917, 0.1150]
     assert np.std(best, axis=0, ddof=1).round(4).tolist() == [0.0333, 0.0278]

@@ -19,7 +19,7 @@ def test_trust_is_mean_information_shared_with_the_others(seed):
     labels, _ = planted(seed, n=60, m=5)
     ens = cs.Ensemble(labels)
     means = np.array(
-        [np.mean([nmi(a, b) for j, b in enumerate(labels.T) if j != i]) for i, a in enumerate(labels.T)]
+        [np.mean([nmi(b, a) for j, b in enumerate(labels.T) if j != i]) for i, a in enumerate(labels.T)]
     )
     assert np.allclose(crowd_agreement(ens, 1.0), means / means.sum())
     assert np.allclose(crowd_agreement(ens, 2.0), means**2 / (means**2).sum())
