@@ -34,7 +34,7 @@ CLI = ("-m", "consilience")
         (["consensus", "ensemble.csv", "-k", "30"], "distinct objects"),
         (["consensus", "ensemble.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "magic=1"],
-         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage."),
+         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, min_cluster_size."),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage"], "'linkage' is not a parameter: expected NAME=VALUE"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage=odd"], "linkage='odd' is not valid"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_clusters=4"], "'n_clusters' is set by the option -k."),

@@ -49,7 +49,8 @@ def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | 
     import narwhals as nw
 
     columns = columns if names is None else {"sample": np.array(names), **columns}
-    return nw.from_dict(columns, backend=library).to_native()
+    backend: Any = library
+    return nw.from_dict(columns, backend=backend).to_native()
 
 
 def as_array(values: Any) -> np.ndarray:

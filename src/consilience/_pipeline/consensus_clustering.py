@@ -510,12 +510,13 @@ class ConsensusClustering(
         consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
         names = consensus.get_params(deep=False)
         owner, here = type(consensus).__name__, type(self).__name__
-        reserved = {name: f"{name} of {here}" for name in ("n_clusters", "random_state", "n_jobs")}
+        own = ("n_clusters", "min_cluster_size", "random_state", "n_jobs")
+        reserved = {name: f"{name} of {here}" for name in own}
         check_names(params, names, owner=owner, reserved=reserved)
         if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
             params["n_jobs"] = self.n_jobs
         if self.min_cluster_size is not None:
-            params.setdefault("min_cluster_size", self.min_cluster_size)
+            params["min_cluster_size"] = self.min_cluster_size
         return consensus.set_params(n_clusters=self._n_clusters(), **params)
 
     def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
