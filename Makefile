@@ -6,11 +6,14 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
+.PHONY: help demo test test-slow test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
-	@echo "make test    lint, types and all tests"
+	@echo "make test    lint, types and the tests (minutes)"
+	@echo "make test-slow  what make test leaves out: slow tests, and many more random examples (before a release)"
+	@echo "make test-register  what a new method has to bring, and where (seconds)"
+	@echo "make coverage  the tests once more, and which lines they reach"
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make test-oldest  all tests with the lowest versions of pyproject.toml (before a release, or after a change of them)"
 	@echo "make lint    ruff and mypy only"
@@ -49,6 +52,18 @@ lint: $(VENV)/.dev
 test: lint browser
 	$(BIN)/python -m pytest -n $(WORKERS)
 
+# What is slow, and every test with random examples at its thorough settings.
+test-slow: export HYPOTHESIS_PROFILE := thorough
+test-slow: $(VENV)/.dev browser
+	$(BIN)/python -m pytest -n $(WORKERS) -m "(slow or hypothesis) and not pages"
+
+test-register: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -m register tests/test_register.py tests/types
+
+# Compiled kernels leave no trace of their lines and are not counted (pyproject.toml).
+coverage: $(VENV)/.dev browser
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-report=html:build/coverage
+
 # Compiled code does not look where it writes, unless it is compiled like this. Its cache is kept apart from the usual one.
 test-kernels: export NUMBA_BOUNDSCHECK := 1
 test-kernels: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/checked-kernels
@@ -64,7 +79,7 @@ OLDEST ?= $(shell for version in 3.10 3.11 3.12; do \
 TESTS  ?= tests
 test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)-oldest/kernels
 test-oldest: $(VENV)-oldest/.floors
-	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) -m "not shared and not browser" $(TESTS)
+	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) -m "not shared and not browser and not slow and not pages" $(TESTS)
 
 $(VENV)-oldest/.floors: pyproject.toml tests/oldest.py
 	@test -n "$(OLDEST)" || { echo "no Python 3.10 to 3.12 here, for which there are such old versions: make test-oldest OLDEST=/path/to/python3.10"; exit 1; }
@@ -113,7 +128,7 @@ docs: $(VENV)/.docs
 
 docs-test: export CONSILIENCE_SITE := $(CURDIR)/build/site
 docs-test: docs browser
-	$(BIN)/python -m pytest tests/site
+	$(BIN)/python -m pytest -n $(WORKERS) -m "pages or site"
 
 pictures: $(VENV)/.docs
 	PYTHONPATH=docs:. $(BIN)/python -m _ext.pictures

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Several workers run side by side: each keeps BLAS to one thread, as the library would under n_jobs=1.
 if os.environ.get("PYTEST_XDIST_WORKER"):
@@ -20,6 +21,11 @@ os.environ.setdefault(
 # Whatever a shell starts in the background ignores Ctrl-C, and so would the tests of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Few examples while one works on something; make test-slow, which runs at night and before a release, has many.
+settings.register_profile("quick", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=200, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CONSILIENCE_SHARED", ROOT.parent / "shared"))

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -16,6 +16,7 @@ from consilience.consensus import methods
 from consilience.errors import InputError
 
 from ..evidence.test_evidence import Dense
+from ..examples import examples
 from ..zoo import clear, planted, same_partition
 
 CASES = [
@@ -50,7 +51,7 @@ FAILS = {
     ),
 }
 REASONS = {case: reason for reason, cases in FAILS.items() for case in cases}
-few_examples = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+few_examples = examples(8, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)

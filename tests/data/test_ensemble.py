@@ -9,13 +9,14 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 
 import consilience as cs
 from consilience.errors import InputError, NotEnoughMemoryError, OrientationWarning
 
+from ..examples import examples
 from ..zoo import planted
 
 HAND = np.array([[0, 0, 1], [0, 1, 1], [1, 1, -1], [1, -1, 0]])
@@ -227,7 +228,7 @@ def test_sizes_and_contingency():
     assert np.allclose(ens.contingency_sparse().toarray(), ens.contingency())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(1, 12),
@@ -335,7 +336,7 @@ def test_a_dense_matrix_that_will_not_fit_is_refused_before_allocating():
 # Compression -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 200), m=st.integers(1, 9), k=st.integers(1, 4))
 def test_compression_is_exact(seed, n, m, k):
     labels = np.random.default_rng(seed).integers(-1, k, (n, m))
@@ -355,7 +356,7 @@ def test_compression_sums_weights():
     assert small.expand(np.array([10, 20])).tolist() == [10, 10, 20]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 1000), missing=st.sampled_from([0.0, 0.2]))
 def test_canonical_form_ignores_every_order_and_name(seed, missing):
     labels, _ = planted(seed, n=40, m=6, missing=missing)

@@ -11,13 +11,15 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.io
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import consilience as cs
 from consilience import metrics
 from consilience._data.labels import MISSING_WORDS, Coded, Columns, drop_unused, encode, is_missing
 from consilience.errors import InputError
+
+from ..examples import examples
 
 MISSING, REFUSED = "missing", "refused"
 WORDS = [*sorted(MISSING_WORDS), " NA ", "\tnan", "-1 ", "  "]
@@ -174,7 +176,7 @@ def test_coded_labels():
 
 
 @given(st.lists(st.integers(-1, 5), max_size=20))
-@settings(deadline=None)
+@examples(100)
 def test_categories_of_no_object_go(codes):
     codes = np.array(codes, np.int16)
     found, kept = drop_unused(codes, np.arange(6) * 10)

@@ -10,6 +10,7 @@ from benchmarks import bench_choose_k as bench
 pytest.importorskip("msgspec")  # the extra "reproduction"
 
 
+@pytest.mark.pages
 def test_the_page_is_that_of_the_stored_figures():
     text = bench.PAGE.read_text("utf-8")
     assert bench.page(text) == text, "run python -m benchmarks.bench_choose_k"

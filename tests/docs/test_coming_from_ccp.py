@@ -25,6 +25,8 @@ SHOWN = sorted(
         )
     )
 )
+#: Many studies: they run where pages are looked at.
+pytestmark = pytest.mark.pages
 COMMANDS = sorted(set(re.findall(r"`(consilience [^`]+)`", PAGE)))
 
 

@@ -150,7 +150,9 @@ def examples(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-@pytest.mark.parametrize("page", ["README.md", *PAGES])
+@pytest.mark.parametrize(
+    "page", ["README.md", *(pytest.param(page, marks=pytest.mark.pages) for page in PAGES)]
+)
 def test_examples_of_a_page_run_as_pasted(page, tmp_path, monkeypatch, capsys):
     """In order and in an empty namespace, as a reader has nothing but the page; and print what the page shows."""
     monkeypatch.chdir(tmp_path)
@@ -168,7 +170,7 @@ def test_output_is_shown_and_compared():
     assert sum(bool(shown) for _, shown in examples(README)) >= 3
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+@pytest.mark.parametrize("page", ["README.md", pytest.param("docs/command-line.md", marks=pytest.mark.pages)])
 def test_commands_in_prose_run(page, tmp_path, monkeypatch):
     """Every `consilience` line, on files of the names it uses."""
     from sklearn.datasets import load_iris

@@ -14,6 +14,7 @@ def cell(seconds: str, n_bytes: str = "1", note: str = "") -> dict[str, str]:
     return {"seconds": seconds, "bytes": n_bytes, "note": note}
 
 
+@pytest.mark.pages
 def test_the_page_is_that_of_the_stored_figures():
     assert bench.PAGE.read_text("utf-8") == bench.text(read(GROWTH)), (
         "run python -m benchmarks.bench_growth --page"

@@ -15,6 +15,7 @@ from benchmarks import bench_rsec, stored
 HINT = "run python -m benchmarks.stored --pages"
 
 
+@pytest.mark.pages
 def test_the_pages_show_what_is_kept():
     assert stored.pages()
     for file in stored.pages():
@@ -22,6 +23,7 @@ def test_the_pages_show_what_is_kept():
         assert stored.filled(text) == text, f"{file.name}: {HINT}"
 
 
+@pytest.mark.pages
 def test_the_page_of_dask_shows_what_is_kept():
     from benchmarks import bench_dask
 

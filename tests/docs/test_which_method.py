@@ -14,6 +14,7 @@ METHODS = [cls.__name__ for cls in cs.consensus.methods().values()]
 HINT = "run python -m benchmarks which-method"
 
 
+@pytest.mark.pages
 def test_the_page_is_that_of_the_stored_figures():
     text = bench.PAGE.read_text("utf-8")
     assert bench.page(text) == text, HINT

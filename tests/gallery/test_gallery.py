@@ -44,6 +44,7 @@ def test_there_are_enough():
     assert len(SCRIPTS) >= LEAST
 
 
+@pytest.mark.pages
 @every_script
 def test_script_runs_and_shows_a_figure(path, plt, monkeypatch, capsys):
     for module in NEEDS.get(path.stem, ()):

@@ -8,18 +8,19 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import consilience as cs
 from consilience._data.labels import MISSING_WORDS
 
+from ..examples import examples
 from ..zoo import random_sparse
 
 TEXT = [".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"]
 TYPED = [".npz", ".parquet", ".mat"]
 
-in_tmp = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IN_TMP = [HealthCheck.function_scoped_fixture]
 
 # No NUL (no format keeps it) and no lone surrogates (no encoding does).
 names = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=8)
@@ -66,7 +67,7 @@ def assert_same(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
 
 
 @pytest.mark.parametrize("ending", [*TEXT, *TYPED])
-@in_tmp
+@examples(60, suppress_health_check=IN_TMP)
 @given(ensemble=ensembles())
 def test_ensemble(tmp_path, ending, ensemble):
     path = tmp_path / f"ensemble{ending}"
@@ -152,7 +153,7 @@ def odd_ensembles(draw):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", *TYPED, ".npy"])
-@settings(in_tmp, max_examples=120)
+@examples(200, suppress_health_check=IN_TMP)
 @given(ensemble=odd_ensembles())
 def test_what_is_written_comes_back_or_is_refused(tmp_path, ending, ensemble):
     """No name and no label comes back as something else without a word."""
@@ -299,7 +300,7 @@ def test_npz_takes_any_heading(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [*TEXT, *TYPED])
-@in_tmp
+@examples(60, suppress_health_check=IN_TMP)
 @given(data=st.data())
 def test_features(tmp_path, ending, data):
     n, p = data.draw(st.integers(2, 8)), data.draw(st.integers(1, 5))

@@ -7,11 +7,13 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import consilience as cs
 from consilience.io import _text
+
+from ..examples import examples
 
 
 def features(text: str, **options):
@@ -198,7 +200,7 @@ def test_gzip(tmp_path):
 cell = st.sampled_from(["0", "1", "7", "12", "-3", "007", "+1", "1.5", "", "NA", "x", "-1", "-0", "0", "1e3"])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(200)
 @given(
     rows=st.integers(1, 4).flatmap(
         lambda width: st.lists(st.lists(cell, min_size=width, max_size=width), min_size=2, max_size=8)
@@ -221,7 +223,7 @@ def test_fast_and_slow_labels_agree(rows, end):
     assert outcomes[0] == outcomes[1]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(160)
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=6))
 def test_fast_and_slow_numbers_agree(values):
     plain = "x\n" + "".join(f"{value!r}\n" for value in values)

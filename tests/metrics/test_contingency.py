@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
@@ -23,6 +23,8 @@ from consilience._kernels.labels.information import (
     pairwise_measure,
 )
 from consilience.errors import InputError
+
+from ..examples import examples
 
 
 def as_dict(cells):
@@ -74,7 +76,7 @@ def test_encode_by_hand(values, codes, categories):
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60))
-@settings(deadline=None, max_examples=60)
+@examples(80)
 def test_encode_integers_like_unique(values):
     values = np.array(values)
     codes, categories = encode(values, "labels")
@@ -189,7 +191,7 @@ def emi_by_definition(a, b):
     st.lists(st.integers(1, 12), min_size=1, max_size=6),
     st.lists(st.integers(1, 12), min_size=1, max_size=6),
 )
-@settings(deadline=None, max_examples=60)
+@examples(80)
 def test_expected_information_follows_the_definition(a, b):
     # Make the totals equal: both are margins of one table.
     short = sum(a) - sum(b)

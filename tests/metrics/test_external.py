@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from consilience import metrics
 from consilience.errors import InputError
 from consilience.metrics import _matching
+
+from ..examples import examples
 
 KEYS = ["acc", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ami", "ari", "f1", "purity"]
 SYMMETRIC = [key for key in KEYS if key != "purity"]
@@ -26,7 +28,7 @@ pairs_of_labels = st.integers(1, 30).flatmap(
         st.lists(st.integers(0, 5), min_size=n, max_size=n),
     )
 )
-quick = settings(deadline=None, max_examples=100)
+quick = examples(100)
 
 
 def noisy(rng, n=300, k=5, c=4):

@@ -481,6 +481,7 @@ def test_other_protocols_of_the_tables_are_kept(folder, tmp_path):
     assert (pages / "bundled.md").exists()
 
 
+@pytest.mark.pages
 def test_the_pages_of_the_project_are_those_of_its_tables(tmp_path):
     """docs/reproduction holds nothing that its CSV files do not say."""
     docs = ROOT / "docs" / "reproduction"

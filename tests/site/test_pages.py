@@ -21,6 +21,8 @@ from consilience import _register
 
 from .conftest import DOCS, ROOT
 
+pytestmark = pytest.mark.pages
+
 PAGES = {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in DOCS.rglob("*.md")
          if page.relative_to(DOCS).parts[0] not in ("api", "gallery")}  # fmt: skip
 METHODS = sorted(

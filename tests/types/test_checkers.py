@@ -48,6 +48,7 @@ def said_by(tool: str, *options: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_mypy(tmp_path):
     needed("mypy")
     # Modules of a typed package that is installed export no name by the way, and are not reported on.
@@ -57,6 +58,7 @@ def test_mypy(tmp_path):
     assert lines == [("mistakes.py", str(number)) for number in MISTAKES], said
 
 
+@pytest.mark.slow
 def test_pyright(tmp_path):
     """By basedpyright, which brings its own interpreter, in the mode that is pyright's own."""
     needed("basedpyright")

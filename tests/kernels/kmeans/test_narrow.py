@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from consilience._kernels.kmeans import narrow
@@ -18,6 +18,8 @@ from consilience._kernels.kmeans.tiles import (
     screen_centers,
 )
 from consilience._kernels.runtime.threads import one_blas_thread
+
+from ...examples import examples
 
 N = 3 * TILE + 100
 
@@ -74,7 +76,7 @@ def test_four_numbers_by_hand():
     assert np.allclose(rows.uncentre(centers[0]), [[0.5], [10.5]])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(60)
 @given(
     d=st.integers(1, 9),
     k=st.integers(1, 12),
