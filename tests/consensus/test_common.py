@@ -209,41 +209,6 @@ def test_history_tells_the_pace_that_the_method_declares(cls, params):
     assert (np.diff(display.stage) >= 0).all()
 
 
-# Trust in the clusterings ----------------------------------------------------------------------------------
-
-
-def trusting(cls, params, labels, **fit):
-    """A fitted model that learned trust in the clusterings, or None: only the default settings promise to."""
-    model = build(cls, params).fit(labels, **fit)
-    if hasattr(model, "clustering_weights_"):
-        return model
-    assert params or "clustering_weights_" not in cls.__doc__
-    return None
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_noise_is_trusted_least(cls, params, seed, missing, weighted):
-    labels, _ = planted(seed, n=120, m=7, noise=0.1, missing=missing)
-    rng = np.random.default_rng(seed)
-    noise = np.where(labels[:, 0] < 0, -1, rng.integers(0, 3, 120))
-    weights = rng.integers(1, 4, 120) if weighted else None
-    model = trusting(cls, params, np.insert(labels, 3, noise, axis=1), sample_weight=weights)
-    if model is not None:
-        assert model.clustering_weights_.shape == (8,)
-        assert (model.clustering_weights_ >= 0).all()
-        assert model.clustering_weights_.sum() == pytest.approx(1, abs=1e-12)
-        assert model.clustering_weights_.argmin() == 3
-
-
-def test_trust_follows_its_clustering(cls, params, seed):
-    labels, _ = planted(seed, n=60, m=6, missing=0.1)
-    order = np.random.default_rng(seed).permutation(6)
-    if (model := trusting(cls, params, labels)) is not None:
-        moved = trusting(cls, params, labels[:, order])
-        np.testing.assert_allclose(moved.clustering_weights_, model.clustering_weights_[order], rtol=1e-9)
-
-
 def test_nothing_of_an_earlier_fit_is_left(cls, params):
     labels, _ = planted()
     model = build(cls, params)

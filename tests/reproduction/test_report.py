@@ -515,8 +515,18 @@ def test_pictures_are_well_formed(folder, tmp_path):
 
 def test_pictures_of_gaps_ties_and_single_points():
     ranks = pd.DataFrame({"method": ["a<b", "b&c", "d", "e"], "rank": [1.0, 2.5, 2.5, 4.0]})
-    for difference in (0.1, 1.6, 9.0):
-        draw_ranks(ranks, difference, "x<y $")
+    for difference, bars in ((0.1, 1), (1.6, 2), (9.0, 1)):
+        figure = draw_ranks(ranks, difference, "x<y $")
+        (ax,) = figure.axes
+        assert ax.get_title() == r"x<y \$"
+        shown = " ".join(text.get_text() for text in ax.texts)
+        assert all(name in shown for name in ranks.method)
+        assert ax.get_xlabel() == f"critical difference {difference:.2f}"
+        assert len(ax.lines) == len(ranks) + bars  # a line leads to each name
     gaps = pd.DataFrame({"a<b": [1, np.nan, 2], "flat": [1, 1, 1]}, index=["0", "0.1", "c"])
-    draw_curves(gaps, ["0", "0.1", "c"], "t")
-    draw_curves(gaps[:1], ["0"], "t")
+    for x in (["0", "0.1", "c"], ["0"]):
+        (ax,) = draw_curves(gaps.loc[x], x, "t").axes
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a<b", "flat"]
+        assert [text.get_text() for text in ax.get_xticklabels()] == x
+        for line, name in zip(ax.lines, gaps, strict=True):
+            np.testing.assert_array_equal(line.get_ydata(), gaps.loc[x, name])
