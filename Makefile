@@ -6,12 +6,13 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
+.PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
 	@echo "make test    lint, types and the tests (minutes)"
 	@echo "make test-slow  what make test leaves out: slow tests, and many more random examples (before a release)"
+	@echo "make register  write what follows from a new line in src/consilience/_register.py"
 	@echo "make test-register  what a new method has to bring, and where (seconds)"
 	@echo "make coverage  the tests once more, and which lines they reach"
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
@@ -56,6 +57,10 @@ test: lint browser
 test-slow: export HYPOTHESIS_PROFILE := thorough
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "(slow or hypothesis) and not pages"
+
+# What follows from a new line of the register: names for type checkers, a row in the table of methods.
+register: $(VENV)/.dev
+	$(BIN)/python -m tests.register
 
 test-register: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m register tests/test_register.py tests/types

@@ -76,7 +76,7 @@ def lines(rows: list[dict[str, str]]) -> list[str]:
 def text(rows: list[dict[str, str]]) -> str:
     """The whole page."""
     grown = cells.growth_by_method(rows)
-    missing = [f"`{name}`" for name in cells.measured_names() if name not in grown]
+    missing = [f"`{name}`" for name in cells.on_pages() if name not in grown]
     note = [f"Not measured yet: {', '.join(missing)}.", ""] if missing else []
     return "\n".join(
         [

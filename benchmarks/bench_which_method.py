@@ -299,6 +299,12 @@ def registered() -> list[str]:
     return [cls.__name__ for cls in methods().values()]
 
 
+def on_pages() -> list[str]:
+    """Methods that were measured in some way: others are on no page of figures."""
+    known = {row["method"] for file in (QUALITY, GROWTH) for row in read(file)}
+    return [name for name in registered() if name in known]
+
+
 def scored(rows: list[dict[str, str]], of: list[tuple], names: list[str], measure: str) -> np.ndarray:
     """(cases, methods); NaN where a method gave no answer."""
     found = {((row["source"], row["set"]), row["method"]): row[measure] for row in rows}
@@ -345,7 +351,7 @@ def quality_table(rows: list[dict[str, str]]) -> str:
         missing = int(np.isnan(values[:, place]).sum())
         lines.append(f"| `{name}` | {rank:.1f} | {' | '.join(means[name])} | {missing or ''} |")
     lines += [f"| {base} | | {' | '.join(means[base])} | |" for base in BASES]
-    if left := [f"`{name}`" for name in registered() if name not in names]:
+    if left := [f"`{name}`" for name in on_pages() if name not in names]:
         lines += ["", f"Not compared yet: {', '.join(left)}."]
     return "\n".join(lines)
 
@@ -373,19 +379,19 @@ def planned_cases() -> dict[tuple[str, str], int]:
 
 def missing_table(quality: list[dict[str, str]], growth: list[dict[str, str]]) -> str:
     """What was not run, case by case, and whether it is expected to end in time."""
-    grown, done = growth_by_method(growth), tried(quality)
+    grown, done, names = growth_by_method(growth), tried(quality), on_pages()
     lines = [
         "| base clusterings, set | objects | expected to be over the limits | expected to end, not run |"
     ]
     lines.append("|---|---|---|---|")
     for (source, name), n in planned_cases().items():
-        left = [method for method in registered() if method not in done.get((source, name), ())]
+        left = [method for method in names if method not in done.get((source, name), ())]
         if not left:
             continue
         seconds = {method: expected_seconds(grown.get(method, {}), n) for method in left}
         late = [f"`{m}`" for m in left if (s := seconds[m]) is not None and s > LIMIT]
         rest = [f"`{m}`" for m in left if f"`{m}`" not in late]
-        shown = ", ".join(rest) if len(rest) <= len(registered()) // 2 else "all others" if late else "all"
+        shown = ", ".join(rest) if len(rest) <= len(names) // 2 else "all others" if late else "all"
         lines.append(f"| {source}, {name} | {n:,} | {', '.join(late)} | {shown} |")
     return "\n".join(lines)
 
@@ -451,7 +457,7 @@ def whole_table(quality: list[dict[str, str]], growth: list[dict[str, str]], n: 
     ranks = average_ranks(quality, whole_cases(quality, names), names)
     means = shared_means(quality, whole_cases(quality, names), names)
     grown, known = growth_by_method(growth), tells()
-    order = [*ranks, *(name for name in registered() if name not in ranks)]
+    order = [*ranks, *(name for name in on_pages() if name not in ranks)]
     lines = [
         f"| method | average rank | NMI | n = {n:,} | grows as | random | tells beside labels and confidence |",
         "|---|---|---|---|---|---|---|",
@@ -527,7 +533,11 @@ def tells() -> dict[str, list[str]]:
 
 def tells_table() -> str:
     lines = ["| method | tells beside labels and confidence |", "|---|---|"]
-    lines += [f"| `{name}` | {', '.join(f'`{one}`' for one in found)} |" for name, found in tells().items()]
+    lines += [
+        f"| `{name}` | {', '.join(f'`{one}`' for one in found)} |"
+        for name, found in tells().items()
+        if name in on_pages()
+    ]
     return "\n".join(lines)
 
 

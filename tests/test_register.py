@@ -20,11 +20,27 @@ from consilience._base.parameters import COMMON_RULES
 from consilience._cli import cli
 from consilience._pipeline.consensus_clustering import ConsensusClustering
 
+from . import register
 from .commands import runner
+from .register import PACKAGE, ROOT, line_of
 
-PACKAGE = Path(cs.__file__).parent
-ROOT = PACKAGE.parents[1]
+pytestmark = pytest.mark.register
+REGISTER = PACKAGE / "_register.py"
+#: The form of every page of a method, in this order; others may stand between.
+FORM = (
+    "When to use it, and when not",
+    "Objective, and where it is in the code",
+    "Differences from the paper",
+    "Cost",
+    "Printed figures and ours",
+    "References",
+)
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
+
+
+def place(cls: type) -> str:
+    """Where the class begins."""
+    return line_of(Path(inspect.getfile(cls)), f"class {cls.__name__}")
 
 
 def parameters_of(cls: type) -> list[str]:
@@ -36,7 +52,8 @@ def test_is_exported(entry):
     cls = getattr(cs, entry.name)
     assert inspect.isclass(cls)
     assert cls is entry.load()
-    assert cls.__module__ == f"consilience.{entry.module}"  # not where it is only imported
+    where = line_of(REGISTER, f'"{entry.name}"')
+    assert cls.__module__ == f"consilience.{entry.module}", f"{where}: name the module that defines it"
     assert entry.name in cs.__all__
     assert entry.name in dir(cs)
     room = entry.module.partition(".")[0]
@@ -49,7 +66,8 @@ def test_is_exported(entry):
 def test_every_parameter_has_a_rule(entry):
     cls = entry.load()
     names, rules = parameters_of(cls), {**COMMON_RULES, **cls.constraints}
-    assert [name for name in names if name not in rules] == []
+    unruled = [name for name in names if name not in rules]
+    assert unruled == [], f"{place(cls)}: add the rules of these parameters"
 
 
 @every_estimator
@@ -58,26 +76,53 @@ def test_every_parameter_is_documented(entry):
     documented = cls.__doc__.partition("Parameters\n")[2].partition("Attributes\n")[0]
     lines = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", documented, re.M)
     named = {name for line in lines for name in line.split(", ")}
-    assert [name for name in parameters_of(cls) if name not in named] == []
+    undocumented = [name for name in parameters_of(cls) if name not in named]
+    assert undocumented == [], f"{place(cls)}: add these to the section Parameters of its docstring"
 
 
 @every_estimator
 def test_docstring_has_an_example(entry):
     """``tests/docs/test_docs.py`` runs it."""
-    assert f"cs.{entry.name}(" in entry.load().__doc__.partition(">>>")[2]
+    cls = entry.load()
+    example = cls.__doc__.partition(">>>")[2]
+    assert f"cs.{entry.name}(" in example, (
+        f"{place(cls)}: add a section Examples that uses cs.{entry.name}(...)"
+    )
 
 
 @every_estimator
 def test_stands_in_the_table_of_methods(entry):
-    rows = re.findall(r"^\|.*$", (ROOT / "docs" / "methods" / "index.md").read_text("utf-8"), re.M)
-    first_column = " ".join(row.split("|")[1] for row in rows)
-    assert f"`{entry.name}`" in first_column
+    where = line_of(register.INDEX, "## From ")
+    assert f"`{entry.name}`" in register.named_in_the_table(), (
+        f"{where}: add a row `{register.row(entry, 'PAGE')}` to the table below, or run make register"
+    )
 
 
 @every_estimator
 def test_has_a_page_whose_heading_names_it(entry):
-    headings = [page.read_text().partition("\n")[0] for page in (ROOT / "docs" / "methods").glob("*.md")]
-    assert sum(re.search(rf"\b{entry.name}\b", heading) is not None for heading in headings) == 1
+    pages = [
+        page.name
+        for page in (ROOT / "docs" / "methods").glob("*.md")
+        if re.search(rf"\b{entry.name}\b", page.read_text("utf-8").partition("\n")[0])
+    ]
+    assert len(pages) == 1, (
+        f"docs/methods/: one page whose heading, line 1, names {entry.name}; found {pages or 'none'}. "
+        "docs/methods/weac.md is an example of its form."
+    )
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)
+def test_pages_of_methods_have_one_form(page):
+    if page.stem == "index":
+        pytest.skip("the table of methods")
+    text = page.read_text("utf-8")
+    shown = re.sub(r"```.*?```", "", text, flags=re.S)
+    found = [heading for heading in re.findall(r"^## (.*)$", shown, re.M) if heading in FORM]
+    where = page.relative_to(ROOT).as_posix()
+    assert found == list(FORM), f"{where}: the headings of every page of a method are, in this order, {FORM}"
+    order = ["**The problem.**", "<!-- picture: method-", "## When to use it"]
+    assert all(words in text for words in order), f"{where}: add what is missing of {order}"
+    assert sorted(order, key=text.index) == order, f"{where}: expected in the order {order}"
 
 
 def test_is_listed_by_the_command():
@@ -100,23 +145,28 @@ def test_every_public_estimator_is_registered():
             continue
         for value in vars(importlib.import_module(name)).values():
             if inspect.isclass(value) and issubclass(value, (BaseMethod, ConsensusClustering)):
-                assert value in registered or value.__name__.startswith(("Base", "_")), value
+                known = value in registered or value.__name__.startswith(("Base", "_"))
+                assert known, (
+                    f"{line_of(REGISTER, 'CONSENSUS = (')}: add Entry({value.__name__!r}, "
+                    f"{value.__module__.removeprefix('consilience.')!r})"
+                )
 
 
-@pytest.mark.parametrize(
-    ("room", "names"),
-    [
-        ("", {name for name in cs.__all__ if name != "__version__"}),
-        ("consensus", {entry.name for entry in _register.CONSENSUS}),
-        ("multitask", {entry.name for entry in _register.MULTITASK}),
-    ],
-)
-def test_type_checkers_see_what_is_registered(room, names):
-    tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
+@pytest.mark.parametrize("room", ["", "consensus", "multitask"])
+def test_type_checkers_see_what_is_registered(room):
+    file = PACKAGE / room / "__init__.py"
+    entries = {"": (), "consensus": _register.CONSENSUS, "multitask": _register.MULTITASK}[room]
+    names = {entry.name for entry in entries} or {name for name in cs.__all__ if name != "__version__"}
+    tree = ast.parse(file.read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     aliases = [alias for node in block.body for alias in node.names]
-    assert {alias.name for alias in aliases} == names
-    assert all(alias.asname == alias.name for alias in aliases)  # which marks an export
+    absent = register.missing_imports().get(file, [])
+    where = line_of(file, "if TYPE_CHECKING")
+    assert absent == [], f"{where}: add these lines below it, or run make register"
+    unknown = {alias.name for alias in aliases} - names
+    assert unknown == set(), f"{where}: take these out, they are not in {REGISTER.name}"
+    assert names <= {alias.name for alias in aliases}, where
+    assert all(alias.asname == alias.name for alias in aliases), f"{where}: `as NAME` marks an export"
 
 
 def public_classes() -> list[type]:
@@ -136,9 +186,10 @@ def test_every_attribute_is_declared(cls):
     declared = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", {})}
     if inspect.isfunction(cls.__init__):  # what a constructor sets is as good as declared
         declared |= {one.argval for one in dis.get_instructions(cls.__init__) if one.opname == "STORE_ATTR"}
-    assert [name for name in sorted(documented - declared) if not hasattr(cls, name)] == []
+    undeclared = [name for name in sorted(documented - declared) if not hasattr(cls, name)]
+    assert undeclared == [], f"{place(cls)}: annotate these attributes in the class (`name_: np.ndarray`)"
     estimators = {entry.load() for entry in _register.ESTIMATORS}
-    assert documented or cls not in estimators
+    assert documented or cls not in estimators, f"{place(cls)}: add a section Attributes to its docstring"
 
 
 def test_names_that_are_not_there():

@@ -50,8 +50,3 @@ def test_every_peer_has_its_table_and_the_readme_leads_here():
         assert re.search(rf"^## {peer}\b.*?^\| there \| here \|", PAGE, re.M | re.S), peer
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     assert "docs/coming-from.md" in readme
-
-
-def test_every_method_is_somewhere_on_the_page():
-    for cls in cs.consensus.methods().values():
-        assert f"`cs.{cls.__name__}(" in PAGE, cls.__name__

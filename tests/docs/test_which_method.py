@@ -1,4 +1,4 @@
-"""docs/which-method.md is what was measured, and every method was."""
+"""docs/which-method.md is what was measured; a method that nobody measured is not on it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from benchmarks import bench_growth
 from benchmarks import bench_which_method as bench
 
 pytest.importorskip("msgspec")  # the extra "reproduction"
@@ -35,13 +36,26 @@ def test_what_is_stored_is_whole():
         assert (row["nmi"] == "") == (row["note"] in ("time", "memory")), row
 
 
-def test_the_protocols_run_every_method_at_its_defaults():
+def test_the_protocols_run_methods_at_their_defaults():
     from reproduction.protocol import load_protocol
 
     for name in bench.PROTOCOLS:
         methods = {method.name: method for method in load_protocol(name).methods}
-        assert set(methods) == {*METHODS, *bench.BASES}
+        assert set(methods) - {*METHODS, *bench.BASES} == set(), (
+            f"reproduction/protocols/{name}.json: no such methods"
+        )
         assert not any(method.params or method.tuned for method in methods.values())
+
+
+def test_a_method_that_nobody_measured_is_on_no_page(monkeypatch):
+    quality, growth = bench.read(bench.QUALITY), bench.read(bench.GROWTH)
+    before = bench.quality_table(quality), bench.missing_table(quality, growth), bench_growth.text(growth)
+    names = [*bench.registered(), "Unmeasured"]
+    monkeypatch.setattr(bench, "registered", lambda: names)
+    assert "Unmeasured" in bench.measured_names()
+    assert "Unmeasured" not in bench.on_pages()
+    after = bench.quality_table(quality), bench.missing_table(quality, growth), bench_growth.text(growth)
+    assert after == before
 
 
 def row(case: str, method: str, value: float | None) -> dict[str, str]:

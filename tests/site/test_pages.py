@@ -25,32 +25,6 @@ pytestmark = pytest.mark.pages
 
 PAGES = {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in DOCS.rglob("*.md")
          if page.relative_to(DOCS).parts[0] not in ("api", "gallery")}  # fmt: skip
-METHODS = sorted(
-    set(PAGES) & {f"methods/{page.stem}" for page in (DOCS / "methods").glob("*.md")} - {"methods/index"}
-)
-#: The form of every page of a method, in this order; others may stand between.
-FORM = (
-    "When to use it, and when not",
-    "Objective, and where it is in the code",
-    "Differences from the paper",
-    "Cost",
-    "Printed figures and ours",
-    "References",
-)
-
-
-def headings(text: str) -> list[str]:
-    return re.findall(r"^## (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
-
-
-@pytest.mark.parametrize("page", METHODS)
-def test_pages_of_methods_have_one_form(page):
-    text = PAGES[page].read_text("utf-8")
-    found = [heading for heading in headings(text) if heading in FORM]
-    assert found == list(FORM)
-    assert (
-        text.index("**The problem.**") < text.index("<!-- picture: method-") < text.index("## When to use it")
-    )
 
 
 def test_every_picture_that_a_page_asks_for_is_drawn():

@@ -13,6 +13,8 @@ from consilience._kernels.compile import cached, jit
 from consilience._warmup import first_use, warm_up
 from consilience._warmup.first_use import Needed, compiling_beside
 
+HINT = "python -m benchmarks.bench_first_use --store makes src/consilience/_warmup/first_use.json again"
+
 
 @pytest.fixture
 def slow(tmp_path, monkeypatch):
@@ -37,9 +39,9 @@ def slow(tmp_path, monkeypatch):
 
 def test_the_list_names_kernels_that_exist_for_everything():
     kernels, uses = first_use._stored()
-    assert set(uses) == set(warm_up.tasks())
+    assert set(uses) - set(warm_up.tasks()) == set(), HINT  # what is not listed compiles when it is used
     unknown = [kernel.name for kernel in kernels if cached.named(kernel.name) is None]
-    assert not unknown, "python -m benchmarks.bench_first_use --store"
+    assert not unknown, HINT
     for kernel in kernels:
         assert repr(cached.types_of(kernel.signature)) == kernel.signature
 

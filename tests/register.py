@@ -1,0 +1,116 @@
+"""Write what follows from the register: ``make register``, after a line was added to ``src/consilience/_register.py``.
+
+Names for type checkers and editors in the packages, and a row in the table of ``docs/methods/index.md``. What is there stays.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import consilience
+from consilience import _register
+
+PACKAGE = Path(consilience.__file__).parent
+ROOT = PACKAGE.parents[1]
+INDEX = ROOT / "docs" / "methods" / "index.md"
+#: What methods of a folder of ``consensus`` work on, for the third column of the table.
+WORKS_ON = {
+    "_coassociation": "pairs",
+    "_bipartite": "base clusters",
+    "_labels": "labels",
+    "_lowrank": "pairs",
+    "_metaclusters": "base clusters",
+}
+#: The head of the table that a group of entries belongs to.
+GROUPS = {
+    "## From base clusterings": _register.CONSENSUS,
+    "## From features": (*_register.FEATURES, *_register.MULTITASK),
+}
+
+
+def line_of(file: Path, text: str) -> str:
+    """``path:line`` of the first line that holds the text, for a message that an editor can follow."""
+    lines = file.read_text("utf-8").splitlines()
+    number = next((i for i, line in enumerate(lines, 1) if text in line), 1)
+    return f"{file.relative_to(ROOT).as_posix()}:{number}"
+
+
+def imports() -> dict[Path, list[str]]:
+    """The line for type checkers of each estimator, by the file that it belongs in."""
+    out: dict[Path, list[str]] = {}
+    for entry in _register.ESTIMATORS:
+        room, _, module = entry.module.partition(".")
+        is_room = room in _register.ROOMS
+        name = f"import {entry.name} as {entry.name}"
+        out.setdefault(PACKAGE / "__init__.py", []).append(
+            f"from .{room if is_room else entry.module} {name}"
+        )
+        if is_room:
+            out.setdefault(PACKAGE / room / "__init__.py", []).append(f"from .{module} {name}")
+    return out
+
+
+def missing_imports() -> dict[Path, list[str]]:
+    """Those that are not there."""
+    found = {}
+    for file, lines in imports().items():
+        text = file.read_text("utf-8")
+        if absent := [line for line in lines if f"    {line}\n" not in text]:
+            found[file] = absent
+    return found
+
+
+def row(entry: _register.Entry, page: str) -> str:
+    """The row of the table of methods: the class, the first sentence of its docstring, what it works on."""
+    said = inspect.cleandoc(entry.load().__doc__).partition("\n")[0].partition(". ")[0].rstrip(".")
+    folder = entry.module.split(".")[1] if "." in entry.module else ""
+    return f"| [`{entry.name}`]({page}.md) | {said} | {WORKS_ON.get(folder, 'features')} |"
+
+
+def page_of(name: str) -> str | None:
+    """The page whose heading names the class."""
+    for page in sorted((ROOT / "docs" / "methods").glob("*.md")):
+        if page != INDEX and re.search(rf"\b{name}\b", page.read_text("utf-8").partition("\n")[0]):
+            return page.stem
+    return None
+
+
+def named_in_the_table() -> str:
+    """First columns of the tables of methods."""
+    rows = re.findall(r"^\|.*$", INDEX.read_text("utf-8"), re.M)
+    return " ".join(line.split("|")[1] for line in rows)
+
+
+def add_imports() -> None:
+    for file, lines in missing_imports().items():
+        text = file.read_text("utf-8")
+        mark = text.index("\nelse:  # hidden from them")
+        added = "".join(f"\n    {line}" for line in lines)
+        file.write_text(text[:mark] + added + text[mark:], "utf-8")
+        subprocess.run(
+            [sys.executable, "-m", "ruff", "check", "-q", "--select", "I", "--fix", file], check=True
+        )
+        print(f"{file.relative_to(ROOT)}: {len(lines)} names")
+
+
+def add_rows() -> None:
+    for heading, entries in GROUPS.items():
+        for entry in entries:
+            page = page_of(entry.name)
+            if page is None or f"`{entry.name}`" in named_in_the_table():
+                continue
+            before, head, after = INDEX.read_text("utf-8").partition(heading)
+            table = re.search(r"(?:^\|.*\n)+", after, re.M)
+            assert table is not None
+            after = after[: table.end()] + row(entry, page) + "\n" + after[table.end() :]
+            INDEX.write_text(before + head + after, "utf-8")
+            print(f"{INDEX.relative_to(ROOT)}: a row for {entry.name}; say in it what the method does")
+
+
+if __name__ == "__main__":
+    add_imports()
+    add_rows()
