@@ -41,9 +41,7 @@ def facts(
     rows.append(("Data", f"{printable(source)}: {data}" if source is not None else data))
     k = distinct.n_clusters
     each = f"{k.min()} to {k.max()} clusters" if k.min() < k.max() else f"{count(int(k[0]), 'cluster')} each"
-    members = (
-        f"{count(distinct.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
-    )
+    members = f"{count(distinct.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
     rows.append(("Base clusterings", members))
     made = generator(fitted)
     if made:
