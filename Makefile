@@ -61,9 +61,10 @@ test-slow: export HYPOTHESIS_PROFILE := thorough
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "(slow or hypothesis) and not pages"
 
-# What follows from a new line of the register: names for type checkers, a row in the table of methods.
+# What follows from a new line of the register: names for type checkers, a row in the table of methods, the list of names.
 register: $(VENV)/.dev
 	$(BIN)/python -m tests.register
+	$(BIN)/python -m tests.public_names
 
 test-register: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m register tests/test_register.py tests/types
@@ -151,7 +152,7 @@ wheels: $(VENV)/.dev
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(VENV)/tried
 	$(VENV)/tried/bin/python -m pip install --quiet dist/*.whl
-	$(VENV)/tried/bin/python -c 'import consilience as cs; assert cs.LWGP(2).fit_predict([[0, 0], [0, 0], [1, 1]]).tolist() == [0, 0, 1]'
+	$(VENV)/tried/bin/python -c 'import consilience as cs; assert cs.consensus.LWGP(2).fit_predict([[0, 0], [0, 0], [1, 1]]).tolist() == [0, 0, 1]'
 
 # A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
 MINUTES ?= 10

@@ -219,7 +219,7 @@ PLAIN = {
 def build(name: str, c: int, **more: Any) -> Any:
     import consilience as cs
 
-    cls = getattr(cs, name.partition("-")[0])
+    cls = getattr(cs.consensus, name.partition("-")[0])
     seed = {"random_state": 0} if "random_state" in cls().get_params() else {}
     return cls(c, **seed, **SETTINGS.get(name, {}), **more)
 

@@ -158,7 +158,7 @@ def _warm() -> None:
     assert fitting
     labels = label_block(2000, 0)
     tables.merged([tables.table_of(labels), tables.table_of(labels[:100])])
-    cs.LWGP(C, random_state=0).fit(labels).predict(labels)
+    cs.consensus.LWGP(C, random_state=0).fit(labels).predict(labels)
 
 
 def _store(row: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def labels_case(n: int, *, written: bool = False) -> dict[str, Any]:
         start = time.perf_counter()
         found = ens.distinct()
         merged, cpu = time.perf_counter(), time.process_time()
-        model = cs.LWGP(C, random_state=0).fit(ens)
+        model = cs.consensus.LWGP(C, random_state=0).fit(ens)
         fitted, cpu = time.perf_counter(), time.process_time() - cpu
         folder = tempfile.mkdtemp(prefix="bench_dask_")
         try:
@@ -258,14 +258,14 @@ def overhead_case(n: int) -> dict[str, Any]:
     def in_one_process() -> np.ndarray:
         size = min(10**6, -(-n // 4))
         parts = [label_block(min(size, n - a), i) for i, a in enumerate(range(0, n, size))]
-        return cs.LWGP(C, random_state=0).fit(np.concatenate(parts)).labels_
+        return cs.consensus.LWGP(C, random_state=0).fit(np.concatenate(parts)).labels_
 
     start, cpu = time.perf_counter(), time.process_time()
     expected = in_one_process()
     alone, alone_cpu = time.perf_counter() - start, time.process_time() - cpu
     with Cluster() as cluster:
         start = time.perf_counter()
-        model = cs.LWGP(C, random_state=0).fit(cs.dask.Ensemble(lazily(label_block, n, M, np.int8)))
+        model = cs.consensus.LWGP(C, random_state=0).fit(cs.dask.Ensemble(lazily(label_block, n, M, np.int8)))
         found = model.labels_.compute()
         seconds, facts = time.perf_counter() - start, cluster.facts()
     assert np.array_equal(found, expected), "labels differ from those of one process"

@@ -160,7 +160,7 @@ def consensus(method: str) -> dict:
     else:
         labels, y = synthetic(20_000, 100)
     options: dict[str, Any] = {} if method == "LWEA" else {"random_state": 0}
-    make = getattr(cs, method)
+    make = getattr(cs.consensus, method)
     make(2, **options).fit(labels[:200, :5])
     start = clocks()
     model = make(np.unique(y).size, instability_tolerance=0.4, **options).fit(labels)
@@ -191,10 +191,10 @@ def million(n: int = 1_000_000) -> dict:
     import consilience as cs
 
     small, _ = synthetic(500, 5)
-    cs.LWGP(2, random_state=0).fit(small)
+    cs.consensus.LWGP(2, random_state=0).fit(small)
     labels, truth = synthetic(n, 100)
     start = clocks()
-    model = cs.LWGP(20, random_state=0).fit(labels)
+    model = cs.consensus.LWGP(20, random_state=0).fit(labels)
     used = clocks() - start
     return {
         "case": f"million: LWGP, 100 clusterings ({model.distinct_.n_samples} distinct)",

@@ -66,10 +66,10 @@ def ours(method: str, name: str, labels: np.ndarray, max_iter: int = 500) -> dic
 
     ensemble = cs.Ensemble(labels)
     small = cs.Ensemble(labels[:300])
-    getattr(cs, method)(2, random_state=0, max_iter=2).fit(small)  # compile
+    getattr(cs.consensus, method)(2, random_state=0, max_iter=2).fit(small)  # compile
     n_jobs = 1 if name in STEPS else None
     start, begun = time.process_time(), time.perf_counter()
-    model = getattr(cs, method)(
+    model = getattr(cs.consensus, method)(
         CLUSTERS[name], random_state=0, max_iter=max_iter, n_jobs=n_jobs, **options(name, method)
     ).fit(ensemble)
     found = {
@@ -261,7 +261,7 @@ def fit(name: str, method: str, labels: np.ndarray) -> dict:
     import consilience as cs
 
     start, begun = time.process_time(), time.perf_counter()
-    model = getattr(cs, method)(CLUSTERS[name], random_state=0).fit(labels)
+    model = getattr(cs.consensus, method)(CLUSTERS[name], random_state=0).fit(labels)
     return {
         "seconds": time.perf_counter() - begun,
         "CPU s": time.process_time() - start,
@@ -351,7 +351,7 @@ def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarra
 
     import consilience as cs
 
-    build = getattr(cs, method)
+    build = getattr(cs.consensus, method)
     build(2, random_state=0, max_iter=2).fit(labels[:300])  # compile
     clocks = Clocks()
     for part, places in PARTS.items():

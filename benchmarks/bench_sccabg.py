@@ -204,7 +204,7 @@ def missing(names=("glioma", "lung203", "yale165", "vs", "semeion", "mf"), repea
                 c = np.unique(truth).size
                 hidden, filled = hide(labels, share, np.random.default_rng(i))
                 model = cs.SCCABG(n_clusters=c).fit(hidden)
-                accumulation = cs.EvidenceAccumulation(n_clusters=c)
+                accumulation = cs.consensus.EvidenceAccumulation(n_clusters=c)
                 scores["SCCABG"].append(accuracy(model.labels_, truth))
                 scores["EAC"].append(accuracy(accumulation.fit_predict(hidden), truth))
                 scores["EAC, random filling"].append(accuracy(accumulation.fit_predict(filled), truth))

@@ -121,7 +121,7 @@ def run(max_rounds: int | None = None) -> list[dict]:
     for name, model in {
         "SPMTC soft": cs.SPMTC(2, random_state=0),
         "SPMTC hard": cs.SPMTC(2, weighting="hard", random_state=0),
-        "LSSMTC": cs.LSSMTC(2, random_state=0),
+        "LSSMTC": cs.multitask.LSSMTC(2, random_state=0),
     }.items():
         model.fit(X[:200], task=task[:200] if len(set(task[:200])) > 1 else None)  # compile
         seconds, fitted = timed(lambda model=model: model.fit(X, task=task), repeat=3)

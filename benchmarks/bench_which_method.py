@@ -496,8 +496,12 @@ COMMON = frozenset(
     for name in (
         "labels",
         "confidence",
-        "agreement",
-        "contradiction",
+        "n_clusters",
+        "cluster_sizes",
+        "consensus_nmi",
+        "baseline_nmi",
+        "contradicted",
+        "messages",
         "sample_names",
         "n_iter",
         "converged",
@@ -505,7 +509,6 @@ COMMON = frozenset(
         "history",
         "n_samples",
         "n_clusterings",
-        "shortfall",
     )
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import consilience
-from consilience import consensus, generate
+from consilience import consensus, generate, multitask
 from consilience.errors import ConsilienceError, InputError
 
 from .former import first_class, first_params, first_row
@@ -206,7 +206,7 @@ def find_method(name: str) -> Any:
     """The class of a method: registered, public in :mod:`consilience`, or ``package.module:Class``."""
     if ":" in name:
         return _imported(name, "method")
-    for command_name, cls in consensus.methods().items():
+    for command_name, cls in (consensus.methods() | multitask.methods()).items():
         if name.lower() in (command_name, cls.__name__.lower()):
             return cls
     if not inspect.isclass(found := getattr(consilience, name, None)):

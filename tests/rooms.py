@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import consilience
+from consilience import _register
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +22,12 @@ DECLARED = Path(__file__).with_name("architecture.toml")
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 #: Folders that are rooms of their own.
 HALLS = ("_kernels",)
+
+#: Names at the top of the package -> the modules that define them.
+HOMES = {
+    entry.name: tuple(entry.module.split("."))
+    for entry in (*_register.FRONT, *_register.CONTAINERS, *_register.FUNCTIONS)
+}
 
 
 class Import(NamedTuple):
@@ -50,6 +57,8 @@ def room_of(parts: tuple[str, ...]) -> str:
     """The room of a path from the package: a folder or module at its top, or a folder of the kernels."""
     if not parts:
         return ""
+    if parts[0] in HOMES:
+        parts = HOMES[parts[0]]
     if parts[0] in HALLS and len(parts) > 1 and (PACKAGE / parts[0] / parts[1]).is_dir():
         return f"{parts[0]}/{parts[1]}"
     return parts[0]

@@ -62,12 +62,12 @@ def test_cluster(adata, where, tmp_path):
 def test_consensus_of_columns(adata, tmp_path):
     columns = [f"leiden_{j}" for j in range(4)]
     model = cs.anndata.consensus(adata, columns, 3, key_added="joint", method="lwgp", random_state=0)
-    assert isinstance(model, cs.LWGP)
+    assert isinstance(model, cs.consensus.LWGP)
     assert model.distinct_.clustering_names == columns
     assert (model.distinct_.labels < 0).sum() == 1
     check_written(adata, "joint")
     assert adata.uns["joint"]["source"]["columns"] == columns
-    given = cs.EvidenceAccumulation(3)
+    given = cs.consensus.EvidenceAccumulation(3)
     assert cs.anndata.consensus(adata, columns, method=given) is given
     check_written(adata, "consilience")
     adata.write_h5ad(tmp_path / "a.h5ad")
@@ -112,9 +112,12 @@ def test_backed_files(adata, tmp_path):
             "no column 'louvain'; it has 'truth', 'leiden_0'",
         ),
         (lambda a: cs.anndata.consensus(a, [], 3), "columns is empty"),
-        (lambda a: cs.anndata.consensus(a, ["leiden_0"], 3, method=cs.LWEA(3)), "leave out n_clusters"),
         (
-            lambda a: cs.anndata.write(a, cs.LWEA(2).fit([[0, 1], [0, 1]])),
+            lambda a: cs.anndata.consensus(a, ["leiden_0"], 3, method=cs.consensus.LWEA(3)),
+            "leave out n_clusters",
+        ),
+        (
+            lambda a: cs.anndata.write(a, cs.consensus.LWEA(2).fit([[0, 1], [0, 1]])),
             "2 objects, and adata has 60 cells",
         ),
         (lambda a: cs.anndata.cluster(a.X, 3), "not an AnnData object: it has no obs"),

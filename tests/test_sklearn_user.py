@@ -5,19 +5,20 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import consilience as cs
 from consilience import _register
 from consilience._base import progress
-from consilience.errors import ConsilienceWarning, InputError
+from consilience._kernels.runtime import memory
+from consilience.errors import ConsilienceWarning, InputError, NotEnoughMemoryError
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=0.6, random_state=1)
 L = cs.generate.kmeans(X, k=4, n_clusterings=8, random_state=0)
@@ -34,93 +35,162 @@ def data_for(entry):
 
 
 @every_estimator
-def test_forgotten_n_clusters_is_said(entry):
-    model = entry.load()()
-    if entry.name == "ConsensusClustering":  # chooses it: tests/choosing/test_auto.py
-        assert model.n_clusters == "auto"
-        model.set_params(n_clusters=None)
-    assert model.n_clusters is None
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
+@pytest.mark.parametrize("n_clusters", [None, "auto"])
+def test_forgotten_n_clusters_is_refused(entry, n_clusters):
+    model = entry.load()(n_clusters)
+    features = entry in _register.FEATURES
+    if features and n_clusters == "auto":  # chooses it: tests/choosing/test_auto.py
+        return
+    remedy = r"n_clusters='auto' lets a study choose it" if features else r"cs\.choose_k\(\w+\) estimates one"
+    with pytest.raises(
+        InputError,
+        match=rf"^n_clusters={n_clusters!r}: {entry.name} needs the number of clusters\. Write "
+        rf"{entry.name}\(n_clusters=3\), for instance; {remedy}\.$",
+    ):
         model.fit(data_for(entry))
-    (said,) = [
-        str(one.message) for one in heard if "n_clusters" in str(one.message) and "guess" in str(one.message)
-    ]
-    assert said == (
-        f"n_clusters was not given, so {entry.name} makes 2 clusters, which is a guess. Give the number wanted: n_clusters=..."
-    )
-    assert np.unique(model.labels_).size == 2
-    assert model.n_clusters is None  # parameters stay as given
-    assert clone(model).n_clusters is None
+    assert not hasattr(model, "labels_")
 
 
 @every_estimator
-def test_a_given_n_clusters_is_not_questioned(entry):
-    model = entry.load()(n_clusters=2)
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
+def test_what_every_fitted_estimator_says(entry):
+    params = {"n_clusterings": 5} if entry in _register.FEATURES else {}
+    model = entry.load()(3, **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         model.fit(data_for(entry))
-    assert not [one for one in heard if "guess" in str(one.message)]
+    assert model.n_clusters_ == np.unique(model.labels_).size == 3
+    assert model.cluster_sizes_.tolist() == np.bincount(model.labels_).tolist()
+    assert isinstance(model.messages_, list)
+    lines = model.summary().splitlines()
+    assert lines[0].startswith(entry.name)
+    assert "3 clusters, 90 objects" in lines[0]
+    assert str(model.cluster_sizes_[0]) in lines[1]
+    assert model.get_params()["n_jobs"] == -1
 
 
-def test_the_guess_is_the_answer_for_two():
-    with pytest.warns(ConsilienceWarning, match="which is a guess"):
-        guessed = cs.SCCABG().fit(L)
-    asked = cs.SCCABG(2).fit(L)
-    np.testing.assert_array_equal(guessed.labels_, asked.labels_)
-    assert vars(guessed).keys() == vars(asked).keys()
-
-
-def test_a_second_fit_leaves_nothing_of_the_first():
-    model = cs.LWEA(3).fit(L).set_params(n_clusters=None)
-    with pytest.warns(ConsilienceWarning, match="which is a guess"):
-        assert model.fit(L).labels_.max() == 1
+def test_default_number_of_clusters():
+    assert cs.ConsensusClustering().n_clusters == "auto"
+    model = cs.MDEC("auto", n_clusterings=5, random_state=0).fit(X)
+    assert model.n_clusters_ == model.study_.k == 3
 
 
 def test_n_clusters_of_a_consensus_estimator_counts():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
-        assert cs.ConsensusClustering(method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 2
-        assert cs.ConsensusClustering(4, method=cs.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        assert cs.ConsensusClustering(method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 2
+        assert (
+            cs.ConsensusClustering(4, method=cs.consensus.LWEA(3), random_state=0).fit(X).labels_.max() == 3
+        )
 
 
 # score -----------------------------------------------------------------------------------------------------
 
 
-def test_score_with_and_without_truth():
-    model = cs.ConsensusClustering(3, random_state=0).fit(X)
-    assert model.score(X, TRUTH) == cs.metrics.ari(model.labels_, TRUTH)
-    assert model.score(X) == pytest.approx(cs.metrics.anmi(model.labels_, model.ensemble_))
-    method = cs.LWGP(3).fit(L)
-    assert method.score(L, TRUTH) == cs.metrics.ari(method.labels_, TRUTH)
-    assert method.score(L) == pytest.approx(cs.metrics.anmi(method.labels_, L))
+def test_score_is_the_agreement_and_ignores_y():
+    model = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(X)
+    assert model.score(X) == pytest.approx(model.consensus_nmi_, rel=1e-9)
+    assert model.score(X, TRUTH) == model.score(X)
+    assert model.consensus_nmi_ == model.method_.consensus_nmi_
+    weights = np.where(TRUTH == 0, 5.0, 0.0)
+    weights[:40] = 1.5
+    model.fit(X, sample_weight=weights)
+    assert model.score(X, sample_weight=weights) == pytest.approx(model.consensus_nmi_, rel=1e-9)
+    assert model.score(X) != pytest.approx(model.consensus_nmi_, rel=1e-3)
+    np.testing.assert_allclose(model.cluster_sizes_, np.bincount(model.labels_, weights))
 
 
-def test_score_counts_weights():
-    weights = np.where(TRUTH == 0, 5.0, 1.0)
-    method = cs.LWGP(3).fit(L, sample_weight=weights)
-    assert method.score(L) == pytest.approx(
-        cs.metrics.anmi(method.labels_, cs.Ensemble(L, sample_weight=weights))
-    )
+def test_cross_validation_runs_and_finer_answers_score_no_lower():
+    """Why the score cannot choose a number of clusters: base clusterings have four each."""
+    found = [cross_val_score(cs.consensus.EvidenceAccumulation(c), L.labels, cv=3).mean() for c in (2, 4)]
+    assert found[0] < found[1]
+    assert np.isfinite(
+        cross_val_score(cs.ConsensusClustering(3, n_clusterings=5, random_state=0), X, cv=2)
+    ).all()
 
 
-def test_score_of_other_objects_says_what_to_do_and_that_works():
-    model = cs.ConsensusClustering(3, random_state=0).fit(X)
-    with pytest.raises(
-        InputError, match="score was given 45 objects, but ConsensusClustering was fitted to 90"
-    ):
-        model.score(X[::2])
-    assert model.fit(X[::2]).score(X[::2]) > 0
-    with pytest.raises(InputError, match="score was given 4 objects"):
-        cs.LWGP(3).fit(L).score([[0, 0, 1, 1]])
-
-
-def test_grid_search_over_all_objects():
+def test_grid_search_over_parameters():
     everything = np.arange(len(X))
     search = GridSearchCV(
-        cs.ConsensusClustering(random_state=0), {"n_clusters": [2, 3, 4]}, cv=[(everything, everything)]
+        cs.consensus.EvidenceAccumulation(3),
+        {"linkage": ["average", "single"], "min_cluster_size": [None, 10]},
+        cv=[(everything, everything)],
+    ).fit(L.labels)
+    best = max(search.cv_results_["mean_test_score"])
+    assert search.best_estimator_.consensus_nmi_ == pytest.approx(best, rel=1e-9)
+
+
+# What is reached for first ---------------------------------------------------------------------------------
+
+
+def test_frames_are_of_the_library_of_the_input():
+    polars = pytest.importorskip("polars")
+    names = [f"object {i}" for i in range(90)]
+    labels = pd.DataFrame(L.labels, index=names)
+    frame = cs.consensus.EvidenceAccumulation(3).fit(labels).to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.tolist() == names
+    model = cs.consensus.EvidenceAccumulation(3).fit(polars.from_pandas(labels))
+    assert isinstance(model.to_frame(), polars.DataFrame)
+    assert model.to_frame().columns == ["label", "confidence"]
+    assert model.to_frame()["label"].to_list() == model.labels_.tolist()
+    whole = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(polars.DataFrame(X))
+    assert isinstance(whole.to_frame(), polars.DataFrame)
+    assert isinstance(cs.consensus.EvidenceAccumulation(3).fit(L).to_frame(), pd.DataFrame)
+
+
+def test_a_frame_has_the_objects_of_weight_zero():
+    weights = np.ones(90)
+    weights[::7] = 0
+    model = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(X, sample_weight=weights)
+    assert model.to_frame()["label"].tolist() == model.labels_.tolist()
+    assert model.consensus_matrix().shape == (90, 90)
+    assert model.linkage_matrix().shape == (89, 4)
+    assert model.method_.labels_.size == 77
+    assert f"90 objects from {model.ensemble_.n_clusterings}" in model.summary()
+
+
+def test_consensus_matrix_counts_as_the_method_does():
+    plain = cs.consensus.EvidenceAccumulation(3).fit(L).consensus_matrix()
+    np.testing.assert_allclose(plain, L.coassociation())
+    weighted = cs.consensus.LWEA(3).fit(L)
+    A = L.coassociation(cluster_weights=weighted.cluster_reliability_)
+    np.fill_diagonal(A, 1)
+    np.testing.assert_allclose(weighted.consensus_matrix(), A)
+    trusted = cs.consensus.WEAC(3).fit(L)
+    np.testing.assert_allclose(
+        trusted.consensus_matrix(), L.coassociation(clustering_weights=trusted.clustering_weights_)
     )
-    assert search.fit(X, TRUTH).best_params_ == {"n_clusters": 3}
+    model = cs.ConsensusClustering(3, generator=lambda X: L, method="weac").fit(X)
+    np.testing.assert_array_equal(model.consensus_matrix(), trusted.consensus_matrix())
+
+
+def test_a_consensus_matrix_that_does_not_fit_is_refused(monkeypatch):
+    model = cs.consensus.EvidenceAccumulation(3).fit(L)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
+    with pytest.raises(NotEnoughMemoryError, match="A consensus matrix of 90 x 90 objects"):
+        model.consensus_matrix()
+
+
+def test_a_sampled_tree_is_refused():
+    model = cs.consensus.LWEA(3, max_samples=20).fit(L)
+    if model.distinct_.n_samples > 20:
+        with pytest.raises(InputError, match=r"LWEA linked a sample .* max_samples=None"):
+            model.linkage_matrix()
+    assert model.set_params(max_samples=None).fit(L).linkage_matrix().shape == (89, 4)
+
+
+def test_report_of_a_model(tmp_path):
+    model = cs.consensus.EvidenceAccumulation(3).fit(L)
+    model.report(tmp_path / "page.html", title="Ours")
+    assert "Ours" in (tmp_path / "page.html").read_text()
+    cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(X).report(tmp_path / "whole.html", X)
+    assert (tmp_path / "whole.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("table", [X, X.astype(np.float32), pd.DataFrame(X), cs.io.Features(X)])
+def test_features_in_a_consensus_method_are_refused_by_name(table):
+    with pytest.raises(InputError, match="ConsensusClustering"):
+        cs.consensus.LWGP(3).fit(table)
 
 
 # Progress --------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 CONSENSUS = list(methods().values())
-MULTITASK = [cs.SPMTC, cs.LSSMTC, cs.ASI]
+MULTITASK = [cs.SPMTC, cs.multitask.LSSMTC, cs.multitask.ASI]
 X = make_blobs(180, 12, centers=4, cluster_std=2.0, random_state=3)[0]
 GENERATORS = {
     "kmeans": lambda j: cs.generate.kmeans(X, 4, k=4, random_state=0, n_jobs=j),

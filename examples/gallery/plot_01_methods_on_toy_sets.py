@@ -37,9 +37,9 @@ sets = {
 # pieces, each time elsewhere; what is cut rarely belongs together.
 
 methods = {
-    "EvidenceAccumulation": cs.EvidenceAccumulation(linkage="single"),
-    "LWEA": cs.LWEA(),
-    "LWGP": cs.LWGP(random_state=0),
+    "EvidenceAccumulation": cs.consensus.EvidenceAccumulation(linkage="single"),
+    "LWEA": cs.consensus.LWEA(),
+    "LWGP": cs.consensus.LWGP(random_state=0),
     "SCCABG": cs.SCCABG(),
     "SPCE": cs.SPCE(threshold=0.1),
 }

@@ -23,9 +23,9 @@ runs = [KMeans(10, n_init=1, random_state=seed).fit(X) for seed in range(30)]
 # %%
 # Fitted clusterers go in as they are. To see how far the *answer* depends on luck, the same is done with three other sets of thirty.
 
-model = cs.EvidenceAccumulation(n_clusters=10).fit(runs)
+model = cs.consensus.EvidenceAccumulation(n_clusters=10).fit(runs)
 again = [
-    cs.EvidenceAccumulation(10).fit_predict(cs.generate.kmeans(X, 30, k=10, random_state=seed))
+    cs.consensus.EvidenceAccumulation(10).fit_predict(cs.generate.kmeans(X, 30, k=10, random_state=seed))
     for seed in (1, 2, 3)
 ]
 

@@ -41,7 +41,7 @@ print("noise, images of 400:", [(run == -1).sum().item() for run in runs])
 unseen = ensemble.unseen
 placed = np.setdiff1d(np.arange(400), unseen)
 labels = np.full(400, -1)
-labels[placed] = cs.LWEA(n_clusters=5).fit_predict(ensemble.drop_unseen())
+labels[placed] = cs.consensus.LWEA(n_clusters=5).fit_predict(ensemble.drop_unseen())
 print(f"noise for every seed: {unseen.size} images")
 print(
     f"consensus of the other {placed.size}: ARI with the true digits {cs.metrics.ari(labels[placed], digits[placed]):.2f}"

@@ -32,7 +32,7 @@ for name, labels in runs.items():
 
 print(f"never labeled: {ensemble.unseen.size} points")
 seen = np.setdiff1d(np.arange(len(X)), ensemble.unseen)
-model = cs.LWEA(n_clusters=3).fit(ensemble.drop_unseen())
+model = cs.consensus.LWEA(n_clusters=3).fit(ensemble.drop_unseen())
 labels = np.full(len(X), -1)
 labels[seen] = model.labels_
 rescued = seen[(ensemble.labels[seen] < 0).any(axis=1)]

@@ -33,7 +33,11 @@ def with_gaps(share, seed):
 # How much can be missing before the answer suffers? Three sets of gaps for each share.
 
 shares = [0, 0.2, 0.4, 0.6, 0.8]
-methods = {"LWEA": cs.LWEA(3), "SCCABG": cs.SCCABG(3), "Voting": cs.Voting(3, random_state=0)}
+methods = {
+    "LWEA": cs.consensus.LWEA(3),
+    "SCCABG": cs.SCCABG(3),
+    "Voting": cs.consensus.Voting(3, random_state=0),
+}
 curves = {name: [] for name in methods}
 for share in shares:
     gaps = [with_gaps(share, seed) for seed in range(3)]

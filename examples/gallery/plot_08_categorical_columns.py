@@ -43,10 +43,10 @@ for question, words in questions.items():
 ensemble = cs.Ensemble(survey)
 print(ensemble)
 methods = {
-    "ECC": cs.ECC(4, random_state=0),
-    "KCC": cs.KCC(4, random_state=0),
-    "LWGP": cs.LWGP(4, random_state=0),
-    "MixtureConsensus": cs.MixtureConsensus(4, random_state=0),
+    "ECC": cs.consensus.ECC(4, random_state=0),
+    "KCC": cs.consensus.KCC(4, random_state=0),
+    "LWGP": cs.consensus.LWGP(4, random_state=0),
+    "MixtureConsensus": cs.consensus.MixtureConsensus(4, random_state=0),
 }
 scores = {name: cs.metrics.ari(method.fit_predict(ensemble), kind) for name, method in methods.items()}
 filled = np.array([["?" if word is None else word for word in column] for column in survey.values()]).T

@@ -40,7 +40,7 @@ table["Dan"][rng.random(n) < 0.5] = None  # saw half of the images
 # %%
 # ``WEAC`` trusts a clustering by how well it agrees with the others; it never sees the truth.
 
-model = cs.WEAC(n_clusters=4).fit(table)
+model = cs.consensus.WEAC(n_clusters=4).fit(table)
 trust = dict(zip(table, model.clustering_weights_))
 alone = dict(zip(table, cs.metrics.base_scores(table, truth, missing="ignore")["ari"]))
 for name in table:

@@ -38,7 +38,7 @@ print(
 labels = {}
 for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.items():
     ensemble = cs.generate.random_k(codes, 40, k_min=5, k_max=12, sample_weight=weights, random_state=0)
-    model = cs.LWEA(n_clusters=5).fit(ensemble)
+    model = cs.consensus.LWEA(n_clusters=5).fit(ensemble)
     labels[name] = model.labels_
     score = cs.metrics.ari(model.labels_[code_of[~debris]], population[~debris])
     print(f"{name:22} ARI of the cells with the populations {score:.2f}")

@@ -53,7 +53,7 @@ plt.show()
 # Which genes make a cluster? The largest effects are those that were raised in the simulation (numbers 0 to 119, forty for each
 # subtype).
 
-display = cs.plot.FeaturesDisplay.from_estimator(model, cs.Features(X, feature_names=names))
+display = cs.plot.FeaturesDisplay.from_estimator(model, cs.io.Features(X, feature_names=names))
 display.plot()
 plt.show()
 for cluster in range(study.k):

@@ -36,7 +36,7 @@ runs = [
     for seed, k in enumerate([4, 4, 4, 5, 5, 5, 6, 6])
 ]
 soft = cs.SoftEnsemble([run.transform(counts) for run in runs])
-model = cs.SoftVote(n_clusters=4, random_state=0).fit(soft)
+model = cs.consensus.SoftVote(n_clusters=4, random_state=0).fit(soft)
 single = [cs.metrics.ari(labels, main) for labels in soft.harden().labels.T]
 print("single runs, ARI with the main theme:", np.round(single, 2).tolist())
 print(f"consensus: {cs.metrics.ari(model.labels_, main):.2f}")

@@ -48,7 +48,7 @@ ways = {
         [KMeans(3, n_init=10, random_state=seed).fit_predict(X[paper == name]) for name in papers]
     ),
     "k-means, all in one": lambda seed: KMeans(3, n_init=10, random_state=seed).fit_predict(X),
-    "LSSMTC": lambda seed: cs.LSSMTC(3, random_state=seed).fit_predict(X, task=paper),
+    "LSSMTC": lambda seed: cs.multitask.LSSMTC(3, random_state=seed).fit_predict(X, task=paper),
     "SPMTC": lambda seed: cs.SPMTC(3, random_state=seed).fit_predict(X, task=paper),
 }
 right = {}

@@ -34,7 +34,7 @@ for name, ensemble in ensembles.items():
     far[name] = 1 - ensemble.similarity("nmi")[pairs]
     nmi = cs.metrics.base_scores(ensemble, digits)["nmi_arithmetic"]
     know[name] = (nmi[pairs[0]] + nmi[pairs[1]]) / 2
-    ari[name] = cs.metrics.ari(cs.LWEA(10, instability_tolerance=1.0).fit_predict(ensemble), digits)
+    ari[name] = cs.metrics.ari(cs.consensus.LWEA(10, instability_tolerance=1.0).fit_predict(ensemble), digits)
     print(
         f"{name:18} members differ by {far[name].mean():.2f}, know {nmi.mean():.2f}; consensus ARI {ari[name]:.2f}"
     )

@@ -37,7 +37,7 @@ for seed, k in enumerate(range(10, 20)):
 made = time.perf_counter() - start
 
 start = time.perf_counter()
-model = cs.LWGP(n_clusters=10, random_state=0).fit(runs)
+model = cs.consensus.LWGP(n_clusters=10, random_state=0).fit(runs)
 fitted = time.perf_counter() - start
 print(f"{n:,} objects, of which {model.distinct_.n_samples:,} differ in their base labels")
 print(f"ten base clusterings {made:.1f} s, consensus {fitted:.1f} s")
@@ -53,7 +53,7 @@ sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= n]
 distinct, seconds = [], []
 for size in sizes:
     start = time.perf_counter()
-    part = cs.LWGP(n_clusters=10, random_state=0).fit([run[:size] for run in runs])
+    part = cs.consensus.LWGP(n_clusters=10, random_state=0).fit([run[:size] for run in runs])
     seconds.append(time.perf_counter() - start)
     distinct.append(part.distinct_.n_samples)
     print(f"{size:9,} objects: {distinct[-1]:6,} differ, {seconds[-1]:.2f} s")

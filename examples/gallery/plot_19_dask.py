@@ -36,7 +36,7 @@ ensemble = cs.dask.generate(
     max_samples=20_000,
     random_state=0,
 )
-model = cs.LWGP(n_clusters=6, random_state=0).fit(ensemble)
+model = cs.consensus.LWGP(n_clusters=6, random_state=0).fit(ensemble)
 print("labels_ is a", type(model.labels_).__name__, "with chunks", model.labels_.chunks[0])
 print(f"ARI with the simulated clusters: {cs.metrics.ari(model.labels_, kind):.2f}")
 
@@ -49,7 +49,7 @@ together = ensemble.distinct()
 print(f"different rows: {min(each)} to {max(each)} a block, {together.n_samples} in all, for {n:,} objects")
 
 # One machine, all labels in memory, the same method: the same answer.
-alone = cs.LWGP(n_clusters=6, random_state=0).fit(labels.compute())
+alone = cs.consensus.LWGP(n_clusters=6, random_state=0).fit(labels.compute())
 print("equal to one machine:", bool((alone.labels_ == model.labels_.compute()).all()))
 
 # %%

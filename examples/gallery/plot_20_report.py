@@ -19,7 +19,7 @@ import consilience as cs
 
 wine = load_wine()
 model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(wine.data)
-features = cs.Features(wine.data, feature_names=wine.feature_names)
+features = cs.io.Features(wine.data, feature_names=wine.feature_names)
 with tempfile.TemporaryDirectory() as folder:
     page = cs.report(
         model, features, truth=wine.target_names[wine.target], path=Path(folder) / "wine.html", title="Wines"

@@ -73,20 +73,34 @@ MULTITASK = (
 #: Everything that clusters.
 ESTIMATORS = (*CONSENSUS, *FEATURES, *MULTITASK)
 
+
+def estimator(name: str) -> Any:
+    """The class of that name."""
+    return next(entry.load() for entry in ESTIMATORS if entry.name == name)
+
+
+#: Those that stand at the top of the package; the others only in their room.
+FRONT = tuple(
+    entry
+    for entry in ESTIMATORS
+    if entry.name in ("ConsensusClustering", "MDEC", "NRSEC", "RSEC", "SCCABG", "SPCE", "SPMTC")
+)
+
 #: What else stands at the top of the package.
 CONTAINERS = (
     Entry("Ensemble", "_data.ensemble"),
     Entry("SoftEnsemble", "_data.soft"),
-    Entry("Features", "_data.features"),
-    Entry("ChooseKResult", "_choosing"),
 )
 FUNCTIONS = (
     Entry("align", "metrics"),
     Entry("choose_k", "_choosing"),
     Entry("load", "io"),
     Entry("report", "_reporting"),
+    Entry("save", "io"),
 )
 ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
+#: Rooms that are called as another package is, or as a module of Python.
+NAMESAKES = ("anndata", "dask", "io")
 
 
 def lazily(
@@ -108,6 +122,6 @@ def lazily(
         return value
 
     def __dir__() -> list[str]:
-        return sorted(namespace["__all__"])
+        return sorted({*namespace["__all__"], *folders})
 
     return __getattr__, __dir__

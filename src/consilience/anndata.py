@@ -73,13 +73,12 @@ def ensemble_of(adata: Any, columns: Sequence[str]) -> Ensemble:
 
 def cluster(
     adata: Any,
-    n_clusters: int | None = None,
+    n_clusters: int | str = "auto",
     *,
     use_rep: str | None = None,
     layer: str | None = None,
     key_added: str = "consilience",
     must_link: Any = None,
-    min_cluster_size: Any = None,
     **params: Any,
 ) -> ConsensusClustering:
     """Cluster the cells by consensus, and write labels, confidence and membership to ``adata`` under a key.
@@ -88,16 +87,16 @@ def cluster(
     ----------
     adata : AnnData
         Changed in place, see :func:`write`.
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int or "auto", default "auto"
+        Number of clusters; "auto" leaves it to a study, see :class:`~consilience.ConsensusClustering`.
     use_rep, layer : str, optional
         Where the features are: see :func:`features_of`.
     key_added : str, default "consilience"
         Key of what is written.
-    must_link, min_cluster_size : optional
+    must_link : optional
         As in ``fit`` of every consensus method.
     params : optional
-        Further parameters of :class:`~consilience.ConsensusClustering`: ``generator``, ``consensus``, ``random_state``, ...
+        Further parameters of :class:`~consilience.ConsensusClustering`: ``generator``, ``method``, ``min_cluster_size``, ``random_state``, ...
 
     Returns
     -------
@@ -106,7 +105,7 @@ def cluster(
     """
     features = features_of(adata, use_rep=use_rep, layer=layer)
     model = ConsensusClustering(n_clusters, **params)
-    model.fit(features, must_link=must_link, min_cluster_size=min_cluster_size)
+    model.fit(features, must_link=must_link)
     source = {"use_rep": use_rep or ("" if layer else "X"), "layer": layer or ""}
     write(adata, model, key_added=key_added, source=source)
     return model
@@ -120,7 +119,6 @@ def consensus(
     method: Any = "lwea",
     key_added: str = "consilience",
     must_link: Any = None,
-    min_cluster_size: Any = None,
     **params: Any,
 ) -> BaseConsensus:
     """Combine clusterings that are columns of ``obs``, and write the answer to ``adata`` under a key.
@@ -137,10 +135,10 @@ def consensus(
         A name as in ``consilience methods``, or an estimator, which is fitted as it is.
     key_added : str, default "consilience"
         Key of what is written.
-    must_link, min_cluster_size : optional
+    must_link : optional
         As in ``fit`` of every consensus method.
     params : optional
-        Further parameters of the method given by name.
+        Further parameters of the method given by name, such as ``min_cluster_size``.
     """
     ensemble = ensemble_of(adata, columns)
     if isinstance(method, BaseConsensus):
@@ -152,7 +150,7 @@ def consensus(
         model = method
     else:
         model = by_name(method)(n_clusters, **params)
-    model.fit(ensemble, must_link=must_link, min_cluster_size=min_cluster_size)
+    model.fit(ensemble, must_link=must_link)
     write(adata, model, key_added=key_added, source={"columns": list(ensemble.clustering_names)})
     return model
 
@@ -184,7 +182,7 @@ def write(
             name: _plain(value) for name, value in model.get_params(deep=False).items() if value is not None
         },
         "source": dict(source or {}),
-        "agreement": float(fitted.agreement_.consensus),
+        "consensus_nmi": float(fitted.consensus_nmi_),
     }
 
 

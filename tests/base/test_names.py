@@ -38,11 +38,11 @@ def test_other_names(name):
 
 
 def test_parameters_that_are_not_there():
-    reserved = {"seed": "the option --seed"}
+    reserved = {"seed": "the option --random-state"}
     check_names(["a"], ["a", "b", "seed"], owner="It", reserved=reserved)
     with pytest.raises(InputError, match="It has no parameter 'c'; its parameters are a, b."):
         check_names(["c"], ["a", "b", "seed"], owner="It", reserved=reserved)
-    with pytest.raises(InputError, match="The parameter 'seed' is set by the option --seed."):
+    with pytest.raises(InputError, match="The parameter 'seed' is set by the option --random-state."):
         check_names(["seed"], ["a", "b", "seed"], owner="It", reserved=reserved)
     with pytest.raises(InputError, match="It has no parameter 'c'; it has no further parameters."):
         check_names(["c"], ["seed"], owner="It", reserved=reserved)

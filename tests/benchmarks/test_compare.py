@@ -65,5 +65,5 @@ def test_every_consensus_method_is_among_the_cases():
     import consilience as cs
 
     names = compare.cases()
-    for entry in cs.register.CONSENSUS:
+    for entry in cs._register.CONSENSUS:
         assert any(name.startswith(f"{entry.name} ") for name in names), entry.name

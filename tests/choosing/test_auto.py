@@ -85,9 +85,9 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
 )
 def test_parts_of_a_study_that_do_not_fit_are_refused(fitted, change):
     parts = fitted.study_.to_parts()
-    assert cs.ChooseKResult.from_parts(parts).k == 3
+    assert cs.io.ChooseKResult.from_parts(parts).k == 3
     with pytest.raises(InputError, match="The parts of a study of k=.* do not fit together"):
-        cs.ChooseKResult.from_parts({**parts, **change})
+        cs.io.ChooseKResult.from_parts({**parts, **change})
 
 
 def test_no_structure_is_one_cluster_and_a_word():
@@ -101,7 +101,7 @@ def test_no_structure_is_one_cluster_and_a_word():
 
 
 def test_a_number_from_elsewhere_is_taken():
-    model = cs.ConsensusClustering(method=cs.LWEA(5), random_state=0).fit(BLOBS)
+    model = cs.ConsensusClustering(method=cs.consensus.LWEA(5), random_state=0).fit(BLOBS)
     assert model.labels_.max() == 4
     assert not hasattr(model, "study_")
 
@@ -141,7 +141,7 @@ def features(tmp_path):
 
 def test_on_the_command_line(features, tmp_path):
     out, labels = str(tmp_path / "table.csv"), str(tmp_path / "labels.csv")
-    done = run("choose-k", features, "--k", "2:5", "-n", "8", "-o", out, "--labels", labels)
+    done = run("choose-k", features, "-k", "2:5", "-n", "8", "-o", out, "--save-labels", labels)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.startswith("3 clusters (verdict: ")
     with open(out) as file:
@@ -149,7 +149,7 @@ def test_on_the_command_line(features, tmp_path):
     assert lines[0].startswith("name,k,ari,")
     assert [line.split(",")[:2] for line in lines[1:]] == [[f"k={k}", str(k)] for k in range(2, 6)]
     assert cs.io.read_labels(labels).n_clusters.tolist() == [3]
-    told = run("choose-k", features, "--k", "2,3", "-n", "8", "--null", "none", "--json", "-q")
+    told = run("choose-k", features, "-k", "2,3", "-n", "8", "--null", "none", "--json", "-q")
     found = json.loads(told.stdout)
     assert (found["command"], found["k"], found["verdict"], found["table"]["k"]) == (
         "choose-k",
@@ -157,17 +157,17 @@ def test_on_the_command_line(features, tmp_path):
         "not tested",
         [2, 3],
     )
-    wrong = run("choose-k", features, "--k", "two")
+    wrong = run("choose-k", features, "-k", "two")
     assert wrong.exit_code == 2
-    assert "--k two is not valid: expected the smallest and the largest number, such as 2:10" in wrong.stderr
+    assert "-k two is not valid: expected the smallest and the largest number, such as 2:10" in wrong.stderr
     wrong = run("choose-k", features, "--features", features)
-    assert "--features goes with --ensemble" in wrong.stderr
+    assert "--features goes with --from-ensemble" in wrong.stderr
 
 
 def test_an_ensemble_on_the_command_line(features, tmp_path):
     ensemble = str(tmp_path / "e.npz")
-    run("generate", features, "-n", "15", "--param", "k_max=8", "-o", ensemble)
-    done = run("choose-k", ensemble, "--ensemble", "--k", "2:6", "--json")
+    run("generate", features, "-n", "15", "--generator-param", "k_max=8", "-o", ensemble)
+    done = run("choose-k", ensemble, "--from-ensemble", "-k", "2:6", "--json")
     assert json.loads(done.stdout)["k"] == 3
 
 

@@ -198,7 +198,7 @@ def test_prepared_features():
 
 def test_another_consensus():
     study = cs.choose_k(BLOBS, **QUICK, null=None, method="lwgp")
-    assert isinstance(study.fitted(4), cs.LWGP)
+    assert isinstance(study.fitted(4), cs.consensus.LWGP)
 
 
 def test_answers_of_every_k_are_compared_not_warned_of():
@@ -206,8 +206,8 @@ def test_answers_of_every_k_are_compared_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAgreementWarning)
         study = cs.choose_k(BLOBS, **QUICK, null=None, method=Blind())
-    assert study.fitted(4).contradiction_
-    assert study.fitted().contradiction_ in study.notes  # of the answer it is said
+    assert study.fitted(4).messages_
+    assert study.fitted().messages_[0] in study.notes  # of the answer it is said
 
 
 # Labels ----------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
     monkeypatch.setattr(description, "LINK_ALL", 20)
     monkeypatch.setattr(statistics, "LINKED", 30)
     study = cs.choose_k(ensemble, k=range(2, 6))
-    assert isinstance(study.fitted(4), cs.LWEA)
+    assert isinstance(study.fitted(4), cs.consensus.LWEA)
     assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] > 0.9
 
 

@@ -74,7 +74,7 @@ def test_consensus_equals_the_library(folder, run):
         "--confidence",
     )
     assert result.exit_code == 0, result.stderr
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(cs.io.read_labels("ensemble.csv"))
+    model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(cs.io.read_labels("ensemble.csv"))
     lines = Path("out.csv").read_text().splitlines()
     assert lines[0] == "name,label,confidence"
     assert lines[1:] == [
@@ -93,7 +93,9 @@ def test_consensus_equals_the_library(folder, run):
 )  # narrow kernels leave objects out
 def test_cluster_equals_the_library(folder, run, generator, count):
     given = [] if count is None else ["-n", str(count)]
-    result = run("cluster", "features.csv", "-k", "3", "-g", generator, *given, "--seed", "5", "--json", "-q")
+    result = run(
+        "cluster", "features.csv", "-k", "3", "-g", generator, *given, "--random-state", "5", "--json", "-q"
+    )
     assert result.exit_code == 0, result.stderr
     said = json.loads(result.stdout)
     assert result.stderr.count("\n") == len(said["warnings"])
@@ -111,7 +113,7 @@ def test_cluster_equals_the_library(folder, run, generator, count):
     "params", [[], ["--generator-param", "init=k-means++"], ["--generator-param", "tol=1e-4"]]
 )
 def test_other_parameters_leave_the_range_of_k_alone(folder, run, params):
-    files = ["-o", "l.csv", "--ensemble", "e.npz"]
+    files = ["-o", "l.csv", "--save-ensemble", "e.npz"]
     result = run("cluster", "features.csv", "-k", "10", "-g", "random-k", "-n", "40", *files, *params)
     assert result.exit_code == 0, result.stderr
     assert cs.io.read_labels("e.npz").n_clusters.max() == 10
@@ -147,7 +149,7 @@ def test_generate_equals_the_library(folder, run):
         "4",
         "-n",
         "3",
-        "--seed",
+        "--random-state",
         "2",
         "-o",
         "e.npz",
@@ -163,7 +165,18 @@ def test_generate_equals_the_library(folder, run):
 
 
 def test_cluster_writes_the_base_clusterings_too(folder, run):
-    args = ["-k", "3", "-n", "4", "-o", "l.parquet", "--ensemble", "e.npz", "--generator-param", "k_max=5"]
+    args = [
+        "-k",
+        "3",
+        "-n",
+        "4",
+        "-o",
+        "l.parquet",
+        "--save-ensemble",
+        "e.npz",
+        "--generator-param",
+        "k_max=5",
+    ]
     result = run("cluster", "features.csv", *args)
     assert result.exit_code == 0, result.stderr
     ensemble = cs.io.read_labels("e.npz")
@@ -190,7 +203,7 @@ def test_parameters_reach_the_method(folder, run):
         "ensemble.csv",
         "-k",
         "3",
-        "--param",
+        "--method-param",
         "linkage=complete",
         "--json",
         "-c",
@@ -215,13 +228,15 @@ def test_unseen_objects(folder, run):
 
 
 def test_score(folder, run):
-    result = run("score", "ensemble.csv", "truth.csv", "-q")
+    result = run("score", "ensemble.csv", "--labels-true", "truth.csv", "-q")
     assert result.exit_code == 0, result.stderr
     head, *rows = result.stdout.splitlines()
     assert head.split() == ["clustering", *cs.metrics.scores([0, 1], [0, 1])]
     assert [row.split()[0] for row in rows] == ["one", "two", "three"]
     assert rows[0].split()[1:] == ["1.0000"] * 8
-    said = json.loads(run("score", "ensemble.csv", "truth.csv", "-c", "three", "--json").stdout)
+    said = json.loads(
+        run("score", "ensemble.csv", "--labels-true", "truth.csv", "-c", "three", "--json").stdout
+    )
     truth = np.repeat([0, 1, 2], 20)
     assert said["scores"] == {
         "three": cs.metrics.scores(cs.io.read_labels("ensemble.csv").labels[:, 2], truth)
@@ -233,12 +248,12 @@ def test_score_matches_rows_by_name(folder, run):
     names = np.array([f"row {i}" for i in range(60)])
     order = np.random.default_rng(0).permutation(60)
     cs.io.write_labels("shuffled.csv", labels[order], sample_names=names[order])
-    result = run("score", "shuffled.csv", "truth.csv", "--json")
+    result = run("score", "shuffled.csv", "--labels-true", "truth.csv", "--json")
     said = json.loads(result.stdout)
     assert said["scores"]["label"]["ari"] == 1
     assert "Matched the rows of truth.csv to those of shuffled.csv by name." in said["notes"]
     cs.io.write_labels("other.csv", labels, sample_names=[f"line {i}" for i in range(60)])
-    result = run("score", "other.csv", "truth.csv")
+    result = run("score", "other.csv", "--labels-true", "truth.csv")
     assert result.exit_code == 2
     assert "other.csv names 'line 0', 'line 1'" in result.stderr
     assert "the rows cannot be matched" in result.stderr
@@ -247,20 +262,25 @@ def test_score_matches_rows_by_name(folder, run):
 def test_score_of_archives(folder, run):
     np.savez("data.npz", X=np.eye(4), y=[0, 0, 1, 1])
     cs.io.write_labels("l.csv", [5, 5, 7, 7])
-    assert json.loads(run("score", "l.csv", "data.npz", "--json").stdout)["scores"]["label"]["acc"] == 1
+    assert (
+        json.loads(run("score", "l.csv", "--labels-true", "data.npz", "--json").stdout)["scores"]["label"][
+            "acc"
+        ]
+        == 1
+    )
 
 
 def test_score_with_missing_labels(folder, run):
     Path("l.csv").write_text("label\n0\n0\nNA\n1\n")
     Path("t.csv").write_text("class\n0\n0\n1\n1\n")
-    result = run("score", "l.csv", "t.csv")
+    result = run("score", "l.csv", "--labels-true", "t.csv")
     assert result.exit_code == 2
     assert "column 'label'" in result.stderr
     assert "On the command line: --drop-missing." in result.stderr
     assert (
-        json.loads(run("score", "l.csv", "t.csv", "--drop-missing", "--json").stdout)["scores"]["label"][
-            "acc"
-        ]
+        json.loads(run("score", "l.csv", "--labels-true", "t.csv", "--drop-missing", "--json").stdout)[
+            "scores"
+        ]["label"]["acc"]
         == 1
     )
 

@@ -66,7 +66,18 @@ def test_an_ensemble_on_its_side_is_said_and_transpose_helps(folder, run):
 
 
 def test_scale_is_the_generators_preparation(folder, run):
-    run("cluster", "features.csv", "-k", "3", "--scale", "--ensemble", "a.npz", "-o", "a.csv")
+    run(
+        "cluster",
+        "features.csv",
+        "-k",
+        "3",
+        "--preprocess",
+        "standardize",
+        "--save-ensemble",
+        "a.npz",
+        "-o",
+        "a.csv",
+    )
     run(
         "cluster",
         "features.csv",
@@ -74,30 +85,55 @@ def test_scale_is_the_generators_preparation(folder, run):
         "3",
         "--generator-param",
         "preprocess=standardize",
-        "--ensemble",
+        "--save-ensemble",
         "b.npz",
         "-o",
         "b.csv",
     )
     assert cs.io.read_labels("a.npz") == cs.io.read_labels("b.npz")
     assert cs.io.read_labels("a.npz").recipes[0]["preprocess"] == "standardize"
-    assert run("generate", "features.csv", "--scale", "-o", "c.npz").exit_code == 0
+    assert run("generate", "features.csv", "--preprocess", "standardize", "-o", "c.npz").exit_code == 0
     assert cs.io.read_labels("c.npz").recipes[0]["preprocess"] == "standardize"
-    twice = run("cluster", "features.csv", "-k", "3", "--scale", "--generator-param", "preprocess=ranks")
+    twice = run(
+        "cluster",
+        "features.csv",
+        "-k",
+        "3",
+        "--preprocess",
+        "standardize",
+        "--generator-param",
+        "preprocess=ranks",
+    )
     assert twice.exit_code == 2
-    assert "'preprocess' is set by the option --scale" in twice.stderr
+    assert "'preprocess' is set by the option --preprocess" in twice.stderr
 
 
 def test_features_with_other_units_need_scale(folder, run):
-    """One column of large numbers without meaning hides the others; --scale brings them back."""
+    """One column of large numbers without meaning hides the others; --preprocess standardize brings them back."""
     table = cs.io.read_features("features.csv")
     noise = 1e4 * np.random.default_rng(1).normal(size=(60, 1))
     cs.io.write_features("units.csv", np.hstack([table.X, noise]), sample_names=table.sample_names)
     scores = {}
-    for options in ((), ("--scale",)):
+    for options in (
+        (),
+        (
+            "--preprocess",
+            "standardize",
+        ),
+    ):
         run("cluster", "units.csv", "-k", "3", "-g", "random-k", *options, "-o", "out.csv")
         scores[options] = cs.metrics.ari(cs.io.read_labels("out.csv").labels[:, 0], TRUTH)
-    assert scores[()] < 0.3 < 0.9 < scores[("--scale",)]
+    assert (
+        scores[()]
+        < 0.3
+        < 0.9
+        < scores[
+            (
+                "--preprocess",
+                "standardize",
+            )
+        ]
+    )
 
 
 @pytest.mark.parametrize(("method", "cls"), [("mdec", "LWEA"), ("mdec-sc", "LWSC"), ("MDEC_BG", "LWGP")])
@@ -119,7 +155,7 @@ def test_mdec_by_name(folder, run, method, cls):
         method,
         "-n",
         "10",
-        "--param",
+        "--method-param",
         "instability_tolerance=0.5",
         "--json",
     )
@@ -149,7 +185,7 @@ def test_features_given_to_consensus(folder, run):
 @pytest.mark.parametrize("second", ["l.csv", "./l.csv"])
 def test_two_outputs_of_one_name(folder, run, second):
     for _ in range(2):  # whether it is there already or not
-        result = run("cluster", "features.csv", "-k", "3", "--ensemble", "l.csv", "-o", second)
+        result = run("cluster", "features.csv", "-k", "3", "--save-ensemble", "l.csv", "-o", second)
         assert result.exit_code == 2
         assert (
             "l.csv is given twice as an output, and one would overwrite the other; name two files"
@@ -157,15 +193,17 @@ def test_two_outputs_of_one_name(folder, run, second):
         )
         (folder / "l.csv").write_text("kept")
     assert (folder / "l.csv").read_text() == "kept"
-    assert run("cluster", "features.csv", "-k", "3", "--ensemble", "e.csv", "-o", second).exit_code == 0
+    assert run("cluster", "features.csv", "-k", "3", "--save-ensemble", "e.csv", "-o", second).exit_code == 0
 
 
 def test_a_page_needs_a_name_of_a_page(folder, run):
-    result = run("cluster", "features.csv", "-k", "3", "--report", "r.txt", "-o", "out.csv")
+    result = run("cluster", "features.csv", "-k", "3", "--save-report", "r.txt", "-o", "out.csv")
     assert result.exit_code == 2
-    assert "--report r.txt would hold a page in HTML: let its name end in .html" in result.stderr
+    assert "--save-report r.txt would hold a page in HTML: let its name end in .html" in result.stderr
     assert not (folder / "r.txt").exists()
-    assert run("cluster", "features.csv", "-k", "3", "--report", "r.HTML", "-o", "out.csv").exit_code == 0
+    assert (
+        run("cluster", "features.csv", "-k", "3", "--save-report", "r.HTML", "-o", "out.csv").exit_code == 0
+    )
 
 
 def test_one_cluster_is_one(folder, run):

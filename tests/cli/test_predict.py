@@ -1,4 +1,4 @@
-"""``consilience predict``, and ``--save`` of the commands that make models."""
+"""``consilience predict``, and ``--save-model`` of the commands that make models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def labels_in(path):
 
 
 def test_features_to_model_to_labels(folder, run):
-    done = run("cluster", "features.csv", "-k", "3", "--save", "model.consilience", "-o", "first.csv")
+    done = run("cluster", "features.csv", "-k", "3", "--save-model", "model.consilience", "-o", "first.csv")
     assert done.exit_code == 0, done.stderr
     assert "wrote the model to model.consilience" in done.stderr
     done = run("predict", "model.consilience", "features.csv", "-o", "again.csv", "--confidence")
@@ -33,7 +33,7 @@ def test_features_to_model_to_labels(folder, run):
 
 
 def test_ensembles_to_model_to_labels(folder, run):
-    done = run("consensus", "ensemble.csv", "-k", "3", "--save", "model.consilience", "-o", "first.csv")
+    done = run("consensus", "ensemble.csv", "-k", "3", "--save-model", "model.consilience", "-o", "first.csv")
     assert done.exit_code == 0, done.stderr
     done = run("predict", "model.consilience", "ensemble.npz", "-o", "again.csv")
     assert done.exit_code == 0, done.stderr
@@ -46,7 +46,7 @@ def test_ensembles_to_model_to_labels(folder, run):
 
 
 def test_what_is_refused(folder, run):
-    run("cluster", "features.csv", "-k", "3", "--save", "model.consilience", "-o", "first.csv")
+    run("cluster", "features.csv", "-k", "3", "--save-model", "model.consilience", "-o", "first.csv")
     X = cs.io.read_features("features.csv")
     cs.io.write_features("other.csv", X.X[:5], feature_names=list("abdc"))
     done = run("predict", "model.consilience", "other.csv")
@@ -55,9 +55,12 @@ def test_what_is_refused(folder, run):
     for args, words in (
         (("predict", "features.csv", "features.csv"), "is no model of consilience"),
         (("predict", "model.consilience", "features.csv", "-o", "features.csv"), "is the input file itself"),
-        (("cluster", "features.csv", "-k", "3", "--save", "-"), "--save needs the name of a file"),
-        (("cluster", "features.csv", "-k", "3", "--save", "features.csv"), "would overwrite the file"),
-        (("cluster", "features.csv", "-k", "3", "--save", "nowhere/model"), "does not exist"),
+        (
+            ("cluster", "features.csv", "-k", "3", "--save-model", "-"),
+            "--save-model needs the name of a file",
+        ),
+        (("cluster", "features.csv", "-k", "3", "--save-model", "features.csv"), "would overwrite the file"),
+        (("cluster", "features.csv", "-k", "3", "--save-model", "nowhere/model"), "does not exist"),
     ):
         done = run(*args)
         assert done.exit_code == 2
@@ -66,7 +69,7 @@ def test_what_is_refused(folder, run):
 
 @pytest.mark.parametrize("line", [0, 1])
 def test_examples_of_the_help_work(folder, run, line):
-    run("cluster", "features.csv", "-k", "3", "--save", "model.consilience", "-o", "first.csv")
+    run("cluster", "features.csv", "-k", "3", "--save-model", "model.consilience", "-o", "first.csv")
     text = _program.cli.get_command(click.Context(_program.cli), "predict").help
     example = text.partition("Examples:")[2].strip().splitlines()[line].strip()
     piped = example.startswith("cat ")

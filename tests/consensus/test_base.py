@@ -68,33 +68,35 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
     ) as caught:
         model = Blind(c).fit(labels)
     assert caught[0].filename == __file__
-    assert model.agreement_.contradicted
+    assert model.contradicted_
+    assert model.messages_ == [str(caught[0].message)]
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAgreementWarning)
-        helped = cs.EvidenceAccumulation(c).fit(labels)
-    assert helped.agreement_.consensus == pytest.approx(helped.agreement_.baseline, rel=1e-12)
-    assert helped.agreement_.baseline == pytest.approx(model.agreement_.baseline, rel=1e-12)
+        helped = cs.consensus.EvidenceAccumulation(c).fit(labels)
+    assert helped.messages_ == []
+    assert helped.consensus_nmi_ == pytest.approx(helped.baseline_nmi_, rel=1e-12)
+    assert helped.baseline_nmi_ == pytest.approx(model.baseline_nmi_, rel=1e-12)
 
 
 def test_agreement_is_the_mean_nmi(seed):
     labels, _ = planted(seed, missing=0.1)
-    model = cs.LWEA(3).fit(labels)
+    model = cs.consensus.LWEA(3).fit(labels)
     whole = table.Evidence(cs.Ensemble(labels), model.labels_).agreement("nmi").mean()
-    assert model.agreement_.consensus == pytest.approx(whole, rel=1e-12)
+    assert model.consensus_nmi_ == pytest.approx(whole, rel=1e-12)
 
 
 def test_a_sample_judges_many_objects_as_all_of_them(seed, monkeypatch):
     """Within 0.03 of what all objects say, and whatever their order and the unit of their weights."""
     labels, _ = planted(seed, n=3000, m=12, c=4, noise=0.4)
     weights = np.random.default_rng(seed).integers(1, 5, 3000)
-    found = cs.LWEA(4).fit(labels, sample_weight=weights)
+    found = cs.consensus.LWEA(4).fit(labels, sample_weight=weights)
     order = np.random.default_rng(seed).permutation(3000)
-    moved = cs.LWEA(4).fit(labels[order], sample_weight=8 * weights[order])
-    assert moved.agreement_ == pytest.approx(found.agreement_, rel=1e-9)
+    moved = cs.consensus.LWEA(4).fit(labels[order], sample_weight=8 * weights[order])
+    assert moved.baseline_nmi_ == pytest.approx(found.baseline_nmi_, rel=1e-9)
     monkeypatch.setattr(table, "_SAMPLE", 10_000)
-    assert cs.LWEA(4).fit(labels, sample_weight=weights).agreement_ == pytest.approx(
-        found.agreement_, abs=0.03
-    )
+    whole = cs.consensus.LWEA(4).fit(labels, sample_weight=weights)
+    assert whole.baseline_nmi_ == pytest.approx(found.baseline_nmi_, abs=0.03)
+    assert whole.consensus_nmi_ == found.consensus_nmi_  # of all objects at once
 
 
 @pytest.mark.parametrize("c", [1, 2, 7])
@@ -103,8 +105,8 @@ def test_where_there_is_nothing_to_contradict(c):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAgreementWarning)
         for labels in (base, np.repeat(base, 3, axis=1)):
-            assert not cs.EvidenceAccumulation(c).fit(labels).agreement_.contradicted
-            assert not Blind(1).fit(labels).agreement_.contradicted
+            assert not cs.consensus.EvidenceAccumulation(c).fit(labels).contradicted_
+            assert not Blind(1).fit(labels).contradicted_
 
 
 def test_two_clear_clusters_read_with_signs_are_contradicted():
@@ -117,7 +119,7 @@ def test_two_clear_clusters_read_with_signs_are_contradicted():
 # Long work ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cls", [cs.SCCABG, cs.CoassociationKMeans])
+@pytest.mark.parametrize("cls", [cs.SCCABG, cs.consensus.CoassociationKMeans])
 def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
     labels, _ = planted(0)
     for long, shown, expected in ((0.0, True, True), (0.0, False, False), (1e9, True, False)):
@@ -135,6 +137,6 @@ def test_expected_costs_at_11000_objects_and_5636_base_clusters():
     seconds, held = cs.SCCABG(10)._cost(many)
     assert 100 < seconds < 1000
     assert 1e9 < held < 1e11
-    seconds, held = cs.CoassociationKMeans(10)._cost(many)
+    seconds, held = cs.consensus.CoassociationKMeans(10)._cost(many)
     assert 20 < seconds < 200
     assert 1e9 < held < 5e9

@@ -16,8 +16,12 @@ def test_scores_are_those_of_the_members_and_the_best_wins(seed, missing):
     labels, _ = planted(seed, n=100, m=8, noise=0.5, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 100)
     ens = cs.Ensemble(labels, sample_weight=weights)
-    members = [cs.LWEA(4), cs.EvidenceAccumulation(4, linkage="complete"), cs.MCLA(4, random_state=3)]
-    model = cs.BestOf(4, methods=members).fit(ens)
+    members = [
+        cs.consensus.LWEA(4),
+        cs.consensus.EvidenceAccumulation(4, linkage="complete"),
+        cs.consensus.MCLA(4, random_state=3),
+    ]
+    model = cs.consensus.BestOf(4, methods=members).fit(ens)
     expected = [cs.metrics.anmi(member.fit(ens).labels_, ens) for member in members]
     assert list(model.scores_) == ["lwea", "evidence-accumulation", "mcla"]
     assert np.allclose(list(model.scores_.values()), expected)
@@ -27,17 +31,19 @@ def test_scores_are_those_of_the_members_and_the_best_wins(seed, missing):
 
 def test_default_members_by_any_spelling(seed):
     labels, _ = planted(seed)
-    model = cs.BestOf(3, random_state=0).fit(labels)
+    model = cs.consensus.BestOf(3, random_state=0).fit(labels)
     assert list(model.scores_) == ["cspa", "mcla", "hbgf"]
-    again = cs.BestOf(3, methods=["CSPA", "MCLA", "HBGF"], random_state=0).fit(labels)
+    again = cs.consensus.BestOf(3, methods=["CSPA", "MCLA", "HBGF"], random_state=0).fit(labels)
     assert again.scores_ == model.scores_
     assert np.array_equal(again.labels_, model.labels_)
 
 
 def test_equal_members_are_told_apart_and_the_first_wins(seed):
     labels, _ = planted(seed)
-    model = cs.BestOf(
-        3, methods=[cs.LWEA(), cs.LWEA(instability_tolerance=1.0), cs.LWEA()], criterion="ari"
+    model = cs.consensus.BestOf(
+        3,
+        methods=[cs.consensus.LWEA(), cs.consensus.LWEA(instability_tolerance=1.0), cs.consensus.LWEA()],
+        criterion="ari",
     ).fit(labels)
     assert list(model.scores_) == ["lwea", "lwea 2", "lwea 3"]
     assert model.best_method_ != "lwea 3"
@@ -45,7 +51,7 @@ def test_equal_members_are_told_apart_and_the_first_wins(seed):
 
 def test_objects_that_nothing_tells_apart():
     """One distinct object is too few for a method by itself; together they are one cluster."""
-    model = cs.BestOf(1, methods=("mcla", "lwea")).fit(np.zeros((4, 3), int))
+    model = cs.consensus.BestOf(1, methods=("mcla", "lwea")).fit(np.zeros((4, 3), int))
     assert model.labels_.tolist() == [0, 0, 0, 0]
     assert list(model.scores_) == ["mcla", "lwea"]
 
@@ -63,4 +69,4 @@ def test_objects_that_nothing_tells_apart():
 def test_refuses_what_is_no_method(methods, words):
     labels, _ = planted()
     with pytest.raises(InputError, match=words):
-        cs.BestOf(3, methods=methods).fit(labels)
+        cs.consensus.BestOf(3, methods=methods).fit(labels)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster, is_monotonic, is_valid_linkage
 from sklearn.base import clone
 
 import consilience as cs
@@ -94,6 +95,42 @@ def test_learned_attributes(cls, params):
     assert model.n_iter_ >= 0
     assert model.membership_.shape == (60, 3)
     assert np.allclose(model.membership_.sum(axis=1), 1)
+    assert model.n_clusters_ == 3
+    assert model.cluster_sizes_.tolist() == np.bincount(model.labels_).tolist()
+    assert 0 <= model.consensus_nmi_ <= 1
+    assert 0 <= model.baseline_nmi_ <= 1
+    assert model.converged_ == (not any("did not converge" in said for said in model.messages_))
+    assert model.summary().startswith(f"{cls.__name__}: 3 clusters, 60 objects from 8 base clusterings\n")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_score_of_the_objects_of_fit_is_the_agreement_learned(cls, params, weighted, missing, seed):
+    labels, truth = planted(seed, n=40, missing=missing)
+    weights = np.random.default_rng(seed).integers(1, 4, 40) / 2 if weighted else None
+    model = build(cls, params).fit(labels, sample_weight=weights)
+    assert model.score(labels, truth, sample_weight=weights) == pytest.approx(model.consensus_nmi_, rel=1e-9)
+    assert model.score(cs.Ensemble(labels, sample_weight=weights)) == pytest.approx(
+        model.consensus_nmi_, rel=1e-9
+    )
+    sizes = np.bincount(model.labels_, weights)
+    np.testing.assert_allclose(model.cluster_sizes_, sizes)
+
+
+def test_the_tree_gives_the_clusters(cls, params):
+    """Where the tree has no two merges of equal height at the cut."""
+    labels, _ = planted(n=50, noise=0.35, missing=0.2)
+    model = build(cls, params).fit(labels)
+    if not hasattr(model, "heights_"):
+        with pytest.raises(InputError, match="builds no tree"):
+            model.linkage_matrix()
+        return
+    Z = model.linkage_matrix()
+    assert is_valid_linkage(Z, throw=True)
+    assert is_monotonic(Z)
+    assert Z[-1, 3] == 50
+    if model.heights_[-3] < model.heights_[-2]:
+        assert same_partition(fcluster(Z, 3, "maxclust"), model.labels_)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -112,7 +149,7 @@ def test_predicting_the_objects_of_fit_gives_their_labels(cls, params, missing, 
     assert found.min() >= 0
     assert found.max() < 3
     np.testing.assert_array_equal(model.predict_proba(fresh).argmax(axis=1), found)
-    np.testing.assert_array_equal(model.predict_proba(fresh, top=2)[0][:, 0], found)
+    np.testing.assert_array_equal(model.predict_top(fresh, 2).clusters[:, 0], found)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -199,7 +236,7 @@ def test_saves(cls, params, tmp_path):
 def test_history_tells_the_pace_that_the_method_declares(cls, params):
     labels, _ = planted()
     model = build(cls, params).fit(labels)
-    if cls.pacing is None:
+    if cls._pacing is None:
         with pytest.raises(InputError, match="is not self-paced"):
             cs.plot.PacingDisplay.from_estimator(model)
         return

@@ -22,8 +22,8 @@ pytestmark = [
 ]
 
 
-def build(cls, n_clusters=3):
-    params = cls._test_params[0]
+def build(cls, n_clusters=3, **more):
+    params = {**cls._test_params[0], **more}
     if "random_state" in cls().get_params():
         params = {**params, "random_state": 0}
     return cls(n_clusters, **params)
@@ -54,14 +54,19 @@ def test_no_cluster_is_smaller(cls, seed):
     labels, _ = planted(seed, n=60, noise=0.3)
     weights = np.random.default_rng(seed).integers(1, 4, 60)
     for given in (None, weights):
-        model = build(cls, 9)
+        model = build(cls, 9, min_cluster_size=8)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConsilienceWarning)
-            model.fit(labels, sample_weight=given, min_cluster_size=8)
+            model.fit(labels, sample_weight=given)
         sizes = np.bincount(model.labels_, given)
         assert (sizes >= 8).all()
         assert (np.diff(sizes) <= 0).all()
         assert sizes.size + model.merged_.size == 9
+        assert model.n_clusters_ == sizes.size
+        assert model.cluster_sizes_.tolist() == sizes.tolist()
+        assert any("min_cluster_size=8 leaves" in said for said in model.messages_) == (
+            model.merged_.size > 0
+        )
         assert model.membership_.shape == (60, sizes.size)
         assert np.allclose(model.membership_.sum(axis=1), 1)
         assert np.array_equal(model.predict(labels), model.labels_)
@@ -75,24 +80,24 @@ def test_nothing_changes_where_all_are_large_enough(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
         warnings.simplefilter("ignore", LowAgreementWarning)  # of a method that is weak here anyway
-        model = build(cls).fit(labels, min_cluster_size=2)
+        model = build(cls, min_cluster_size=2).fit(labels)
     assert np.array_equal(model.labels_, build(cls).fit_predict(labels))
     assert model.merged_.size == 0
 
 
 def test_what_is_left_is_said():
     base = [[0] * 10 + [1] * 10 + [2, 2, 3], [0] * 10 + [1] * 12 + [3]]
-    model = cs.EvidenceAccumulation(4)
+    model = cs.consensus.EvidenceAccumulation(4, min_cluster_size=3)
     with pytest.warns(
         ConsilienceWarning, match=r"min_cluster_size=3 leaves 2 of the 4 clusters: 1 and 2 are the sizes"
     ):
-        model.fit(base, min_cluster_size=3)
+        model.fit(base)
     assert model.merged_.tolist() == [1, 2]
     assert same_partition(model.labels_[10:22], [1] * 12)
     with pytest.warns(
         ConsilienceWarning, match="1 is the size of one that was merged into the cluster it is"
     ):
-        model.fit(base, min_cluster_size=2)
+        model.set_params(min_cluster_size=2).fit(base)
 
 
 def test_refusals_of_min_size():
@@ -100,12 +105,12 @@ def test_refusals_of_min_size():
     with pytest.raises(
         InputError, match=r"min_cluster_size=61 exceeds the 60 that all objects weigh.*at most 20"
     ):
-        cs.LWGP(3).fit(labels, min_cluster_size=61)
+        cs.consensus.LWGP(3, min_cluster_size=61).fit(labels)
     for wrong in (-1, "5", float("nan")):
         with pytest.raises(InputError, match="min_cluster_size=.* is not valid"):
-            cs.LWGP(3).fit(labels, min_cluster_size=wrong)
+            cs.consensus.LWGP(3, min_cluster_size=wrong).fit(labels)
     with pytest.raises(InputError, match="min_cluster_size is given with mode='authors'"):
-        cs.SCCABG(3, mode="authors").fit(labels, min_cluster_size=2)
+        cs.SCCABG(3, mode="authors", min_cluster_size=2).fit(labels)
 
 
 # must_link -------------------------------------------------------------------------------------------------------
@@ -132,7 +137,7 @@ def test_groups_are_connected():
 )
 def test_refusals_of_must_link(links, message):
     with pytest.raises(InputError, match=message):
-        cs.EvidenceAccumulation(2).fit([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], must_link=links)
+        cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], must_link=links)
 
 
 def test_a_group_has_the_label_of_most_of_its_weight():
@@ -146,13 +151,13 @@ def test_a_group_has_the_label_of_most_of_its_weight():
 
 def test_a_tie_is_no_evidence_and_nothing_else_is_refused():
     base = [[0, 1, 0, 1], [0, 0, 1, 1]]
-    model = cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 1)])
+    model = cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 1)])
     assert model.labels_[0] == model.labels_[1]
     with pytest.raises(
         InputError, match=r"Objects 0 and 3 are linked, but no clustering says where they belong"
     ):
-        cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)])
-    cs.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)], sample_weight=[2, 1, 1, 1])
+        cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)])
+    cs.consensus.EvidenceAccumulation(2).fit(base, must_link=[(0, 3)], sample_weight=[2, 1, 1, 1])
 
 
 @every_method
@@ -195,7 +200,7 @@ def test_no_links_change_nothing(cls):
 def test_an_unseen_object_is_placed_by_its_partner():
     labels, _ = planted(n=30)
     labels[7] = -1
-    model = cs.LWGP(3, random_state=0)
+    model = cs.consensus.LWGP(3, random_state=0)
     with pytest.raises(InputError, match="Object 7 is missing from every clustering"):
         model.fit(labels)
     model.fit(labels, must_link=[(7, 20)])
@@ -209,7 +214,7 @@ def test_soft_clusterings(cls):
     soft = cs.SoftEnsemble(blocks, sample_names=[f"s{i}" for i in range(50)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        model = build(cls, 5).fit(soft, must_link=[("s0", "s1"), ("s1", "s2")], min_cluster_size=6)
+        model = build(cls, 5, min_cluster_size=6).fit(soft, must_link=[("s0", "s1"), ("s1", "s2")])
     assert np.unique(model.labels_[:3]).size == 1
     assert np.bincount(model.labels_).min() >= 6
     joined = join(soft, linked_groups([(0, 1)], 50, None))
@@ -223,11 +228,13 @@ def test_soft_clusterings(cls):
 def test_the_pipeline_hands_both_on(pipeline):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4)) + 5 * np.eye(3, 4)[np.arange(60) % 3]
-    pipeline.set_params(random_state=0)
+    pipeline.set_params(random_state=0, min_cluster_size=10)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        pipeline.fit(X, must_link=[(0, 1)], min_cluster_size=10)
+        pipeline.fit(X, must_link=[(0, 1)])
     assert pipeline.labels_[0] == pipeline.labels_[1]
     assert np.bincount(pipeline.labels_).min() >= 10
+    assert pipeline.n_clusters_ == pipeline.labels_.max() + 1
+    assert pipeline.cluster_sizes_.sum() == 60
     with pytest.raises(InputError, match="must_link is given with a sample_weight of zero for 1 objects"):
         pipeline.fit(X, sample_weight=np.append(np.ones(59), 0), must_link=[(0, 1)])

@@ -15,11 +15,14 @@ BASE = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0]]
 
 #: method, parameter, a value at its bound, one beyond.
 BOUNDS = [
-    *((method, "walk_length", 10_000, 10**12) for method in (cs.PTA, cs.PTGP, cs.ECPCS)),
-    (cs.CESHL, "cohesion_weight", 1e-9, 5e-324),  # it holds the weights of clusters
-    (cs.TRCE, "graph_weight", 1e-9, 5e-324),  # by which is divided
-    (cs.RCE, "error_weight", 1e9, 1e300),  # whose square must be a number
-    (cs.RCE, "low_rank_weight", 1e9, 1e300),
+    *(
+        (method, "walk_length", 10_000, 10**12)
+        for method in (cs.consensus.PTA, cs.consensus.PTGP, cs.consensus.ECPCS)
+    ),
+    (cs.consensus.CESHL, "cohesion_weight", 1e-9, 5e-324),  # it holds the weights of clusters
+    (cs.consensus.TRCE, "graph_weight", 1e-9, 5e-324),  # by which is divided
+    (cs.consensus.RCE, "error_weight", 1e9, 1e300),  # whose square must be a number
+    (cs.consensus.RCE, "low_rank_weight", 1e9, 1e300),
 ]
 
 
@@ -36,11 +39,11 @@ def test_unanimous_clusterings_leave_nothing_to_doubt():
     """Divergences of 0 at first and of one rounding later: an object must not lose all its company."""
     labels = [[0, 0, 0, 1, 1, 1]] * 3
     weights = [0.77194518, 1.41226741, 0.35584899, 0.71376904, 1.36379776, 0.48844313]
-    found = cs.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
+    found = cs.consensus.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
     assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first
 
 
-@pytest.mark.parametrize("method", [cs.RCE, cs.DREC])
+@pytest.mark.parametrize("method", [cs.consensus.RCE, cs.consensus.DREC])
 def test_rounds_that_are_all_done_have_an_end(method):
     with pytest.raises(ConsilienceError, match="n_iter=1000000000000"):
         method(2, n_iter=10**12).fit(BASE)
@@ -51,7 +54,7 @@ SMALL_TYPES = [
     (cs.RSEC, {"n_clusters": np.int8(3)}),
     (cs.NRSEC, {"growth": np.float32(1e30)}),
     (cs.RSEC, {"penalty": 2**63}),
-    (cs.NMFC, {"tol": np.uint64(2**64 - 1)}),
+    (cs.consensus.NMFC, {"tol": np.uint64(2**64 - 1)}),
 ]
 
 

@@ -46,9 +46,11 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
     monkeypatch.setattr(engine, "MOST_IN_GRAPH", 2000)  # as if the tables were large
     labels, _ = planted(6, n=600, m=6, noise=0.4)
     lazy = da.from_array(labels, chunks=(100, 6))
-    for cls in (cs.LWGP, cs.LWEA):
-        expected = cls(3, **({"random_state": 0} if cls is cs.LWGP else {})).fit(labels)
-        model = cls(3, **({"random_state": 0} if cls is cs.LWGP else {})).fit(cs.dask.Ensemble(lazy))
+    for cls in (cs.consensus.LWGP, cs.consensus.LWEA):
+        expected = cls(3, **({"random_state": 0} if cls is cs.consensus.LWGP else {})).fit(labels)
+        model = cls(3, **({"random_state": 0} if cls is cs.consensus.LWGP else {})).fit(
+            cs.dask.Ensemble(lazy)
+        )
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
         np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
     of_fit = max(len(pickle.dumps(task)) for task in dict(model.labels_.dask).values())
@@ -56,9 +58,13 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
 
     truth = da.from_array(planted(6, n=600, m=6, noise=0.4)[1], chunks=100)
     assert cs.metrics.scores(model.labels_, truth) == cs.metrics.scores(expected.labels_, truth.compute())
-    blocks = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100))
+    blocks = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100))
     with dask.config.set(scheduler="synchronous"):
-        alone = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100)).labels_.compute()
+        alone = (
+            cs.consensus.LWGP(3, random_state=0)
+            .fit(cs.dask.Ensemble(lazy, max_distinct=100))
+            .labels_.compute()
+        )
     np.testing.assert_array_equal(blocks.labels_.compute(), alone)
 
 
@@ -80,9 +86,11 @@ def test_a_killed_worker_changes_nothing_but_the_time(client):
     victim = sorted(client.run(os.getpid).values())[0]
     killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
     killer.start()
-    model = cs.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
     killer.join()
-    np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(3, random_state=0).fit(labels).labels_)
+    np.testing.assert_array_equal(
+        model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
+    )
     client.wait_for_workers(2)
 
 
@@ -101,7 +109,7 @@ def test_an_interrupt_cancels_what_is_under_way(client):
     threading.Thread(target=press, daemon=True).start()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        cs.LWGP(3).fit(cs.dask.Ensemble(lazy))
+        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(lazy))
     assert time.perf_counter() - begun < 8  # all would take ten
     end = time.perf_counter() + 20
     while any(client.processing().values()) and time.perf_counter() < end:
@@ -111,7 +119,7 @@ def test_an_interrupt_cancels_what_is_under_way(client):
 
 def test_a_fit_inside_a_task_is_refused(client):
     def fit():
-        return cs.LWEA(2).fit(da.from_array(np.array([[0, 0], [1, 1]] * 4), chunks=(4, 2)))
+        return cs.consensus.LWEA(2).fit(da.from_array(np.array([[0, 0], [1, 1]] * 4), chunks=(4, 2)))
 
     with pytest.raises(InputError, match="inside a Dask task"):
         client.submit(fit, pure=False).result(timeout=60)
@@ -121,7 +129,7 @@ def test_memory_of_a_worker_is_looked_at_beforehand(client):
     assert 1e8 < engine.memory_of_a_task() < 1e9
     labels = da.zeros((10**8, 20), chunks=(10**8, 20), dtype=np.int8)
     with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 objects and 20.*rechunk"):
-        cs.LWGP(3).fit(cs.dask.Ensemble(labels))
+        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
     with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 rows.*X.rechunk"):
         cs.dask.generate(labels.astype(np.float32))
 

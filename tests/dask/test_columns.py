@@ -42,23 +42,27 @@ def permuted(frame):
 def test_labels_are_those_of_one_machine(max_distinct):
     lazy = cs.dask.Ensemble(permuted(LABELS), max_distinct=max_distinct)
     straight = cs.dask.Ensemble(in_parts(LABELS[:100], LABELS[100:]), max_distinct=max_distinct)
-    model, expected = (cs.LWGP(4, random_state=0).fit(one) for one in (lazy, straight))
+    model, expected = (cs.consensus.LWGP(4, random_state=0).fit(one) for one in (lazy, straight))
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_.compute())
     np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_.compute())
     if max_distinct is None:
-        np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(4, random_state=0).fit(LABELS).labels_)
+        np.testing.assert_array_equal(
+            model.labels_.compute(), cs.consensus.LWGP(4, random_state=0).fit(LABELS).labels_
+        )
 
 
 def test_so_are_those_of_clusterings_named_otherwise():
     names = list("uvwxyz")
     lazy = cs.dask.Ensemble(permuted(LABELS), clustering_names=names)
-    model = cs.LWGP(4, random_state=0).fit(lazy)
+    model = cs.consensus.LWGP(4, random_state=0).fit(lazy)
     assert model.distinct_.clustering_names == names
-    np.testing.assert_array_equal(model.labels_.compute(), cs.LWGP(4, random_state=0).fit(LABELS).labels_)
+    np.testing.assert_array_equal(
+        model.labels_.compute(), cs.consensus.LWGP(4, random_state=0).fit(LABELS).labels_
+    )
 
 
 def test_predict_matches_them():
-    model = cs.LWGP(4, random_state=0).fit(LABELS)
+    model = cs.consensus.LWGP(4, random_state=0).fit(LABELS)
     with pytest.raises(InputError, match="unknown sizes"):
         model.predict(permuted(LABELS))
     counted = cs.dask.Ensemble(permuted(LABELS))
@@ -89,7 +93,7 @@ def test_so_do_features():
 def test_others_are_refused_by_name(change, said):
     lazy = in_parts(LABELS[:100], LABELS[100:200], change(LABELS[200:]))
     with pytest.raises(InputError, match=rf"^Block 2 of the data frame.*{said}"):
-        cs.LWGP(4).fit(lazy)
+        cs.consensus.LWGP(4).fit(lazy)
 
 
 def test_features_too():

@@ -64,7 +64,7 @@ def test_the_command_line_clusters_a_folder(folder, capsys):
     out, model = str(path / "labels"), str(path / "model.consilience")
     arguments = ["cluster", str(path / "big.parquet"), "-k", "3", "-g", "kmeans", "-n", "4", "-m", "lwgp"]
     with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--dask", "-o", out, "--confidence", "--save", model, "--json"])
+        main([*arguments, "--dask", "-o", out, "--confidence", "--save-model", model, "--json"])
     assert ended.value.code in (0, None)
     facts = json.loads(capsys.readouterr().out)
     assert facts["n_samples"] == sum(facts["sizes"]) == 600

@@ -56,7 +56,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
     lazy = da.from_array(X, chunks=(100, 5))
     np.testing.assert_array_equal(model.predict(lazy).compute(), answers[0])
     assert model.predict_proba(lazy).compute().shape == (700, 4)
-    assert model.predict_proba(lazy, top=2)[0].compute().shape == (700, 2)
+    assert model.predict_top(lazy, 2).clusters.compute().shape == (700, 2)
     assert model.predict_confidence(lazy).compute().min() >= 0
     assert model.score_samples(lazy).compute().max() <= 1
     assert model.membership_.compute().shape == (700, 4)
@@ -73,7 +73,7 @@ def test_the_default_makes_an_ensemble_with_members():
     assert ens.shape == (400, 4)
     assert len(ens.base_models) == len(ens.recipes) == 4
     assert ens.labels.dtype == np.int16
-    model = cs.LWGP(n_clusters=4, random_state=0).fit(ens)
+    model = cs.consensus.LWGP(n_clusters=4, random_state=0).fit(ens)
     assert model.labels_.compute().max() == 3
 
 
@@ -126,7 +126,7 @@ def test_rows_are_labeled_once():
         lambda block: calls.append(len(block)) or block, dtype=np.float32, meta=np.empty((0, 0), np.float32)
     )
     ens = cs.dask.generate(X, "kmeans", n_clusters=4, n_clusterings=3, random_state=0)
-    model = cs.LWGP(4, random_state=0).fit(ens)
+    model = cs.consensus.LWGP(4, random_state=0).fit(ens)
     before = len(calls)
     dask.compute(model.labels_, model.confidence_)
     assert len(calls) == before

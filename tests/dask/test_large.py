@@ -51,7 +51,7 @@ def test_an_ensemble_of_another_looks_anew():
     assert cs.dask.Ensemble(ens, clustering_names=list("abcdefghij")).distinct().clustering_names[0] == "a"
 
 
-@pytest.mark.parametrize("cls", [cs.LWGP, cs.CoassociationKMeans])
+@pytest.mark.parametrize("cls", [cs.consensus.LWGP, cs.consensus.CoassociationKMeans])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     labels, _, lazy = many(missing=missing)
@@ -64,14 +64,15 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     np.testing.assert_array_equal(model.predict_proba(labels).argmax(axis=1), found)
     sizes = np.bincount(found)
     assert (np.diff(sizes) <= 0).all()
+    assert model.cluster_sizes_.tolist() == sizes.tolist()
     np.testing.assert_allclose(model.confidence_.compute(), confidence(labels, found))
-    if cls is cs.LWGP:
+    if cls is cs.consensus.LWGP:
         np.testing.assert_allclose(model.cluster_reliability_, expected.cluster_reliability_)
         np.testing.assert_allclose(model.clustering_weights_, expected.clustering_weights_)
     again = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy.rechunk((700, 10)), max_distinct=1000))
     np.testing.assert_array_equal(again.labels_.compute(), found)
     with pytest.raises(InputError, match="min_cluster_size"):
-        cls(3).fit(cs.dask.Ensemble(lazy, max_distinct=1000), min_cluster_size=5)
+        cls(3, min_cluster_size=5).fit(cs.dask.Ensemble(lazy, max_distinct=1000))
 
 
 def confidence(labels, found):
@@ -89,28 +90,30 @@ def test_pair_methods_take_the_heaviest_and_place_the_rest():
         LowAgreementWarning,
         match=r"300 heaviest of [\d,]+ distinct objects, [\d.]+% of the weight \(coverage_\)",
     ):
-        model = cs.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy, max_distinct=300))
+        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy, max_distinct=300))
     assert 0.3 < model.coverage_ < 1
     found = model.labels_.compute()
-    assert cs.metrics.ari(found, cs.EvidenceAccumulation(3).fit(labels).labels_) > 0.5
+    assert cs.metrics.ari(found, cs.consensus.EvidenceAccumulation(3).fit(labels).labels_) > 0.5
     np.testing.assert_array_equal(model.predict(labels), found)
     other = cs.dask.Ensemble(lazy.rechunk((999, 10)), max_distinct=300)
     with pytest.warns(LowAgreementWarning):
-        np.testing.assert_array_equal(cs.EvidenceAccumulation(3).fit(other).labels_.compute(), found)
+        np.testing.assert_array_equal(
+            cs.consensus.EvidenceAccumulation(3).fit(other).labels_.compute(), found
+        )
 
 
 def test_a_method_without_room_for_all_pairs_takes_half_until_they_fit(monkeypatch):
     labels, _, lazy = many(n=600)
-    fit = cs.EvidenceAccumulation._fit
+    fit = cs.consensus.EvidenceAccumulation._fit
 
     def with_room_for_200(self, ensemble, rng):
         if ensemble.n_samples > 200:
             raise NotEnoughMemoryError("too many pairs")
         return fit(self, ensemble, rng)
 
-    monkeypatch.setattr(cs.EvidenceAccumulation, "_fit", with_room_for_200)
+    monkeypatch.setattr(cs.consensus.EvidenceAccumulation, "_fit", with_room_for_200)
     with pytest.warns(LowAgreementWarning, match="heaviest"):
-        model = cs.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy))
+        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy))
     assert 0 < model.coverage_ < 1
     assert model.to_local().n_samples_ <= 200
     np.testing.assert_array_equal(model.predict(labels), model.labels_.compute())

@@ -42,7 +42,7 @@ def table():
 
 
 def method(n=3):
-    return cs.LWGP(n, random_state=0)
+    return cs.consensus.LWGP(n, random_state=0)
 
 
 def fitted(table=table):
@@ -79,7 +79,7 @@ RESULTS = {
     "predict_proba": lambda: fitted().predict_proba(table()),
     "predict_confidence": lambda: fitted().predict_confidence(table()),
     "transform": lambda: fitted().transform(table()),
-    "KCC": lambda: cs.KCC(3, random_state=0).fit(cs.dask.Ensemble(table())).labels_,
+    "KCC": lambda: cs.consensus.KCC(3, random_state=0).fit(cs.dask.Ensemble(table())).labels_,
     "too many distinct rows": lambda: method().fit(cs.dask.Ensemble(table(), max_distinct=100)).confidence_,
     "frame": lambda: fitted(frame).labels_,
     "persisted array": lambda: fitted(lambda: table().persist()).labels_,

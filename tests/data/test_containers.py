@@ -273,13 +273,13 @@ def test_anndata_names_its_tables_and_they_work(data):
     with pytest.raises(
         InputError, match=r"labels.obs\[\['leiden', 'louvain'\]\].*labels.X or labels.obsm\['X_pca'\]"
     ):
-        cs.EvidenceAccumulation(2).fit(data)
+        cs.consensus.EvidenceAccumulation(2).fit(data)
     with pytest.raises(
         InputError, match=r"pass X.X or X.obsm\['X_pca'\] for features.*X.obs\[\['leiden', 'louvain'\]\]"
     ):
         cs.ConsensusClustering(2).fit(data)
     assert cs.Ensemble(data.obs[["leiden", "louvain"]]).n_clusterings == 2
-    assert cs.Features(data.obsm["X_pca"]).n_features == 2
+    assert cs.io.Features(data.obsm["X_pca"]).n_features == 2
 
 
 def test_anndata_itself():
@@ -294,7 +294,7 @@ def test_anndata_itself():
 
 def test_lazy_frames_say_collect():
     lazy = pl.DataFrame(L).lazy()
-    for door, name in ((cs.Ensemble, "labels"), (cs.Features, "X")):
+    for door, name in ((cs.Ensemble, "labels"), (cs.io.Features, "X")):
         with pytest.raises(InputError, match=rf"{name} is a LazyFrame.*pass {name}.collect\(\)"):
             door(lazy)
         door(lazy.collect())
@@ -307,7 +307,7 @@ def test_paths_say_what_reads_them_and_it_does(path, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"To read a file: consilience.io.read_labels\('l.csv'\)"):
         cs.Ensemble(path)
     with pytest.raises(InputError, match=r"To read a file: consilience.io.read_features\('l.csv'\)"):
-        cs.Features(path)
+        cs.io.Features(path)
     assert cs.io.read_labels("l.csv").shape == cs.io.read_features("l.csv").shape == (N, M)
 
 
@@ -315,13 +315,13 @@ def test_a_dict_of_features_is_not_printed():
     with pytest.raises(
         InputError, match=r"X is a dict with the keys 'a' and 'b', not a table: pass pandas.DataFrame"
     ) as info:
-        cs.Features({"a": X[:, 0], "b": X[:, 1]})
+        cs.io.Features({"a": X[:, 0], "b": X[:, 1]})
     assert len(str(info.value)) < 250
-    assert cs.Features(pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})).n_features == 2
+    assert cs.io.Features(pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})).n_features == 2
 
 
 def test_what_runs_once_is_gone_through():
-    assert cs.Features(row for row in X).shape == X.shape
+    assert cs.io.Features(row for row in X).shape == X.shape
     assert cs.Ensemble({"a": L[:, 0], "b": L[:, 1]}.values()).n_clusterings == 2
     with pytest.raises(InputError, match="labels is a set, which has no order"):
         cs.Ensemble({1, 2})
@@ -335,7 +335,7 @@ def test_what_runs_once_is_gone_through():
     ],
 )
 def test_twin_columns_are_named_in_one_way(twins):
-    for door in (cs.Ensemble, cs.Features):
+    for door in (cs.Ensemble, cs.io.Features):
         with pytest.raises(
             InputError, match="^The column name 'a' occurs more than once; rename the columns.$"
         ):

@@ -326,7 +326,7 @@ def test_a_dense_matrix_that_will_not_fit_is_refused_before_allocating():
     labels = np.zeros((3_000_000, 1), np.int16)
     labels[0] = 1
     with pytest.raises(
-        NotEnoughMemoryError, match=r"A dense 3000000 x 3000000 co-association needs 72.0 TB.*compress\(\)"
+        NotEnoughMemoryError, match=r"A dense 3000000 x 3000000 co-association needs 72.0 TB.*distinct\(\)"
     ):
         cs.Ensemble(labels).coassociation()
     with pytest.raises(NotEnoughMemoryError, match="coassociation_blocks"):
@@ -415,7 +415,14 @@ def compressions(monkeypatch):
 
 def test_six_methods_on_one_ensemble_compress_it_once(compressions):
     ens = cs.Ensemble(planted()[0])
-    methods = [cs.EvidenceAccumulation, cs.CoassociationKMeans, cs.SPCE, cs.LWEA, cs.LWGP, cs.LWSC]
+    methods = [
+        cs.consensus.EvidenceAccumulation,
+        cs.consensus.CoassociationKMeans,
+        cs.SPCE,
+        cs.consensus.LWEA,
+        cs.consensus.LWGP,
+        cs.consensus.LWSC,
+    ]
     for method in methods:
         method(3).fit(ens)
     assert compressions == [(60, 8)]
@@ -436,7 +443,7 @@ def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
     weighted = cs.Ensemble(ens, sample_weight=weights).distinct()
     assert np.array_equal(weighted.labels, small.labels)
     assert np.array_equal(weighted.weights, np.bincount(small.inverse, weights))
-    cs.EvidenceAccumulation(3).fit(ens, sample_weight=weights)
+    cs.consensus.EvidenceAccumulation(3).fit(ens, sample_weight=weights)
     assert len(compressions) == 1
     assert small.weights.sum() == 60
 
@@ -444,5 +451,5 @@ def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
 def test_the_distinct_rows_are_an_ensemble_of_their_own():
     """Objects of a compressed ensemble are its rows, not those it was made of."""
     small = cs.Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]]).distinct()
-    assert cs.EvidenceAccumulation(2).fit(small).labels_.shape == (small.n_samples,) == (4,)
+    assert cs.consensus.EvidenceAccumulation(2).fit(small).labels_.shape == (small.n_samples,) == (4,)
     assert cs.Ensemble(small).distinct().inverse.tolist() == [0, 1, 2, 3]

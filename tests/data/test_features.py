@@ -142,11 +142,13 @@ def test_minus_zero_is_zero_and_rows_are_counted_across_blocks():
 
 def test_made_once_and_shared():
     X = np.arange(12.0).reshape(6, 2)
-    features = cs.Features(X, sample_names="abcdef", feature_names=["p", "q"], sample_weight=np.arange(1, 7))
+    features = cs.io.Features(
+        X, sample_names="abcdef", feature_names=["p", "q"], sample_weight=np.arange(1, 7)
+    )
     assert features.X is X
     assert (features.shape, features.n_samples, features.n_features) == ((6, 2), 6, 2)
     assert as_features(features) is features
-    assert cs.Features(features).sample_weight is features.sample_weight
+    assert cs.io.Features(features).sample_weight is features.sample_weight
     some = features.take([4, 1])
     assert some.X.tolist() == [[8, 9], [2, 3]]
     assert (some.sample_names, some.feature_names, some.sample_weight.tolist()) == (
@@ -158,13 +160,13 @@ def test_made_once_and_shared():
     ensemble = cs.generate.kmeans(features, 2, k=2, random_state=0)
     assert ensemble.sample_names == list("abcdef")
     assert ensemble.weights.tolist() == [1, 2, 3, 4, 5, 6]
-    assert repr(cs.Features(sp.eye_array(3))) == "Features: 3 objects, 3 features (sparse float64)"
+    assert repr(cs.io.Features(sp.eye_array(3))) == "Features: 3 objects, 3 features (sparse float64)"
 
 
 def test_pipeline_keeps_names_and_weights_of_features():
     X = np.repeat(np.eye(3), 4, axis=0) + np.arange(12)[:, None] / 100
     names = [f"r{i}" for i in range(12)]
-    features = cs.Features(X, sample_names=names, sample_weight=np.arange(1, 13))
+    features = cs.io.Features(X, sample_names=names, sample_weight=np.arange(1, 13))
     model = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(features)
     assert model.ensemble_.weights.tolist() == list(range(1, 13))
     assert list(model.to_frame().index) == names
@@ -184,24 +186,24 @@ def test_rows_are_hashed_once(monkeypatch):
 
 
 def test_least_rows():
-    one = cs.Features([[1.0, 2.0]], least_rows=1)
+    one = cs.io.Features([[1.0, 2.0]], least_rows=1)
     assert one.shape == (1, 2)
     bad(one, "a single object cannot be clustered")
     with pytest.raises(InputError, match=r"X has shape \(0, 2\): no objects. Give at least one row."):
-        cs.Features(np.empty((0, 2)), least_rows=1)
+        cs.io.Features(np.empty((0, 2)), least_rows=1)
 
 
 def test_names_and_weights_are_checked():
     with pytest.raises(InputError, match="sample_names has 1 entries for 2 objects"):
-        cs.Features(np.eye(2), sample_names=["a"])
+        cs.io.Features(np.eye(2), sample_names=["a"])
     with pytest.raises(InputError, match="The sample name 'a' occurs more than once; rename"):
-        cs.Features(np.eye(2), sample_names=["a", "a"])
+        cs.io.Features(np.eye(2), sample_names=["a", "a"])
     with pytest.raises(InputError, match=r"sample name \['a'\] is a list, which cannot be a name"):
-        cs.Features(np.eye(2), sample_names=[["a"], ["b"]])
+        cs.io.Features(np.eye(2), sample_names=[["a"], ["b"]])
     with pytest.raises(InputError, match="feature_names has 3 entries for 2 features"):
-        cs.Features(np.eye(2), feature_names="abc")
+        cs.io.Features(np.eye(2), feature_names="abc")
     with pytest.raises(InputError, match=r"sample_weight\[1\]=0 is not a positive number"):
-        cs.Features(np.eye(2), sample_weight=[1, 0])
+        cs.io.Features(np.eye(2), sample_weight=[1, 0])
 
 
 def test_features_are_left_alone():

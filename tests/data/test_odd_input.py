@@ -48,8 +48,10 @@ def test_half_precision():
 
 @pytest.mark.parametrize("kind", [">i2", ">i4", ">i8", ">u4", ">u8", ">f8", ">f4"])
 def test_byte_order_of_another_machine(kind):
-    plain = cs.EvidenceAccumulation(2).fit(np.array(L).T).labels_
-    np.testing.assert_array_equal(cs.EvidenceAccumulation(2).fit(np.array(L).T.astype(kind)).labels_, plain)
+    plain = cs.consensus.EvidenceAccumulation(2).fit(np.array(L).T).labels_
+    np.testing.assert_array_equal(
+        cs.consensus.EvidenceAccumulation(2).fit(np.array(L).T.astype(kind)).labels_, plain
+    )
     assert cs.Ensemble([np.array(own, kind) for own in L]) == cs.Ensemble(L)
     assert metrics.ari(np.array(L[0], kind), np.array(L[1], kind)) == metrics.ari(*L)
     assert metrics.align(np.array(L[0], kind), np.array(L[1], kind)).tolist() == [0, 0, 1, 1, 2]
@@ -84,9 +86,9 @@ def test_what_cannot_be_names():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cs.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)), r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)"),
-        (lambda: cs.LWGP(2, instability_tolerance=np.float16(0.4)), r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|instability_tolerance=0.4"),
-        (lambda: cs.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 characters\) is not valid"),
+        (lambda: cs.consensus.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)), r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)"),
+        (lambda: cs.consensus.LWGP(2, instability_tolerance=np.float16(0.4)), r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|instability_tolerance=0.4"),
+        (lambda: cs.consensus.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 characters\) is not valid"),
         (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least 1e-20"),
         (lambda: cs.NRSEC(2, penalty=1e300), r"penalty=1e\+300 is not valid"),
     ],
@@ -97,7 +99,7 @@ def test_parameters_that_numbers_cannot_carry(make, message):
 
 
 def test_smallest_theta_and_jobs():
-    assert cs.LWEA(2, instability_tolerance=5e-324).fit(L).labels_.size == 5
+    assert cs.consensus.LWEA(2, instability_tolerance=5e-324).fit(L).labels_.size == 5
     for jobs in ("a", 1.5):
         with pytest.raises(InputError, match="n_jobs=.* is not valid"):
             cs.Ensemble(L).coassociation(n_jobs=jobs)
@@ -122,7 +124,7 @@ def test_align_to_the_largest_numbers(reference):
         lambda X: generate.random_k(X, 2, random_state=0),
         lambda X: generate.metric_subspace(X, n_clusterings=2, random_state=0),
         lambda X: cs.MDEC(3, random_state=0).fit(X),
-        lambda X: cs.ASI(2, subspace="nonnegative").fit(np.abs(X)),
+        lambda X: cs.multitask.ASI(2, subspace="nonnegative").fit(np.abs(X)),
         lambda X: cs.SPMTC(2, subspace="nonnegative").fit(np.abs(X)),
     ],
 )
@@ -137,7 +139,9 @@ def test_features_of_any_other_scale(scale):
     found = generate.random_k(X * scale, 3, random_state=0, sample_weight=np.full(40, 1e12))
     assert np.isfinite([recipe["inertia"] for recipe in found.recipes]).all()
     assert found.n_clusters.tolist() == plain.n_clusters.tolist()
-    parts = cs.ASI(2, subspace="nonnegative", random_state=0, max_iter=20).fit(np.abs(X) * scale).parts_
+    parts = (
+        cs.multitask.ASI(2, subspace="nonnegative", random_state=0, max_iter=20).fit(np.abs(X) * scale).parts_
+    )
     assert np.isfinite(parts).all()
 
 

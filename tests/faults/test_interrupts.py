@@ -85,9 +85,9 @@ COMMANDS = {
         "task",
         "-k",
         "40",
-        "--param",
+        "--method-param",
         "max_iter=100000",
-        "--param",
+        "--method-param",
         "tol=0",
     ],
 }

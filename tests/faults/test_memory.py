@@ -31,13 +31,13 @@ def attempts(n):
     sparse = random_sparse((n, n // 2), min(1, 12 / n))
     few = {"n_init": 1, "max_iter": 2}
     return {
-        "EvidenceAccumulation": lambda: cs.EvidenceAccumulation(3, n_jobs=1).fit(labels),
+        "EvidenceAccumulation": lambda: cs.consensus.EvidenceAccumulation(3, n_jobs=1).fit(labels),
         "SPCE": lambda: cs.SPCE(3, threshold=0.2, n_jobs=1).fit(labels % 9),
         "RSEC": lambda: cs.RSEC(3, n_jobs=1, **few).fit(labels),
         "NRSEC": lambda: cs.NRSEC(3, n_jobs=1, **few).fit(labels),
         "SCCABG": lambda: cs.SCCABG(3, n_jobs=1, max_iter=2).fit(labels),
-        "LWEA": lambda: cs.LWEA(3, n_jobs=1).fit(labels),
-        "LWSC": lambda: cs.LWSC(3, n_init=1, n_jobs=1).fit(holes),
+        "LWEA": lambda: cs.consensus.LWEA(3, n_jobs=1).fit(labels),
+        "LWSC": lambda: cs.consensus.LWSC(3, n_init=1, n_jobs=1).fit(holes),
         "spectral": lambda: cs.generate.spectral(X, 3, bandwidths=[1.0], random_state=0, n_jobs=1),
         "metric_subspace": lambda: cs.generate.metric_subspace(
             sparse, 1, metric="correlation", random_state=0, n_jobs=1

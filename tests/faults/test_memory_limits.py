@@ -66,8 +66,8 @@ def test_the_advice_names_methods_that_exist():
         assert hasattr(cs, name)
 
 
-@pytest.mark.parametrize("refused", [cs.EvidenceAccumulation, cs.SPCE, cs.LWEA, cs.RSEC])
-@pytest.mark.parametrize("advised", [cs.LWGP, cs.CoassociationKMeans, cs.SCCABG])
+@pytest.mark.parametrize("refused", [cs.consensus.EvidenceAccumulation, cs.SPCE, cs.consensus.LWEA, cs.RSEC])
+@pytest.mark.parametrize("advised", [cs.consensus.LWGP, cs.consensus.CoassociationKMeans, cs.SCCABG])
 def test_the_methods_advised_fit_where_pairs_do_not(refused, advised, monkeypatch):
     ensemble = cs.Ensemble(nested_labels(3000, 9, 6))
     room = 4.0 * ensemble.distinct().n_samples ** 2  # half a matrix of all pairs
@@ -136,7 +136,7 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
     with pytest.raises(NotEnoughMemoryError, match=r"table of the \d+ x \d+ clusters .*; select\(\)"):
         ensemble.agreement()
     with pytest.raises(NotEnoughMemoryError, match="leave out the clusterings with the most clusters"):
-        cs.LWGP(2).fit(ensemble)
+        cs.consensus.LWGP(2).fit(ensemble)
 
 
 GENERATORS = {
@@ -294,9 +294,13 @@ attempt(lambda: model.fit(L))
     [
         # distinct objects, clusters, clusterings: what the docstring says it takes
         ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 51.5 * 3000**2 * 0.2),
-        ("cs.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
-        ("cs.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
-        ("cs.CoassociationKMeans(3, n_init=1, n_jobs=1)", (4000, 100, 8), 16 * 4000 * 800 + 56 * 800**2),
+        ("cs.consensus.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
+        ("cs.consensus.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
+        (
+            "cs.consensus.CoassociationKMeans(3, n_init=1, n_jobs=1)",
+            (4000, 100, 8),
+            16 * 4000 * 800 + 56 * 800**2,
+        ),
         ("cs.SCCABG(3, max_iter=2, n_jobs=1)", (3000, 60, 8), 48 * 3000 * 480 + 24 * 12 * 480**2),
         ("cs.RSEC(3, max_iter=3, n_init=1, n_jobs=1)", (1500, 30, 5), 80 * 1500**2),
     ],

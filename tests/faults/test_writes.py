@@ -29,7 +29,7 @@ folder, endings = sys.argv[1], json.loads(sys.argv[2])
 rng = np.random.default_rng(0)
 X, labels = rng.random((3000, 4)), rng.integers(0, 2**40, 30000)
 ensemble = cs.Ensemble(rng.integers(0, 2**40, (3000, 3)).repeat(2, axis=0))
-model = cs.EvidenceAccumulation(2).fit(rng.integers(0, 3, (200, 5)))
+model = cs.consensus.EvidenceAccumulation(2).fit(rng.integers(0, 3, (200, 5)))
 writers = {{
     "features": lambda path: cs.io.write_features(path, X),
     "labels": lambda path: cs.io.write_labels(path, labels),

@@ -137,7 +137,7 @@ def container(case: Case) -> None:
 @suite.promises("container in a method", 0.5)
 def fitted(case: Case) -> None:
     try:
-        cs.EvidenceAccumulation(1).fit(_given(case))
+        cs.consensus.EvidenceAccumulation(1).fit(_given(case))
     except ConsilienceError:
         return
 
@@ -175,7 +175,7 @@ def names(case: Case) -> None:
 def as_features(case: Case) -> None:
     for call in (
         lambda: cs.generate.kmeans(_given(case), 1, 1, random_state=0),
-        lambda: cs.ASI(1, random_state=0, max_iter=2).fit(_given(case)),
+        lambda: cs.multitask.ASI(1, random_state=0, max_iter=2).fit(_given(case)),
     ):
         try:
             call()

@@ -224,7 +224,7 @@ def packed_mat5(rng: np.random.Generator) -> Case:
     out, position = [content[:128]], 128
     while position + 8 <= len(content):
         (size,) = struct.unpack("<I", content[position + 4 : position + 8])
-        element = zlib.distinct(mutate(content[position : position + 8 + size], rng))
+        element = zlib.compress(mutate(content[position : position + 8 + size], rng))
         out.append(struct.pack("<II", 15, len(element)) + element)
         position += 8 + size
     return ending, b"".join(out)

@@ -55,7 +55,7 @@ def fit(case: Case, X: Any = None, task: Any = None, **more: Any):
         "n_jobs": 1,
         **data["params"],
     }
-    estimator = getattr(cs, data["method"])(**{**options, **more})
+    estimator = getattr(cs.multitask, data["method"])(**{**options, **more})
     if isinstance(X, list):
         return estimator.fit(X)
     return estimator.fit(data["X"] if X is None else X, task=data["task"] if task is None else task)

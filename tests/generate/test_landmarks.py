@@ -161,7 +161,7 @@ def test_pieces_are_the_clusters_where_there_are_as_many():
 def test_finds_what_k_means_cannot():
     X, y = make_moons(3000, noise=0.06, random_state=0)
     ens = cs.generate.landmarks(X, 20, ratio=1.0, random_state=0)
-    assert cs.metrics.nmi(y, cs.LWEA(2).fit(ens).labels_) > 0.95
+    assert cs.metrics.nmi(y, cs.consensus.LWEA(2).fit(ens).labels_) > 0.95
 
 
 # Promises ---------------------------------------------------------------------------------------------------

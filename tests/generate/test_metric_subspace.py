@@ -120,7 +120,7 @@ def test_members_know_the_clusters(seed, kernel):
     ens = metric_subspace(X, 12, kernel=kernel, random_state=seed)
     assert ens.shape == (120, 12)
     assert ens.n_clusters.max() <= 11
-    assert scores(cs.LWEA(3, instability_tolerance=1.0).fit_predict(ens), truth)["ari"] > 0.95
+    assert scores(cs.consensus.LWEA(3, instability_tolerance=1.0).fit_predict(ens), truth)["ari"] > 0.95
 
 
 def test_recipes_say_how():
@@ -164,7 +164,7 @@ def test_metrics_on_dense_sparse_and_frames(metric):
     assert np.array_equal(dense.labels, frame.labels)
     assert frame.sample_names[0] == "s0"
     assert all(same_partition(a, b) for a, b in zip(dense.labels.T, sparse.labels.T))
-    assert scores(cs.LWEA(3).fit_predict(dense), truth)["ari"] > 0.9
+    assert scores(cs.consensus.LWEA(3).fit_predict(dense), truth)["ari"] > 0.9
 
 
 def test_units_do_not_matter():

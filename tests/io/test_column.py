@@ -16,7 +16,7 @@ VALUES = np.array([[1.5, 2], [3, 4], [5, 6], [7, 8.25]])
 
 
 def check(table, names):
-    assert isinstance(table, cs.Features)
+    assert isinstance(table, cs.io.Features)
     np.testing.assert_array_equal(table.X, VALUES)
     assert table.column.tolist() == SITES
     assert (table.sample_names, table.feature_names) == names
@@ -69,7 +69,7 @@ def test_a_table_goes_where_features_go():
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
 def test_features_are_written_with_their_names(tmp_path, ending):
-    features = cs.Features(VALUES, sample_names=list("abcd"), feature_names=["p", "q"])
+    features = cs.io.Features(VALUES, sample_names=list("abcd"), feature_names=["p", "q"])
     cs.io.write_features(tmp_path / f"t.{ending}", features)
     back = cs.io.read_features(tmp_path / f"t.{ending}")
     assert (back.sample_names, back.feature_names) == (list("abcd"), ["p", "q"])
@@ -95,7 +95,7 @@ def test_numbers_too_large_are_read_but_not_clustered():
     assert table.X[0, 0] == 1e200
     with pytest.raises(InputError, match="cannot be squared"):
         cs.generate.kmeans(table.take([0, 1]))
-    for use in (cs.generate.kmeans, cs.MDEC(2).fit, cs.ASI(2).fit):
+    for use in (cs.generate.kmeans, cs.MDEC(2).fit, cs.multitask.ASI(2).fit):
         with pytest.raises(
             InputError, match="holds 1e.200 in row 0, column 'a': numbers beyond 1e.90 cannot be"
         ):

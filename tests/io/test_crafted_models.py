@@ -35,7 +35,7 @@ def path(tmp_path):
 
 
 def refused(path, change, random_state=0):
-    model = cs.CoassociationKMeans(3, random_state=random_state).fit(LABELS)
+    model = cs.consensus.CoassociationKMeans(3, random_state=random_state).fit(LABELS)
     model.save(path)
     content, arrays = unpacked(path)
     change(content["model"])
@@ -89,7 +89,7 @@ def test_positions_of_generators_are_checked(path, make, name, position):
 def test_generators_in_use_go_on(path, make):
     random = np.random.Generator(make(0))
     random.integers(10, size=3, dtype=np.int32)
-    cs.CoassociationKMeans(3, random_state=random).fit(LABELS).save(path)
+    cs.consensus.CoassociationKMeans(3, random_state=random).fit(LABELS).save(path)
     assert cs.load(path).random_state.random() == random.random()
 
 

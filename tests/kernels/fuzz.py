@@ -430,7 +430,15 @@ def pairs(rng):
 def methods(rng):
     ensemble = some_ensemble(rng)
     c = int(rng.integers(1, 5))
-    kind = [cs.SPCE, cs.RSEC, cs.NRSEC, cs.EvidenceAccumulation, cs.LWEA, cs.LWGP, cs.SCCABG][rng.integers(7)]
+    kind = [
+        cs.SPCE,
+        cs.RSEC,
+        cs.NRSEC,
+        cs.consensus.EvidenceAccumulation,
+        cs.consensus.LWEA,
+        cs.consensus.LWGP,
+        cs.SCCABG,
+    ][rng.integers(7)]
     parameters = {"n_init": 2, "max_iter": 5} if kind in (cs.RSEC, cs.NRSEC) else {}
     kind(c, **parameters).fit(ensemble)
 

@@ -304,7 +304,7 @@ def test_negative_values_are_refused(name, storage):
         preparation.apply(storage(X))
 
 
-@pytest.mark.parametrize("wrong", ["standardize", "raw", 3, True, ["ranks"]])
+@pytest.mark.parametrize("wrong", ["standardise", "raw", 3, True, ["ranks"]])
 def test_other_words_are_refused(wrong):
     with pytest.raises(InputError, match=r"preprocess=.* is not valid: expected .*'standardize'.*'diverse'"):
         cs.generate.random_k(table(0), 2, preprocess=wrong)
@@ -470,7 +470,7 @@ def test_on_the_command_line(preprocess, tmp_path, monkeypatch):
     np.savetxt("X.csv", table(0)[:, :3], delimiter=",")
     said = runner().invoke(
         cli,
-        ["generate", "X.csv", "-o", "E.npz", "--param", f"preprocess={preprocess}", "--json"],
+        ["generate", "X.csv", "-o", "E.npz", "--generator-param", f"preprocess={preprocess}", "--json"],
     )
     assert said.exit_code == 0, said.output
     names = {recipe["preprocess"] for recipe in json.loads(said.stdout)["recipes"]}

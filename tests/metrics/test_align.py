@@ -66,5 +66,7 @@ def test_a_second_fit_with_another_seed():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 200)
     labels = np.stack([np.where(rng.random(200) < 0.1, rng.integers(0, 4, 200), truth) for _ in range(8)], 1)
-    first, second = (cs.SEC(n_clusters=4, random_state=seed).fit(labels[:, seed:]).labels_ for seed in (0, 1))
+    first, second = (
+        cs.consensus.SEC(n_clusters=4, random_state=seed).fit(labels[:, seed:]).labels_ for seed in (0, 1)
+    )
     assert np.mean(cs.align(second, first) == first) > 0.95

@@ -85,5 +85,7 @@ def test_messages(documents):
     Path("text.csv").write_text("a,b,t\n1,2,x\n3,oh,y\n5,6,x\n")
     with pytest.raises(FileError, match="text.csv, column 'b', row 2: 'oh' is not a number"):
         cs.io.read_features("text.csv", column="t")
-    done = run("multitask", "documents.csv", "--task-column", "source", "-k", "2", "--param", "n_clusters=3")
+    done = run(
+        "multitask", "documents.csv", "--task-column", "source", "-k", "2", "--method-param", "n_clusters=3"
+    )
     assert "set by the option -k" in done.stderr

@@ -217,7 +217,7 @@ def test_learned_attributes_and_predict(cls, params):
     np.testing.assert_array_equal(
         model.predict(X[[4]].toarray().tolist(), task=[task[4]]), model.labels_[[4]]
     )
-    if isinstance(model, cs.ASI):
+    if isinstance(model, cs.multitask.ASI):
         assert [W.shape for W in model.task_subspaces_] == [(30, 2)] * 2
     else:
         assert model.subspace_.shape == (30, 2)

@@ -33,7 +33,7 @@ def quietly(model, *args, **kwargs):
 
 
 @pytest.mark.parametrize("subspace", SUBSPACES)
-@pytest.mark.parametrize("method", [cs.SPMTC, cs.LSSMTC, cs.ASI])
+@pytest.mark.parametrize("method", [cs.SPMTC, cs.multitask.LSSMTC, cs.multitask.ASI])
 @pytest.mark.parametrize("seed", range(6))
 def test_labels_do_not_depend_on_the_order_of_rows(method, subspace, seed):
     rng, X, task = ordinary(seed)
@@ -49,9 +49,9 @@ def test_labels_do_not_depend_on_the_order_of_rows(method, subspace, seed):
 
 def test_labels_by_task_are_in_the_order_of_the_rows():
     _, X, task = ordinary(2)
-    model = quietly(cs.LSSMTC(3, random_state=0), X, task=task)
+    model = quietly(cs.multitask.LSSMTC(3, random_state=0), X, task=task)
     for t, labels in enumerate(model.task_labels_):
         np.testing.assert_array_equal(labels, model.labels_[task == t])
-    as_list = quietly(cs.LSSMTC(3, random_state=0), [X[task == 0], X[task == 1]])
+    as_list = quietly(cs.multitask.LSSMTC(3, random_state=0), [X[task == 0], X[task == 1]])
     for own, other in zip(as_list.task_labels_, model.task_labels_):
         np.testing.assert_array_equal(own, other)

@@ -101,7 +101,7 @@ def test_parameters_reach_generator_and_method():
     assert model.ensemble_.n_clusters.tolist() == [7, 7, 7]
     assert model.ensemble_.recipes[0]["init"] == "random"
     assert model.method_.linkage == "single"
-    own = cs.EvidenceAccumulation(linkage="complete")
+    own = cs.consensus.EvidenceAccumulation(linkage="complete")
     model = cs.ConsensusClustering(4, method=own, method_params={"linkage": "single"}).fit(BLOBS)
     assert model.method_.linkage == "single"
 
@@ -110,7 +110,7 @@ def test_names_may_be_written_either_way():
     for name in ("random-k", "random_k", "Random_K"):
         assert cs.generate.generator(name).make is cs.generate.random_k
     for name in ("evidence-accumulation", "evidence_accumulation", "EvidenceAccumulation"):
-        assert cs.consensus.method(name) is cs.EvidenceAccumulation
+        assert cs.consensus.method(name) is cs.consensus.EvidenceAccumulation
 
 
 def test_equal_rows_make_one_cluster():
@@ -146,7 +146,7 @@ def test_list_of_clusterers_and_function():
 
 
 def test_instance_of_a_method_is_cloned():
-    method = cs.EvidenceAccumulation(linkage="single")
+    method = cs.consensus.EvidenceAccumulation(linkage="single")
     model = cs.ConsensusClustering(method=method, n_clusters=4, random_state=0).fit(BLOBS)
     assert model.method_.linkage == "single"
     assert not hasattr(method, "labels_")

@@ -137,9 +137,12 @@ def test_what_is_given_stays():
     assert (model.ensemble_.n_clusters >= 12).all()
     assert (model.method_.instability_tolerance, model.ensemble_.n_clusterings) == (2.0, 7)
     model = cs.ConsensusClustering(3, method="eac").fit(X)
-    assert (model.plan_.generator, type(model.method_)) == ("metric-subspace", cs.EvidenceAccumulation)
+    assert (model.plan_.generator, type(model.method_)) == (
+        "metric-subspace",
+        cs.consensus.EvidenceAccumulation,
+    )
     model = cs.ConsensusClustering(3, generator="kmeans").fit(X)
-    assert (model.ensemble_.recipes[0]["algorithm"], type(model.method_)) == ("kmeans", cs.LWEA)
+    assert (model.ensemble_.recipes[0]["algorithm"], type(model.method_)) == ("kmeans", cs.consensus.LWEA)
     assert cs.ConsensusClustering(3, generator="Auto", method="AUTO").fit(X).plan_.method == "lwea"
 
 

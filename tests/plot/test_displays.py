@@ -33,7 +33,7 @@ def ensemble(seed):
 
 @pytest.fixture
 def model(ensemble):
-    return cs.EvidenceAccumulation(n_clusters=4).fit(ensemble)
+    return cs.consensus.EvidenceAccumulation(n_clusters=4).fit(ensemble)
 
 
 def brute_blocks(labels, bins, b):
@@ -63,7 +63,7 @@ def test_stability_is_that_of_the_metrics(ensemble, model):
 
 def test_togetherness_is_the_mean_over_pairs_of_objects(seed):
     labels = some_labels(np.random.default_rng(seed), missing=0)
-    model = cs.EvidenceAccumulation(n_clusters=4).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=4).fit(labels)
     A = cs.Ensemble(labels).coassociation()
     i, j = np.triu_indices(60, 1)
     same = model.labels_[i] == model.labels_[j]
@@ -76,7 +76,7 @@ def test_weights_count_as_copies(seed):
     rng = np.random.default_rng(seed)
     labels = some_labels(rng, n=30, missing=0.1)
     copies = rng.integers(1, 4, 30)
-    weighted = cs.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=copies)
+    weighted = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=copies)
     repeated = Fitted.from_ensemble(np.repeat(labels, copies, axis=0), np.repeat(weighted.labels_, copies))
     found = Fitted.from_estimator(weighted).evidence.between
     np.testing.assert_allclose(found, repeated.evidence.between, atol=1e-9)
@@ -207,9 +207,9 @@ def test_weights_are_what_the_method_learned(ensemble, model):
     for method in (
         cs.SPCE(3, threshold=0.1),
         cs.SCCABG(3),
-        cs.LWEA(3),
-        cs.LWSC(3, random_state=0),
-        cs.LWGP(3),
+        cs.consensus.LWEA(3),
+        cs.consensus.LWSC(3, random_state=0),
+        cs.consensus.LWGP(3),
     ):
         display = cs.plot.WeightsDisplay.from_estimator(method.fit(ensemble))
         np.testing.assert_array_equal(display.weights, method.clustering_weights_)
@@ -217,7 +217,7 @@ def test_weights_are_what_the_method_learned(ensemble, model):
 
 def test_trust_of_reliabilities_is_their_mean_over_objects(ensemble):
     """By the reliability of the cluster, or of the edge, that each object is in."""
-    for model in (cs.LWEA(3).fit(ensemble), cs.SCCABG(3).fit(ensemble)):
+    for model in (cs.consensus.LWEA(3).fit(ensemble), cs.SCCABG(3).fit(ensemble)):
         means = []
         for i, column in enumerate(ensemble.labels.T):
             seen = np.flatnonzero(column >= 0)
@@ -278,7 +278,7 @@ def test_reliability_says_what_it_expects(model):
 
     display = cs.plot.CalibrationDisplay
     with pytest.raises(NotFittedError):
-        display.from_estimator(cs.EvidenceAccumulation(2), [0, 1])
+        display.from_estimator(cs.consensus.EvidenceAccumulation(2), [0, 1])
     with pytest.raises(InputError, match=r"KMeans has no labels_ and confidence_.*from_labels"):
         display.from_estimator(KMeans(2, n_init=1).fit(np.arange(10.0)[:, None]), np.zeros(10))
     with pytest.raises(InputError, match=r"confidence has shape \(60,\) for the 3 objects of truth"):
@@ -387,7 +387,7 @@ def test_sample_is_in_proportion_but_leaves_nobody_out(seed):
 
 
 def test_comparison(ensemble, model):
-    other = cs.EvidenceAccumulation(n_clusters=3).fit(ensemble)
+    other = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(ensemble)
     truth = np.arange(60) % 3
     display = cs.plot.ComparisonDisplay.from_estimators([model, other], truth=truth)
     assert display.names == ["EvidenceAccumulation 1", "EvidenceAccumulation 2"]
@@ -396,7 +396,9 @@ def test_comparison(ensemble, model):
         cs.metrics.accuracy(other.labels_, truth)
     )
     with pytest.raises(InputError, match="different numbers of objects"):
-        cs.plot.ComparisonDisplay.from_estimators([model, cs.EvidenceAccumulation(2).fit([[0, 0, 1]])])
+        cs.plot.ComparisonDisplay.from_estimators(
+            [model, cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 1]])]
+        )
 
 
 # Doors and drawing -----------------------------------------------------------------------------------------
@@ -407,7 +409,7 @@ def test_doors_say_what_they_expect(ensemble):
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError):
-        cs.plot.ConfidenceDisplay.from_estimator(cs.EvidenceAccumulation(2))
+        cs.plot.ConfidenceDisplay.from_estimator(cs.consensus.EvidenceAccumulation(2))
     with pytest.raises(InputError, match=r"KMeans is not a fitted consensus method.*from_ensemble"):
         cs.plot.ConfidenceDisplay.from_estimator(KMeans(2, n_init=1).fit(np.arange(10.0)[:, None]))
     with pytest.raises(InputError, match=r"labels has shape \(3,\) for the 60 objects"):
@@ -468,7 +470,7 @@ def test_embedding_draws_by_confidence_and_by_nothing_else(model, pyplot):
 
 def test_numbers_need_no_plotting_library():
     code = (
-        "import sys, consilience as cs; m = cs.EvidenceAccumulation(2).fit([[0,0,1,1],[0,1,1,1]]); "
+        "import sys, consilience as cs; m = cs.consensus.EvidenceAccumulation(2).fit([[0,0,1,1],[0,1,1,1]]); "
         "cs.plot.CoassociationDisplay.from_estimator(m); cs.plot.EmbeddingDisplay.from_estimator(m); "
         "print('matplotlib' in sys.modules)"
     )

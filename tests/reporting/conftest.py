@@ -62,4 +62,4 @@ def hostile():
     ensemble = cs.Ensemble(
         [words[column] for column in labels.T], clustering_names=HOSTILE, sample_names=names
     )
-    return cs.EvidenceAccumulation(n_clusters=4).fit(ensemble), X, names
+    return cs.consensus.EvidenceAccumulation(n_clusters=4).fit(ensemble), X, names

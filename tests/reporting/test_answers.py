@@ -74,14 +74,14 @@ def test_the_page_says_what_distinguishes_the_clusters():
     X = pandas.DataFrame(rng.normal(size=(90, 6)), columns=[f"gene {j}" for j in "ABCDEF"])
     X["gene D"] += 8 * (truth == 1)
     labels = np.column_stack([truth] * 6)
-    page = Page(cs.report(cs.EvidenceAccumulation(3).fit(labels), X).html)
+    page = Page(cs.report(cs.consensus.EvidenceAccumulation(3).fit(labels), X).html)
     assert "What distinguishes the clusters" in page.headings
-    display = FeaturesDisplay.from_estimator(cs.EvidenceAccumulation(3).fit(labels), X)
+    display = FeaturesDisplay.from_estimator(cs.consensus.EvidenceAccumulation(3).fit(labels), X)
     best = display.names[display.top(1, 1)[0]]
     assert best == "gene D"
     assert f"+{display.effect[1, 3]:.2f} ± {display.error[1, 3]:.2f}" in page.visible
     assert f"{display.mean[1, 3]:.3g} ± {display.deviation[1, 3]:.2g}" in page.visible
-    without = Page(cs.report(cs.EvidenceAccumulation(3).fit(labels)).html)
+    without = Page(cs.report(cs.consensus.EvidenceAccumulation(3).fit(labels)).html)
     assert "What distinguishes the clusters" not in without.headings
 
 
@@ -149,7 +149,7 @@ def test_strips_by_hand():
 
 def test_the_page_shows_annotations():
     X, labels, truth = groups(300, 3, 6)
-    model = cs.EvidenceAccumulation(3).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(3).fit(labels)
     page = Page(cs.report(model, X, truth=truth, annotations={"<b>batch</b>": ["u", "v"] * 150}).html)
     strips = page.data["strips"]
     assert [strip["name"] for strip in strips] == ["known classes", "<b>batch</b>"]
@@ -210,7 +210,7 @@ def files(tmp_path, monkeypatch):
 
 def test_a_page_from_files(files, capsys):
     names, truth = files
-    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--truth", "truth.csv",
+    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--labels-true", "truth.csv",
                "--annotations", "notes.csv", "--json")  # fmt: skip
     captured = capsys.readouterr()
     assert code == 0, captured.err

@@ -26,9 +26,9 @@ def pages(tmp_path_factory):
     """A page with every section; and the model it is about."""
     X, labels, truth = groups(400, 5, 12, noise=0.3)
     names = [f"sample {i}" for i in range(400)]
-    model = cs.EvidenceAccumulation(n_clusters=5).fit(cs.Ensemble(labels, sample_names=names))
+    model = cs.consensus.EvidenceAccumulation(n_clusters=5).fit(cs.Ensemble(labels, sample_names=names))
     model.history_ = [{"objective": 10.0 / i, "loss": 3.0 + i} for i in range(1, 9)]
-    other = cs.EvidenceAccumulation(n_clusters=5, linkage="complete").fit(labels)
+    other = cs.consensus.EvidenceAccumulation(n_clusters=5, linkage="complete").fit(labels)
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
     known = {"batch": np.array(["A", "B", "C"])[rng.integers(0, 3, 400)], "age": rng.normal(50, 9, 400)}
@@ -231,7 +231,7 @@ def test_two_columns_of_pictures_use_the_width(page):
 def test_words_are_rounded_once(browser, tmp_path):
     """0.0045 is 0.00 in two digits: by way of 0.005 it would become 0.01."""
     _, labels, _ = groups(300, 3, 8)
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels)
     model.confidence_ = np.full(300, 0.0045)
     path = tmp_path / "rounded.html"
     html = cs.report(model, path=path).html
@@ -285,7 +285,7 @@ def test_the_page_of_an_ensemble_reproduces_itself(browser, tmp_path, monkeypatc
     labels[5, 2] = -1
     names = [f"object {i}" for i in range(120)]
     ensemble = cs.Ensemble(labels, sample_names=names)
-    model = cs.LWGP(3, random_state=4).fit(ensemble)
+    model = cs.consensus.LWGP(3, random_state=4).fit(ensemble)
     page = cs.report(model, X, truth=truth, path=tmp_path / "page.html")
     browser.screen(1200, 900)
     browser.open(page.path)
@@ -506,7 +506,7 @@ def test_a_hundred_thousand_objects(browser, tmp_path):
     n = 100_000
     X, labels, _ = groups(n, 8, 12)
     ensemble = cs.Ensemble(labels, sample_names=[f"patient-{i:07d}" for i in range(n)])
-    model = cs.EvidenceAccumulation(n_clusters=8).fit(labels[:60])
+    model = cs.consensus.EvidenceAccumulation(n_clusters=8).fit(labels[:60])
     # Any labels will do for a page: those of one noisy clustering, without waiting for a consensus.
     model.labels_, model.distinct_, model.sample_names_ = (
         labels[:, 0],

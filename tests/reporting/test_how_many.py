@@ -98,7 +98,7 @@ def test_the_command_line_writes_it(tmp_path):
     features = tmp_path / "X.csv"
     np.savetxt(features, three_groups(), delimiter=",")
     page = tmp_path / "k.html"
-    assert run("choose-k", features, "--k", "2:4", "-n", 8, "--report", page) == 0
+    assert run("choose-k", features, "-k", "2:4", "-n", 8, "--save-report", page) == 0
     shown = Page(page.read_text(encoding="utf-8"))
     assert "How many clusters" in shown.headings
     assert "consilience choose-k" in shown.visible

@@ -79,7 +79,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def small():
     X, labels, truth = groups(90, 3, 8)
-    return cs.EvidenceAccumulation(n_clusters=3).fit(labels), X, truth
+    return cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels), X, truth
 
 
 def test_sections_exist_only_where_there_is_something_to_say(small):
@@ -87,7 +87,7 @@ def test_sections_exist_only_where_there_is_something_to_say(small):
     plain = Page(cs.report(model).html)
     assert not {"history", "comparison", "truth", "warnings"} & set(plain.ids)
     assert {"answer", "doubt", "evidence", "base", "done"} <= set(plain.ids)
-    other = cs.CoassociationKMeans(n_clusters=3, random_state=0).fit(
+    other = cs.consensus.CoassociationKMeans(n_clusters=3, random_state=0).fit(
         model.distinct_.labels[model.distinct_.inverse]
     )
     full = Page(cs.report({"average": model, "k-means": other}, X, truth=truth, warnings=["look out"]).html)
@@ -109,7 +109,7 @@ def test_history_and_pacing_have_a_section():
     assert "Pieces of the learned graph" in page.visible
 
 
-@pytest.mark.parametrize("method", [cs.SPCE(3, threshold=0.1), cs.LWEA(3), cs.SCCABG(3)])
+@pytest.mark.parametrize("method", [cs.SPCE(3, threshold=0.1), cs.consensus.LWEA(3), cs.SCCABG(3)])
 def test_the_page_trusts_noise_least(method):
     _, labels, _ = groups(90, 3, 6)
     labels[:, 2] = np.random.default_rng(99).integers(0, 3, 90)
@@ -207,7 +207,7 @@ def test_size_and_sampling_of_a_large_set():
     X, labels, _ = groups(30_000, 6, 10)
     ensemble = cs.Ensemble(labels, sample_names=[f"patient-{i:06d}" for i in range(30_000)])
     # The page is about any labels: those of the groups will do, without waiting for a consensus of 30,000.
-    fake = cs.EvidenceAccumulation(n_clusters=6).fit(labels[:50])
+    fake = cs.consensus.EvidenceAccumulation(n_clusters=6).fit(labels[:50])
     fake.labels_, fake.distinct_, fake.sample_names_ = (
         labels[:, 0],
         ensemble.distinct(),
@@ -227,7 +227,7 @@ def test_pairs_that_nobody_saw_are_not_taken_for_apart():
     labels = np.full((6, 4), -1)
     labels[:3, :2], labels[3:, 2:] = 0, 0
     labels[2, 2:] = 0  # one object that both halves of the clusterings saw
-    page = Page(cs.report(cs.EvidenceAccumulation(n_clusters=2).fit(labels)).html)
+    page = Page(cs.report(cs.consensus.EvidenceAccumulation(n_clusters=2).fit(labels)).html)
     heat = page.data["heat"]
     values = np.frombuffer(base64.b64decode(heat["values"]), "u1").reshape(6, 6)
     order = np.frombuffer(base64.b64decode(heat["order"]), "<u2").tolist()
@@ -263,7 +263,7 @@ def test_sentences_about_the_answer():
         [0, 0, 1, 1, 1, 1, 2, 2],
         [0, 1, 1, 1, 1, 1, 2, 2],
     ]
-    model = cs.EvidenceAccumulation(n_clusters=3).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels)
     page = Page(cs.report(model).html)
     assert "8 objects in 3 clusters, from 4 base clusterings." in page.visible
     stability = cs.metrics.cluster_stability(model.labels_, cs.Ensemble(labels))
@@ -278,7 +278,7 @@ def test_cautions_in_plain_words():
     labels = rng.integers(0, 3, (50, 6))
     labels[rng.random((50, 6)) < 0.2] = -1
     labels[:, 0] = 0
-    model = cs.EvidenceAccumulation(n_clusters=12).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=12).fit(labels)
     model.converged_ = False
     page = Page(cs.report(model).html)
     for expected in (
@@ -299,14 +299,14 @@ def test_the_method_is_named_where_the_clusterings_agree_and_it_does_not():
     )
     assert "or other settings of NRSEC" in page.visible
     assert "do not support this many clusters" not in page.visible
-    page = Page(cs.report(cs.EvidenceAccumulation(2).fit(labels)).html)
+    page = Page(cs.report(cs.consensus.EvidenceAccumulation(2).fit(labels)).html)
     assert "contradict" not in page.visible
 
 
 def test_one_cluster_and_singletons_make_a_page():
     for c in (1, 4):
         labels = [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 3]]
-        page = Page(cs.report(cs.EvidenceAccumulation(n_clusters=c).fit(labels), np.eye(4)).html)
+        page = Page(cs.report(cs.consensus.EvidenceAccumulation(n_clusters=c).fit(labels), np.eye(4)).html)
         assert f"4 objects in {count(c, 'cluster')}" in page.visible
         assert not re.search(r"\bnan\b", page.visible)
 
@@ -324,7 +324,7 @@ def test_every_method_has_a_page(method):
 def test_many_clusters_keep_the_page_small():
     rng = np.random.default_rng(0)
     labels = np.column_stack([rng.integers(0, 380, 600) for _ in range(6)])
-    page = cs.report(cs.EvidenceAccumulation(n_clusters=400).fit(labels))
+    page = cs.report(cs.consensus.EvidenceAccumulation(n_clusters=400).fit(labels))
     assert len(page.html) < 1e6
     shown = Page(page.html)
     assert "The 100 smallest clusters are not listed." in shown.visible
@@ -333,7 +333,7 @@ def test_many_clusters_keep_the_page_small():
 
 def test_weights_are_said():
     X, labels, _ = groups(40, 3, 6)
-    weighted = cs.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=np.arange(1.0, 41))
+    weighted = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels, sample_weight=np.arange(1.0, 41))
     assert "Objects have weights" in Page(cs.report(weighted).html).visible
     model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(X, sample_weight=np.arange(40) > 4)
     assert "Objects of weight 0 took no part" in Page(cs.report(model, X).html).visible
@@ -373,7 +373,7 @@ def test_python_code_gives_the_same_labels(tmp_path, monkeypatch):
         3,
         generator="kmeans",
         generator_params={"init": "random"},
-        method=cs.EvidenceAccumulation(3, linkage="complete"),
+        method=cs.consensus.EvidenceAccumulation(3, linkage="complete"),
         n_clusterings=7,
         random_state=5,
     ).fit(X)
@@ -463,11 +463,14 @@ def run(*arguments):
 
 def test_cluster_writes_a_report(features, tmp_path, capsys):
     page = tmp_path / "my report.html"
-    assert run("cluster", features[0], "-k", 3, "-n", 5, "-o", tmp_path / "labels.csv", "--report", page) == 0
+    assert (
+        run("cluster", features[0], "-k", 3, "-n", 5, "-o", tmp_path / "labels.csv", "--save-report", page)
+        == 0
+    )
     assert "wrote a report" in capsys.readouterr().err
     shown = Page(page.read_text(encoding="utf-8"))
     assert "features.csv: 60 objects, 6 features" in shown.visible
-    assert f"--report '{page}'" in shown.visible
+    assert f"--save-report '{page}'" in shown.visible
     assert shown.data["objects"]["names"][0] == "row0"
     assert "principal components" in shown.visible
 
@@ -484,7 +487,7 @@ def test_consensus_writes_a_report(features, tmp_path, capsys):
             "-q",
             "-o",
             tmp_path / "labels.csv",
-            "--report",
+            "--save-report",
             page,
         )
         == 0
@@ -493,9 +496,9 @@ def test_consensus_writes_a_report(features, tmp_path, capsys):
 
 
 def test_command_line_refuses_early(features, tmp_path, capsys):
-    assert run("cluster", features[0], "-k", 3, "--report", tmp_path / "no" / "r.html") == 2
+    assert run("cluster", features[0], "-k", 3, "--save-report", tmp_path / "no" / "r.html") == 2
     assert "does not exist" in capsys.readouterr().err
-    assert run("cluster", features[0], "-k", 3, "--report", features[0]) == 2
+    assert run("cluster", features[0], "-k", 3, "--save-report", features[0]) == 2
     assert "would overwrite" in capsys.readouterr().err
-    assert run("cluster", features[0], "-k", 3, "--report", "-") == 2
-    assert "--report needs the name of a file" in capsys.readouterr().err
+    assert run("cluster", features[0], "-k", 3, "--save-report", "-") == 2
+    assert "--save-report needs the name of a file" in capsys.readouterr().err

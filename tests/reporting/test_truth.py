@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,14 +25,14 @@ def test_a_method_keeps_its_words_for_what_was_not_reached():
     _, labels, _ = groups(80, 4, 8, noise=0.5)
     with pytest.warns(ConvergenceWarning) as caught:
         model = cs.RSEC(4, max_iter=2, n_jobs=1).fit(labels)
-    assert model.shortfall_
-    assert model.shortfall_ in str(caught[0].message)
+    assert model.messages_ == [str(caught[0].message)]
     page = Page(cs.report(model).html).visible
-    assert f"RSEC did not converge in 2 iterations: {model.shortfall_}" in page
+    assert model.messages_[0].startswith("RSEC did not converge in 2 iterations: ")
+    assert model.messages_[0] in page
     assert "before it had settled" not in page
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        assert cs.EvidenceAccumulation(4).fit(labels).shortfall_ == ""
+        assert cs.consensus.EvidenceAccumulation(4).fit(labels).messages_ == []
 
 
 def test_spce_is_not_told_to_go_on():
@@ -100,7 +99,7 @@ def test_the_card_allows_for_finer_base_clusterings():
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 40)
     labels = np.column_stack([truth * 4 + rng.integers(0, 4, 120) for _ in range(12)])
-    html = cs.report(cs.EvidenceAccumulation(3).fit(labels)).html
+    html = cs.report(cs.consensus.EvidenceAccumulation(3).fit(labels)).html
     assert "<dt>Firmness</dt><dd>100%</dd>" in html
     assert "Mean stability" not in html
     assert "Most base clusterings are finer than the answer (half of them have 12 clusters or more)" in html
@@ -142,12 +141,12 @@ def test_the_clusterings_are_blamed_where_they_do_not_agree():
 
 def test_what_a_method_found_against_its_answer_is_said():
     _, labels, _ = groups(60, 3, 6)
-    model = cs.EvidenceAccumulation(3).fit(labels)
-    model.agreement_ = SimpleNamespace(consensus=0.1, baseline=0.9, contradicted=True)
+    model = cs.consensus.EvidenceAccumulation(3).fit(labels)
+    model.consensus_nmi_, model.baseline_nmi_, model.contradicted_ = 0.1, 0.9, True
     page = Page(cs.report(model).html).visible
     assert "they agree with it by a mean NMI of 0.10, and with a plain average linkage" in page
     assert "Its base clusterings do not support it" in page
-    model.agreement_.contradicted = False
+    model.contradicted_ = False
     assert "contradict" not in Page(cs.report(model).html).visible
 
 
@@ -219,7 +218,7 @@ def test_item_consensus_is_the_mean_coassociation_with_each_cluster(seed):
     _, labels, _ = groups(40, 3, 7, seed, noise=0.4)
     labels[rng.random(labels.shape) < 0.1] = -1
     labels[:, 0] = np.arange(40) % 3
-    model = cs.EvidenceAccumulation(3).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(3).fit(labels)
     display = CoassociationDisplay.from_estimator(model)
     expected = np.full((40, 3), np.nan)
     for row, p in enumerate(display.order):

@@ -9,11 +9,11 @@ base = cs.generate.random_k(X)
 
 cs.SPCE(n_cluster=3)  # mistake: a parameter
 cs.SPCE("three")  # mistake: its type
-cs.LWEA(3, instability_tolerance="0.4")  # mistake: of another
+cs.consensus.LWEA(3, instability_tolerance="0.4")  # mistake: of another
 cs.ConsensusClustering(3, generators="random-k")  # mistake: a parameter of the pipeline
 cs.SPCE(3).fit(base).label_.sum()  # mistake: an attribute of all methods
 cs.SPCE(3).fit(base).clustering_weigths_.sum()  # mistake: one of its own
-cs.EvidenceAccumulation(3).fit(base).clustering_weights_.sum()  # mistake: one of another method
+cs.consensus.EvidenceAccumulation(3).fit(base).clustering_weights_.sum()  # mistake: one of another method
 cs.SCCABG(3).fit_predct(base)  # mistake: a method
 cs.SPMTC(3).fit(X, tasks=X)  # mistake: a parameter of a method
 cs.SPECE(3)  # mistake: a class

@@ -99,7 +99,8 @@ def test_jedi_lists_every_name(at_the_end_of):
 
 @pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 def test_jedi_lists_parameters(entry, at_the_end_of):
-    (signature,) = at_the_end_of(f"cs.{entry.name}(").get_signatures()
+    room = "" if entry in _register.FRONT else f"{entry.module.partition('.')[0]}."
+    (signature,) = at_the_end_of(f"cs.{room}{entry.name}(").get_signatures()
     assert [one.name for one in signature.params] == list(inspect.signature(entry.load()).parameters)
 
 

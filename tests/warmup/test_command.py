@@ -11,7 +11,7 @@ from consilience.generate import generators
 
 def test_everything_registered_is_warmed_up():
     names = set(warm_up.tasks())
-    assert names >= {entry.name for entry in cs.register.ESTIMATORS}
+    assert names >= {entry.name for entry in cs._register.ESTIMATORS}
     assert names >= {f"generate.{maker.make.__name__}" for maker in generators().values()}
 
 

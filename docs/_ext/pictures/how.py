@@ -101,7 +101,7 @@ def distinct() -> Draw:
 
 def coassociation() -> Draw:
     A = runs().coassociation()
-    model = cs.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(runs())
+    model = cs.consensus.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(runs())
     tree = linkage(squareform(1 - A, checks=False), "average")
     place = np.empty(len(A), int)
     place[dendrogram(tree, no_plot=True)["leaves"]] = np.arange(len(A))
@@ -136,7 +136,7 @@ def bipartite() -> Draw:
     )
     labels = np.stack([in_order(column) for column in runs().labels[some][:, (0, 3, 5)].T], axis=1)
     offsets = np.concatenate([[0], np.cumsum(labels.max(axis=0) + 1)])
-    known = like_the_groups(cs.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(runs()).labels_)[some]
+    known = like_the_groups(cs.consensus.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(runs()).labels_)[some]
 
     def draw(theme: Theme) -> plt.Figure:
         figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
@@ -185,7 +185,7 @@ def cut() -> Draw:
     A = runs().coassociation()
     tree = linkage(squareform(1 - A, checks=False), "average")
     level = (tree[-CLUSTERS, 2] + tree[-CLUSTERS + 1, 2]) / 2
-    model = cs.HBGF(CLUSTERS, random_state=0, n_jobs=1).fit(runs())
+    model = cs.consensus.HBGF(CLUSTERS, random_state=0, n_jobs=1).fit(runs())
     labels, E = like_the_groups(model.labels_), model.embedding_
 
     def draw(theme: Theme) -> plt.Figure:
@@ -206,7 +206,7 @@ def cut() -> Draw:
 
 def confidence() -> Draw:
     X, members = data()[0], runs()
-    model = cs.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(members)
+    model = cs.consensus.LWGP(CLUSTERS, random_state=0, n_jobs=1).fit(members)
     labels = like_the_groups(model.labels_)
 
     def draw(theme: Theme) -> plt.Figure:

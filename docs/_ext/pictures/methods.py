@@ -209,7 +209,7 @@ def silently(fit: Callable[[], Any]) -> Any:
 
 
 def seeded(name: str, n_clusters: int = CLUSTERS) -> Any:
-    model = getattr(cs, name)(n_clusters, n_jobs=1)
+    model = _register.estimator(name)(n_clusters, n_jobs=1)
     return model.set_params(random_state=0) if "random_state" in model.get_params() else model
 
 

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import warn
+from ..errors import InputError, warn
 from .parameters import Rule
 
 #: mypy takes a name like this for true, and nobody else does.
@@ -48,25 +49,17 @@ else:
 #: The class whose method it is.
 Own = TypeVar("Own")
 
-#: Clusters made where nobody said how many.
-GUESS = 2
 
-
-def fit_with_a_guess(model: Any, fit: Callable[[Any], Any]) -> Any:
-    """Fit a model whose ``n_clusters`` is None with a guess, and say so.
-
-    An error would be clearer still, but scikit-learn's tools expect that every estimator can be fitted as it is made.
-    """
-    warn(
-        f"n_clusters was not given, so {type(model).__name__} makes {GUESS} clusters, which is a guess. Give the number wanted: "
-        "n_clusters=...",
-        stacklevel=4,
-    )
-    return fit_with(model, GUESS, fit)
+def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
+    """Raise where the number of clusters was left open and ``owner`` cannot choose it."""
+    if n_clusters is None or (isinstance(n_clusters, str) and n_clusters == "auto"):
+        raise InputError(
+            f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write {owner}(n_clusters=3), for instance; {remedy}."
+        )
 
 
 def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
-    """Fit a model with a number of clusters that it was not given.
+    """Fit a model with a number of clusters that was chosen for it.
 
     The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
     """
@@ -86,6 +79,7 @@ class Solution:
 
     history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
     converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
+    messages : what else a user should know about the answer; each was a warning.
     extra : stored as ``name_``, as they are.
     """
 
@@ -93,6 +87,7 @@ class Solution:
     converged: bool = True
     n_iter: int | None = None
     shortfall: str = ""
+    messages: Sequence[str] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -100,7 +95,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in ``_``."""
 
     #: Rules of the method's own parameters; the common ones are added.
-    constraints: ClassVar[dict[str, Rule]] = {}
+    _constraints: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
     #: What ``n_iter_`` counts, in words.
@@ -109,7 +104,9 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     history_: list[Any]
     n_iter_: int
     converged_: bool
-    shortfall_: str
+    n_clusters_: int
+    cluster_sizes_: np.ndarray
+    messages_: list[str]
 
     if TYPE_CHECKING:  # for classes looked up by name
 
@@ -134,11 +131,17 @@ class BaseMethod(ClusterMixin, BaseEstimator):
         self.history_ = solution.history
         self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
         self.converged_ = bool(solution.converged)
-        self.shortfall_ = ""
+        self.messages_ = list(solution.messages)
         if not self.converged_:
-            self.shortfall_ = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
-            warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {self.shortfall_}.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+            shortfall = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
+            said = f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {shortfall}."
+            self.messages_.insert(0, said)
+            warn(said, ConvergenceWarning, stacklevel=5)
+
+    # What users do next ------------------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """A short text about the fitted model: its clusters and their sizes, how sure they are, and what was said about them."""
+        from .._results.summary import summary
+
+        return summary(self)

@@ -165,6 +165,7 @@ COMMON_RULES: dict[str, Rule] = {
     "tol": Real(0),
     "random_state": RandomState(),
     "n_jobs": N_JOBS,
+    "min_cluster_size": Nothing() | Real(0),
 }
 
 
@@ -200,12 +201,12 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator, numbers as Python's own, after a check by its ``constraints`` and the common rules.
+    """The parameters of an estimator, numbers as Python's own, after a check by its ``_constraints`` and the common rules.
 
     ``settled`` are values found for parameters that were left open.
     """
     parameters = {**estimator.get_params(deep=False), **settled}
-    known = {**COMMON_RULES, **estimator.constraints}
+    known = {**COMMON_RULES, **estimator._constraints}
     rules = {name: known[name] for name in parameters if name in known}
     check_all(parameters, rules)
     return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
@@ -310,16 +311,20 @@ def unit_of(weights: np.ndarray) -> float:
     return 2.0 ** (exponent - min(max(exponent, -_ORDINARY), _ORDINARY))
 
 
-def unit_of_lightest(weights: np.ndarray) -> float:
-    """The power of two by which positive weights are divided to bring the lightest between 1 and 2.
+def relative_to_lightest(weights: np.ndarray) -> np.ndarray:
+    """Positive weights in units of the lightest, to 40 bits, so that a constant factor changes none of them.
 
-    Ties, running sums and random draws then fall alike for every scale of the weights. Where they spread so wide that the
-    lightest is nothing beside the heaviest, the unit is that of :func:`unit_of`.
+    Ties, running sums and random draws then fall alike for every scale of the weights; 40 bits are more than a
+    multiplication leaves in doubt. Where weights spread so wide that the lightest is nothing beside the
+    heaviest, the unit is that of :func:`unit_of`.
     """
-    import math
+    import numpy as np
 
     low, high = float(weights.min()), float(weights.max())
-    return 2.0 ** (math.frexp(low)[1] - 1) if 0 < high <= LARGEST_SPREAD * low else unit_of(weights)
+    if not 0 < high <= LARGEST_SPREAD * low:
+        return weights / unit_of(weights)
+    digits, exponents = np.frexp(weights / low)
+    return np.ldexp(np.rint(np.ldexp(digits, 40)), exponents - 40)
 
 
 def positions_of(rows: Any, n: int, things: str = "objects") -> Any:

@@ -63,9 +63,8 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
     """What a reader of the answer should know; ``compared`` with Gaussian references, if so."""
     if answer.k == 1:
         return []
-    ks, said = found.settings.ks, []
-    if contradiction := getattr(found.models[answer.k], "contradiction_", ""):
-        said.append(contradiction)
+    ks = found.settings.ks
+    said = list(getattr(found.models[answer.k], "messages_", []))
     if answer.k == ks[-1] and len(ks) > 1:
         said.append(f"{ks[-1]} is the largest number looked at: look at larger ones.")
     smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.k)[0])]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError, need
 from ._files import save_model
+from ._options import Results
 from ._session import Session
 
 
@@ -36,9 +37,7 @@ def cluster_lazily(
     scheduler: str,
     *,
     index: bool | None,
-    output: str,
-    confidence: bool,
-    model_output: str | None,
+    results: Results,
     as_json: bool,
 ) -> None:
     """Fit a ConsensusClustering to files, and write what it finds."""
@@ -52,13 +51,15 @@ def cluster_lazily(
             session.note(note)
         with _bar(session, scheduler):
             model.fit(source.X)
-            sure = model.confidence_ if confidence else None
-            files = write_blocks(output, model.labels_, confidence=sure, names=source.names)
+            sure = model.confidence_ if results.confidence else None
+            files = write_blocks(results.output, model.labels_, confidence=sure, names=source.names)
         local = model.to_local()
-        save_model(session, model_output, local)
+        save_model(session, results.save_model, local)
         fitted = model.method_
         sizes = np.bincount(local.labels_, local.method_.distinct_.weights).astype(np.int64)
-        session.say(f"wrote {fitted.n_samples_} labels in {len(sizes)} clusters to {files} files in {output}")
+        session.say(
+            f"wrote {fitted.n_samples_} labels in {len(sizes)} clusters to {files} files in {results.output}"
+        )
         if as_json:
             session.print_json(
                 {
@@ -74,7 +75,7 @@ def cluster_lazily(
                     "converged": fitted.converged_,
                     "n_iter": fitted.n_iter_,
                     "files": files,
-                    "output": output,
+                    "output": results.output,
                 }
             )
 

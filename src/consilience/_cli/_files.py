@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import InputError
+from ._options import Labels, Results
 from ._session import Session
 
 
@@ -68,7 +69,7 @@ def _same_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def check_report(path: str | None, *others: str, option: str = "--report") -> None:
+def check_report(path: str | None, *others: str, option: str = "--save-report") -> None:
     """Refuse now a page that could not be written later."""
     if path is None:
         return
@@ -92,10 +93,12 @@ def check_model_output(path: str | None, *others: str) -> None:
     from ..io import check_writable
 
     if path == "-":
-        raise InputError("--save needs the name of a file, such as model.consilience.")
+        raise InputError("--save-model needs the name of a file, such as model.consilience.")
     check_writable(path, formats=False)
     if any(map(partial(_same_file, path), others)):
-        raise InputError(f"--save {path} would overwrite the file of that name; give the model another one.")
+        raise InputError(
+            f"--save-model {path} would overwrite the file of that name; give the model another one."
+        )
 
 
 def save_model(session: Session, path: str | None, model: Any) -> None:
@@ -128,6 +131,20 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
     return np.array([where[name] for name in a])
 
 
+def read_classes(session: Session, path: str, column: str | None, key: str | None) -> Any:
+    """The file of ``--labels-true``, with one column of known classes."""
+    from ..io import read_labels
+
+    wanted = None if column is None else [column]
+    classes = read_labels(source(path), key=key, columns=wanted, truth=True, on_note=session.note)
+    if classes.n_clusterings > 1:
+        names = ", ".join(map(repr, classes.clustering_names[:8]))
+        raise InputError(
+            f"{path} has {classes.n_clusterings} columns ({names}); say which holds the classes with --true-column."
+        )
+    return classes
+
+
 def write_report(
     session: Session, path: str | None, model: Any, X: Any, *, source: str, names: Any, seconds: float
 ) -> None:
@@ -151,11 +168,10 @@ def write_report(
 
 def write_result(
     session: Session,
-    path: str,
+    results: Labels | Results,
     model: Any,
     names: Any,
     *,
-    confidence: bool,
     as_json: bool,
     facts: dict[str, Any],
 ) -> None:
@@ -164,8 +180,8 @@ def write_result(
 
     from ..io import write_labels
 
-    labels = np.asarray(model.labels_)
-    sure = model.confidence_ if confidence else None
+    labels, path = np.asarray(model.labels_), results.output
+    sure = model.confidence_ if results.confidence else None
     sizes = np.bincount(labels[labels >= 0])
     if path != "-":
         write_labels(path, labels, sample_names=names, confidence=sure)
@@ -186,7 +202,9 @@ def write_result(
             "output": None if path == "-" else path,
         }
         if path == "-":
-            result |= {"names": names, "labels": labels} | ({"confidence": sure} if confidence else {})
+            result |= {"names": names, "labels": labels} | (
+                {"confidence": sure} if results.confidence else {}
+            )
         session.print_json(result)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -44,8 +46,34 @@ common = _together(
     click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."),
 )
 
-#: How the input file is to be read.
-reading = _together(
+
+def _grouped(name: str, kind: Any, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Options that a command takes as one object: ``kind`` is a dataclass of their values."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def grouping(*args: Any, **values: Any) -> Any:
+            values[name] = kind(*(values.pop(field) for field in kind.__dataclass_fields__))
+            return command(*args, **values)
+
+        return _together(*options)(grouping)
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the input file is to be read: what the readers of :mod:`consilience.io` take."""
+
+    header: bool | None
+    index: bool | None
+    transpose: bool
+    key: str | None
+
+
+reading = _grouped(
+    "reading",
+    Reading,
     click.option(
         "--header/--no-header",
         default=None,
@@ -62,13 +90,50 @@ reading = _together(
     click.option("--key", help="Which array of an .npz or .mat file."),
 )
 
-#: How a method runs.
-running = _together(
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices."
-    ),
-    click.option("--n-jobs", type=int, default=None, help="Number of threads; -1 for all. [default: all]"),
+
+@dataclass(frozen=True)
+class Running:
+    """How a method runs."""
+
+    random_state: int
+    n_jobs: int | None
+
+
+n_jobs_option = click.option(
+    "--n-jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 for all."
 )
+
+running = _grouped(
+    "running",
+    Running,
+    click.option(
+        "--random-state",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of all random choices.",
+    ),
+    n_jobs_option,
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Where labels are written, and what beside them."""
+
+    output: str
+    confidence: bool
+
+
+@dataclass(frozen=True)
+class Results:
+    """The same, and what else is written of a result."""
+
+    output: str
+    confidence: bool
+    save_report: str | None
+    save_model: str | None
+
 
 output = click.option(
     "-o",
@@ -99,10 +164,11 @@ def generator_option(default: str) -> Any:
     )
 
 
-scale_option = click.option(
-    "--scale",
-    is_flag=True,
-    help='Bring columns to mean 0 and variance 1; short for the generator\'s parameter "preprocess=standardize".',
+preprocess_option = click.option(
+    "--preprocess",
+    metavar="WAY",
+    default=None,
+    help='How base clusterings see the columns: "standardize", "ranks", ...; as the generator\'s parameter "preprocess".',
 )
 
 n_clusterings_option = click.option(
@@ -117,29 +183,47 @@ confidence_option = click.option(
     "--confidence", is_flag=True, help="Add a column that says how sure each label is, from 0 to 1."
 )
 
-report_option = click.option(
-    "--report",
-    "report_output",
+save_report_option = click.option(
+    "--save-report",
     metavar="FILE.html",
     default=None,
     help="Also write a page that shows and explains the result; it opens offline.",
 )
 
-
-save_option = click.option(
-    "--save",
-    "model_output",
+save_model_option = click.option(
+    "--save-model",
     metavar="FILE",
     default=None,
     help='Also write the model, for "consilience predict" and consilience.load; no pickle.',
 )
 
+labels_only = _grouped("results", Labels, output, confidence_option)
+results = _grouped("results", Results, output, confidence_option, save_report_option, save_model_option)
 
-def param_option(name: str, target: str) -> Callable[[Command], Command]:
-    """A repeatable ``name=value`` option."""
+
+def n_clusters_option(help: str, **options: Any) -> Any:
+    """``-k`` of every command."""
+    return click.option("-k", "--n-clusters", help=help, **options)
+
+
+def param_option(target: str) -> Callable[[Command], Command]:
+    """A repeatable ``--method-param`` or ``--generator-param``, each ``name=value``."""
     return click.option(
-        name,
+        f"--{target}-param",
         multiple=True,
         metavar="NAME=VALUE",
         help=f"A parameter of the {target}, by its name in Python; repeatable.",
+    )
+
+
+def labels_true_options(required: bool) -> Callable[[Command], Command]:
+    """Known classes of the objects: the file, its column, its array."""
+    return _together(
+        click.option(
+            "--labels-true", metavar="FILE", required=required, help="Known classes of the objects."
+        ),
+        click.option("-t", "--true-column", help="The column of --labels-true; needed if it has several."),
+        click.option(
+            "--true-key", help="Which array of --labels-true, if it is an .npz or .mat file. [default: y]"
+        ),
     )

@@ -12,7 +12,7 @@ from ..errors import InputError
 #: Parameters of every method that have an option of their own.
 METHOD_OPTIONS = {
     "n_clusters": "the option -k",
-    "random_state": "the option --seed",
+    "random_state": "the option --random-state",
     "n_jobs": "the option --n-jobs",
 }
 
@@ -44,22 +44,22 @@ def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
 
 
 def generator_params(
-    maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, scale: bool = False
+    maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, preprocess: str | None = None
 ) -> dict[str, Any]:
-    """Those of a generator, an entry of the register, or None where the library chooses it; ``scale`` is short for one."""
+    """Those of a generator, an entry of the register, or None where the library chooses it; ``preprocess`` is one of them."""
     from .._pipeline.defaults import AUTO, generator_settings
 
     reserved = {
-        **({"preprocess": "the option --scale"} if scale else {}),
+        **({} if preprocess is None else {"preprocess": "the option --preprocess"}),
         "n_clusterings": "the option -n",
-        "random_state": "the option --seed",
+        "random_state": "the option --random-state",
         "n_jobs": "the option --n-jobs",
         **reserved,
     }
     settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
     valid = [one for one in settings if one != "sample_weight"]
     params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
-    return {**params, "preprocess": "standardize"} if scale else params
+    return params if preprocess is None else {**params, "preprocess": preprocess}
 
 
 def _value(text: str) -> Any:

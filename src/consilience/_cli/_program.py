@@ -29,9 +29,9 @@ COMMANDS = {
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "predict": ("predict", "Label new objects with a saved model."),
-    "choose-k": ("choose_k", "Say how many clusters there are, with the evidence."),
+    "choose-k": ("choose_k", "Estimate the number of clusters, with the evidence."),
     "multitask": ("multitask", "Cluster related tasks together."),
-    "score": ("score", "Compare clusterings with the truth."),
+    "score": ("score", "Compare clusterings with known classes."),
     "report": ("report", "Make a page about a result from files."),
     "methods": ("methods", "List the consensus methods and generators."),
     "warm-up": ("warm_up", "Compile everything now instead of at first use."),
@@ -214,7 +214,7 @@ def cli() -> None:
       consilience cluster features.csv -k 3 -o labels.csv
       consilience generate features.csv -n 20 -o ensemble.npz
       consilience consensus ensemble.npz -k 3 -o labels.csv
-      consilience score labels.csv truth.csv
+      consilience score labels.csv --labels-true truth.csv
 
     "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ, Parquet or
     MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).

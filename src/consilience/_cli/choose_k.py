@@ -10,7 +10,16 @@ import click
 
 from ..errors import InputError
 from ._files import check_output, check_report, source, write_report
-from ._options import common, reading, report_option, running, scale_option
+from ._options import (
+    Reading,
+    Running,
+    common,
+    n_clusters_option,
+    preprocess_option,
+    reading,
+    running,
+    save_report_option,
+)
 from ._session import Session
 
 
@@ -23,28 +32,26 @@ def parse_ks(text: str) -> list[int]:
             ks += range(int(low), int(high) + 1) if colon else [int(low)]
         except ValueError:
             raise InputError(
-                f"--k {text} is not valid: expected the smallest and the largest number, such as 2:10, or a list, such as 2,3,5."
+                f"-k {text} is not valid: expected the smallest and the largest number, such as 2:10, or a list, such as 2,3,5."
             ) from None
     return ks
 
 
-@click.command("choose-k", short_help="Say how many clusters there are, with the evidence.")
+@click.command("choose-k", short_help="Estimate the number of clusters, with the evidence.")
 @click.argument("file", metavar="FILE")
-@click.option(
-    "--k",
-    "k",
+@n_clusters_option(
+    "Numbers of clusters to look at, both ends included; or a list, 2,3,5.",
     default="2:10",
     show_default=True,
     metavar="LOW:HIGH",
-    help="Numbers of clusters to look at, both ends included; or a list, 2,3,5.",
 )
-@click.option("--ensemble", "is_ensemble", is_flag=True, help="FILE holds base clusterings, not features.")
+@click.option("--from-ensemble", is_flag=True, help="FILE holds base clusterings, not features.")
 @click.option(
     "--features", metavar="FILE", default=None, help="Features of the objects of an ensemble, for the tests."
 )
 @click.option("-n", "--n-clusterings", type=int, default=50, show_default=True, help="Subsamples for each k.")
 @click.option(
-    "--references",
+    "--n-references",
     type=int,
     default=39,
     show_default=True,
@@ -61,7 +68,7 @@ def parse_ks(text: str) -> list[int]:
 @click.option(
     "--max-samples", type=int, default=5_000, show_default=True, help="Of more, a random sample is studied."
 )
-@scale_option
+@preprocess_option
 @click.option(
     "-o",
     "--output",
@@ -69,16 +76,14 @@ def parse_ks(text: str) -> list[int]:
     metavar="FILE",
     help='Also write the table; "-" is standard output as CSV.',
 )
-@click.option(
-    "--labels", "labels_output", default=None, metavar="FILE", help="Also write the labels for the answer."
-)
+@click.option("--save-labels", default=None, metavar="FILE", help="Also write the labels for the answer.")
 @click.option(
     "--checkpoint",
     default=None,
     metavar="FILE",
     help="Keep references that are done; the same call goes on from there.",
 )
-@report_option
+@save_report_option
 @running
 @reading
 @common
@@ -86,82 +91,72 @@ def parse_ks(text: str) -> list[int]:
 def command(
     session: Session,
     file: str,
-    k: str,
-    is_ensemble: bool,
+    n_clusters: str,
+    from_ensemble: bool,
     features: str | None,
     n_clusterings: int,
-    references: int,
+    n_references: int,
     null: str,
     alpha: float,
     max_samples: int,
-    scale: bool,
+    preprocess: str | None,
     output: str | None,
-    labels_output: str | None,
+    save_labels: str | None,
     checkpoint: str | None,
-    report_output: str | None,
-    seed: int,
-    n_jobs: int | None,
-    header: bool | None,
-    index: bool | None,
-    transpose: bool,
-    key: str | None,
+    save_report: str | None,
+    running: Running,
+    reading: Reading,
     as_json: bool,
 ) -> None:
-    """Say how many clusters the rows of FILE have, how sure that is, and what else is plausible; one is among the answers.
+    """Estimate how many clusters the rows of FILE have, how sure that is, and what else is plausible; one is among the answers.
 
-    Base clusterings are made for every k, and for data without clusters to compare with. With --ensemble the clusterings in FILE are
+    Base clusterings are made for every k, and for data without clusters to compare with. With --from-ensemble the clusterings in FILE are
     taken as they are; only with --features can it then be tested whether there are clusters at all.
 
     \b
     Examples:
-      consilience choose-k features.csv --k 2:10 -o table.csv --report k.html
-      consilience choose-k features.csv --scale --labels labels.csv --json
-      consilience choose-k ensemble.npz --ensemble --features features.csv
+      consilience choose-k features.csv -k 2:10 -o table.csv --save-report k.html
+      consilience choose-k features.csv --preprocess standardize --save-labels labels.csv --json
+      consilience choose-k ensemble.npz --from-ensemble --features features.csv
     """
     from .._base.progress import progress_shown
     from .._choosing import choose_k
     from ..io import read_features, read_labels
 
     start = time.perf_counter()
-    ks = parse_ks(k)
+    ks = parse_ks(n_clusters)
     inputs = [file, *([] if features is None else [features])]
-    _check_outputs(inputs, output, labels_output, report_output, as_json=as_json)
-    if features is not None and not is_ensemble:
-        raise InputError("--features goes with --ensemble; FILE itself holds features otherwise.")
-    layout: dict[str, Any] = {
-        "header": header,
-        "index": index,
-        "transpose": transpose,
-        "on_note": session.note,
-    }
+    _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
+    if features is not None and not from_ensemble:
+        raise InputError("--features goes with --from-ensemble; FILE itself holds features otherwise.")
+    layout: dict[str, Any] = {**vars(reading), "on_note": session.note}
     with progress_shown(False if session.quiet else None):
-        if is_ensemble:
-            data: Any = read_labels(source(file), key=key, **layout)
+        if from_ensemble:
+            data: Any = read_labels(source(file), **layout)
             X = None if features is None else read_features(source(features), on_note=session.note)
         else:
-            data, X = read_features(source(file), key=key, **layout), None
+            data, X = read_features(source(file), **layout), None
         study = choose_k(
             data,
             ks,
             X=X,
             n_clusterings=n_clusterings,
-            preprocess="standardize" if scale else "none",
+            preprocess=preprocess or "none",
             null=None if null == "none" else null,
-            n_references=references,
+            n_references=n_references,
             alpha=alpha,
             max_samples=max_samples,
             checkpoint=checkpoint,
-            random_state=seed,
-            n_jobs=n_jobs,
+            **vars(running),
         )
     if output is not None:
         _write_columns(session, output, study)
-    if labels_output is not None:
-        _write_answer(session, labels_output, study, data.sample_names)
-    pictured = X if is_ensemble else data
+    if save_labels is not None:
+        _write_answer(session, save_labels, study, data.sample_names)
+    pictured = X if from_ensemble else data
     write_report(
         session,
-        report_output,
+        save_report,
         study,
         None if pictured is None else pictured.X,
         source=file,
@@ -170,7 +165,7 @@ def command(
     )
     if as_json:
         session.print_json({"command": "choose-k", **study.to_dict(), "output": output})
-    elif output != "-" and labels_output != "-":
+    elif output != "-" and save_labels != "-":
         click.echo(str(study))
         _print_table(study)
 
@@ -191,18 +186,18 @@ def _print_table(study: Any) -> None:
 def _check_outputs(
     inputs: list[str],
     output: str | None,
-    labels_output: str | None,
-    report_output: str | None,
+    save_labels: str | None,
+    save_report: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Raise where a file that is to be written is one of the others, or cannot be written."""
     before: list[str] = []
-    for path in (output, labels_output):
+    for path in (output, save_labels):
         if path is not None:
             check_output(path, *inputs, outputs=before, as_json=as_json, json_instead=False)
             before = [*before, path]
-    check_report(report_output, *inputs, *before)
+    check_report(save_report, *inputs, *before)
 
 
 def _write_columns(session: Session, output: str, study: Any) -> None:

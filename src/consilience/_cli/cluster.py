@@ -19,18 +19,19 @@ from ._files import (
     write_result,
 )
 from ._options import (
+    Reading,
+    Results,
+    Running,
     common,
-    confidence_option,
     generator_option,
     method_option,
     n_clusterings_option,
-    output,
+    n_clusters_option,
     param_option,
+    preprocess_option,
     reading,
-    report_option,
+    results,
     running,
-    save_option,
-    scale_option,
 )
 from ._params import generator_params, method_params
 from ._session import Session
@@ -47,25 +48,18 @@ def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> 
 
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
 @click.argument("features")
-@click.option(
-    "-k",
-    "--n-clusters",
+@n_clusters_option(
+    'Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
     required=True,
     metavar="INTEGER|auto",
     callback=_number_or_auto,
-    help='Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
 )
 @method_option(AUTO)
 @generator_option(AUTO)
 @n_clusterings_option
-@scale_option
-@output
-@confidence_option
-@report_option
-@save_option
-@click.option(
-    "--ensemble", "ensemble_output", metavar="FILE", default=None, help="Also write the base clusterings."
-)
+@preprocess_option
+@results
+@click.option("--save-ensemble", metavar="FILE", default=None, help="Also write the base clusterings.")
 @click.option(
     "--dask",
     "scheduler",
@@ -76,8 +70,8 @@ def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> 
     help="Read Parquet (a file or a folder) or zarr block by block, larger than memory, and write labels to a folder: on threads here, or "
     "on the Dask scheduler at ADDRESS. Give FEATURES before it.",
 )
-@param_option("--param", "method")
-@param_option("--generator-param", "generator")
+@param_option("method")
+@param_option("generator")
 @running
 @reading
 @common
@@ -86,43 +80,31 @@ def command(
     session: Session,
     features: str,
     n_clusters: int | str,
-    method: str,
-    generator: str,
-    n_clusterings: int | None,
-    scale: bool,
-    output: str,
-    confidence: bool,
-    report_output: str | None,
-    model_output: str | None,
-    ensemble_output: str | None,
+    save_ensemble: str | None,
     scheduler: str | None,
-    param: tuple[str, ...],
-    generator_param: tuple[str, ...],
-    seed: int,
-    n_jobs: int | None,
-    header: bool | None,
-    index: bool | None,
-    transpose: bool,
-    key: str | None,
+    results: Results,
+    running: Running,
+    reading: Reading,
     as_json: bool,
+    **making: Any,
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
     By default the number of objects decides how, and each base clustering sees the columns in a way drawn for it (as they are,
     brought to a common scale, as ranks), so that units do not matter. A generator that is named uses columns as they are, unless
-    --scale or --generator-param preprocess=... says otherwise, and, if its members have a given number of clusters, that of the
+    --preprocess or --generator-param preprocess=... says otherwise, and, if its members have a given number of clusters, that of the
     result.
 
     \b
     Examples:
-      consilience cluster features.csv -k 3 -o labels.csv --report report.html
+      consilience cluster features.csv -k 3 -o labels.csv --save-report report.html
       consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
-      consilience cluster features.csv -k 3 --generator spectral --method lwea --param instability_tolerance=1 -o labels.csv
-      consilience cluster features.csv -k 3 --scale --method mdec -o labels.csv
+      consilience cluster features.csv -k 3 --generator spectral --method lwea --method-param instability_tolerance=1 -o labels.csv
+      consilience cluster features.csv -k 3 --preprocess standardize --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
-      consilience cluster features.csv -k 3 --save model.consilience -o labels.csv
+      consilience cluster features.csv -k 3 --save-model model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
     """
     from .._base.progress import progress_shown
@@ -130,72 +112,30 @@ def command(
     from ..io import read_features, write_ensemble
 
     start = time.perf_counter()
-    if scheduler is not None:
-        refused = {
-            "--report": report_output,
-            "--ensemble": ensemble_output,
-            "--transpose": transpose,
-            "--key": key,
-        }
-        check_lazy(output, refused)
-    else:
-        check_output(output, features, as_json=as_json)
-    check_model_output(model_output, features, output, ensemble_output or output, report_output or output)
-    check_report(report_output, features, output, ensemble_output or output)
-    if ensemble_output is not None:
-        check_output(ensemble_output, features, outputs=[output], as_json=True, json_instead=False)
-    model = _estimator(
-        n_clusters,
-        method,
-        param,
-        generator,
-        generator_param,
-        n_clusterings,
-        scale=scale,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    _check_outputs(features, results, save_ensemble, reading, lazy=scheduler is not None, as_json=as_json)
+    model = _estimator(n_clusters, running, **making)
     if scheduler is not None:
         cluster_lazily(
-            session,
-            model,
-            features,
-            scheduler,
-            index=index,
-            output=output,
-            confidence=confidence,
-            model_output=model_output,
-            as_json=as_json,
+            session, model, features, scheduler, index=reading.index, results=results, as_json=as_json
         )
         return
     with (
         compiling_beside(_uses(model), session.say),
         progress_shown(False if session.quiet else None),
     ):
-        table = read_features(
-            source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
-        )
+        table = read_features(source(features), **vars(reading), on_note=session.note)
         model.fit(table)
-        if ensemble_output is not None:
-            write_ensemble(ensemble_output, model.ensemble_)
-        save_model(session, model_output, model)
-        fitted = model.method_
-        facts = {
-            "command": "cluster",
-            "generator": model.plan_.generator,
-            "method": type(fitted).__name__,
-            "parameters": fitted.get_params(),
-            "n_clusterings": model.ensemble_.n_clusterings,
-        }
+        if save_ensemble is not None:
+            write_ensemble(save_ensemble, model.ensemble_)
+        save_model(session, results.save_model, model)
         if hasattr(model, "study_"):
-            facts["study"] = model.study_.to_dict()
             session.note(str(model.study_))
         write_result(
-            session, output, fitted, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
+            session, results, model.method_, table.sample_names, as_json=as_json, facts=_facts(model)
         )
         write_report(
             session,
-            report_output,
+            results.save_report,
             model,
             table.X,
             source=features,
@@ -204,17 +144,57 @@ def command(
         )
 
 
+def _facts(model: Any) -> dict[str, Any]:
+    """What the line of JSON says of how it was made."""
+    facts = {
+        "command": "cluster",
+        "generator": model.plan_.generator,
+        "method": type(model.method_).__name__,
+        "parameters": model.method_.get_params(),
+        "n_clusterings": model.ensemble_.n_clusterings,
+    }
+    if hasattr(model, "study_"):
+        facts["study"] = model.study_.to_dict()
+    return facts
+
+
+def _check_outputs(
+    features: str,
+    results: Results,
+    save_ensemble: str | None,
+    reading: Reading,
+    *,
+    lazy: bool,
+    as_json: bool,
+) -> None:
+    """Refuse now what could not be written later."""
+    output, save_report = results.output, results.save_report
+    if lazy:
+        refused = {
+            "--save-report": save_report,
+            "--save-ensemble": save_ensemble,
+            "--transpose": reading.transpose,
+            "--key": reading.key,
+        }
+        check_lazy(output, refused)
+    else:
+        check_output(output, features, as_json=as_json)
+    check_model_output(results.save_model, features, output, save_ensemble or output, save_report or output)
+    check_report(save_report, features, output, save_ensemble or output)
+    if save_ensemble is not None:
+        check_output(save_ensemble, features, outputs=[output], as_json=True, json_instead=False)
+
+
 def _estimator(
     n_clusters: int | str,
+    running: Running,
+    *,
     method: str,
-    param: tuple[str, ...],
+    method_param: tuple[str, ...],
     generator: str,
     generator_param: tuple[str, ...],
     n_clusterings: int | None,
-    *,
-    scale: bool,
-    seed: int,
-    n_jobs: int | None,
+    preprocess: str | None,
 ) -> Any:
     """What the options ask for, not fitted."""
     from .. import consensus, generate
@@ -231,12 +211,11 @@ def _estimator(
     return ConsensusClustering(
         n_clusters,
         generator=generator if maker is None else maker.name,
-        generator_params=generator_params(maker, generator_param, {}, scale=scale),
+        generator_params=generator_params(maker, generator_param, {}, preprocess=preprocess),
         method=method,
-        method_params=method_params(cls, param),
+        method_params=method_params(cls, method_param),
         n_clusterings=n_clusterings,
-        random_state=seed,
-        n_jobs=n_jobs,
+        **vars(running),
     )
 
 

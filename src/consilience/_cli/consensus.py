@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
@@ -16,15 +17,16 @@ from ._files import (
     write_result,
 )
 from ._options import (
+    Reading,
+    Results,
+    Running,
     common,
-    confidence_option,
     method_option,
-    output,
+    n_clusters_option,
     param_option,
     reading,
-    report_option,
+    results,
     running,
-    save_option,
 )
 from ._params import method_params
 from ._session import Session
@@ -32,12 +34,9 @@ from ._session import Session
 
 @click.command("consensus", short_help="Turn an ensemble of clusterings into one.")
 @click.argument("labels")
-@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of the result.")
+@n_clusters_option("Number of clusters of the result.", type=int, required=True)
 @method_option("evidence-accumulation")
-@output
-@confidence_option
-@report_option
-@save_option
+@results
 @click.option(
     "-c",
     "--column",
@@ -46,7 +45,7 @@ from ._session import Session
     help="Use only this clustering, by name or position from 0; repeatable.",
 )
 @click.option("--drop-unseen", is_flag=True, help="Leave out objects that no clustering has labeled.")
-@param_option("--param", "method")
+@param_option("method")
 @running
 @reading
 @common
@@ -56,19 +55,12 @@ def command(
     labels: str,
     n_clusters: int,
     method: str,
-    output: str,
-    confidence: bool,
-    report_output: str | None,
-    model_output: str | None,
     columns: tuple[str, ...],
     drop_unseen: bool,
-    param: tuple[str, ...],
-    seed: int,
-    n_jobs: int | None,
-    header: bool | None,
-    index: bool | None,
-    transpose: bool,
-    key: str | None,
+    method_param: tuple[str, ...],
+    results: Results,
+    running: Running,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Turn the clusterings in LABELS (rows are objects, columns are clusterings) into one.
@@ -79,7 +71,7 @@ def command(
     \b
     Examples:
       consilience consensus ensemble.csv -k 3 -o labels.csv
-      consilience consensus ensemble.csv -k 3 --method evidence-accumulation --param linkage=complete --confidence
+      consilience consensus ensemble.csv -k 3 --method evidence-accumulation --method-param linkage=complete --confidence
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
     from .. import consensus
@@ -88,38 +80,34 @@ def command(
     from ..io import read_labels
 
     start = time.perf_counter()
-    check_output(output, labels, as_json=as_json)
-    check_model_output(model_output, labels, output, report_output or output)
-    check_report(report_output, labels, output)
+    check_output(results.output, labels, as_json=as_json)
+    check_model_output(results.save_model, labels, results.output, results.save_report or results.output)
+    check_report(results.save_report, labels, results.output)
     cls = consensus.method(method)
-    common = {"n_clusters": n_clusters, "random_state": seed, "n_jobs": n_jobs}
+    common = {"n_clusters": n_clusters, **vars(running)}
     taken = {name: value for name, value in common.items() if name in cls._get_param_names()}
-    model = cls(**taken, **method_params(cls, param))
+    model = cls(**taken, **method_params(cls, method_param))
     with compiling_beside([cls.__name__], session.say), progress_shown(False if session.quiet else None):
-        ensemble = read_labels(
-            source(labels),
-            key=key,
-            header=header,
-            index=index,
-            columns=columns or None,
-            transpose=transpose,
-            on_note=session.note,
-        )
+        ensemble = read_labels(source(labels), **vars(reading), columns=columns or None, on_note=session.note)
         names = ensemble.sample_names
         if drop_unseen and ensemble.unseen.size:
-            unseen = set(ensemble.unseen.tolist())
-            kept = [i for i in range(ensemble.n_samples) if i not in unseen]
-            names = [str(i) if names is None else names[i] for i in kept]
-            session.note(f"Left out {len(unseen)} objects that no clustering has labeled.")
-            ensemble = ensemble.drop_unseen()
+            ensemble, names = _without_unseen(session, ensemble)
         model.fit(ensemble)
-        save_model(session, model_output, model)
+        save_model(session, results.save_model, model)
         facts = {
             "command": "consensus",
             "method": type(model).__name__,
             "parameters": model.get_params(),
             "n_clusterings": ensemble.n_clusterings,
         }
-        write_result(session, output, model, names, confidence=confidence, as_json=as_json, facts=facts)
+        write_result(session, results, model, names, as_json=as_json, facts=facts)
         seconds = time.perf_counter() - start
-        write_report(session, report_output, model, None, source=labels, names=names, seconds=seconds)
+        write_report(session, results.save_report, model, None, source=labels, names=names, seconds=seconds)
+
+
+def _without_unseen(session: Session, ensemble: Any) -> tuple[Any, list[str]]:
+    """The ensemble of the objects that some clustering labels, and their names."""
+    names, unseen = ensemble.sample_names, set(ensemble.unseen.tolist())
+    kept = [i for i in range(ensemble.n_samples) if i not in unseen]
+    session.note(f"Left out {len(unseen)} objects that no clustering has labeled.")
+    return ensemble.drop_unseen(), [str(i) if names is None else names[i] for i in kept]

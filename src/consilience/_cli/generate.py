@@ -9,14 +9,17 @@ import click
 from ..errors import InputError
 from ._files import check_output, source
 from ._options import (
+    Reading,
+    Running,
     common,
     generator_option,
     n_clusterings_option,
+    n_clusters_option,
     output,
     param_option,
+    preprocess_option,
     reading,
     running,
-    scale_option,
 )
 from ._params import generator_params
 from ._session import Session
@@ -26,10 +29,10 @@ from ._session import Session
 @click.argument("features")
 @generator_option("random-k")
 @n_clusterings_option
-@scale_option
-@click.option("-k", type=int, default=None, help="Clusters of each, for generators with a fixed number.")
+@preprocess_option
+@n_clusters_option("Clusters of each, for generators with a fixed number.", type=int, default=None)
 @output
-@param_option("--param", "generator")
+@param_option("generator")
 @running
 @reading
 @common
@@ -39,16 +42,12 @@ def command(
     features: str,
     generator: str,
     n_clusterings: int | None,
-    scale: bool,
-    k: int | None,
+    preprocess: str | None,
+    n_clusters: int | None,
     output: str,
-    param: tuple[str, ...],
-    seed: int,
-    n_jobs: int | None,
-    header: bool | None,
-    index: bool | None,
-    transpose: bool,
-    key: str | None,
+    generator_param: tuple[str, ...],
+    running: Running,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Make an ensemble of clusterings of the rows of FEATURES.
@@ -58,8 +57,8 @@ def command(
     \b
     Examples:
       consilience generate features.csv -n 20 -o ensemble.npz
-      consilience generate features.csv --generator kmeans -k 3 -n 10 --seed 1 -o ensemble.csv
-      consilience generate features.csv -g random-k --param k_max=8 > ensemble.csv
+      consilience generate features.csv --generator kmeans -k 3 -n 10 --random-state 1 -o ensemble.csv
+      consilience generate features.csv -g random-k --generator-param k_max=8 > ensemble.csv
     """
     from .. import generate
     from .._base.progress import progress_shown
@@ -68,21 +67,20 @@ def command(
 
     check_output(output, features, as_json=as_json, json_instead=False)
     maker = generate.generator(generator)
-    params = generator_params(maker, param, {"k": "the option -k"} if maker.takes_k else {}, scale=scale)
-    if maker.needs_k and k is None:
+    reserved = {"k": "the option -k"} if maker.takes_k else {}
+    params = generator_params(maker, generator_param, reserved, preprocess=preprocess)
+    if maker.needs_k and n_clusters is None:
         raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
-    if k is not None:
+    if n_clusters is not None:
         if not maker.takes_k:
             raise InputError(
                 f"The generator {maker.name} does not take -k; its parameters are {', '.join(maker.settings)} (NAME=VALUE)."
             )
-        params["k"] = k
+        params["k"] = n_clusters
     uses = [f"generate.{maker.make.__name__}"]
     with compiling_beside(uses, session.say), progress_shown(False if session.quiet else None):
-        table = read_features(
-            source(features), key=key, header=header, index=index, transpose=transpose, on_note=session.note
-        )
-        ensemble = maker(table, params, n_clusterings=n_clusterings, random_state=seed, n_jobs=n_jobs)
+        table = read_features(source(features), **vars(reading), on_note=session.note)
+        ensemble = maker(table, params, n_clusterings=n_clusterings, **vars(running))
         write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
     if output != "-":
         session.say(f"wrote {ensemble.n_clusterings} clusterings of {ensemble.n_samples} objects to {output}")

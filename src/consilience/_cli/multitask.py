@@ -5,7 +5,17 @@ from __future__ import annotations
 import click
 
 from ._files import check_output, source, write_result
-from ._options import common, confidence_option, output, param_option, reading, running
+from ._options import (
+    Labels,
+    Reading,
+    Running,
+    common,
+    labels_only,
+    n_clusters_option,
+    param_option,
+    reading,
+    running,
+)
 from ._params import method_params
 from ._session import Session
 
@@ -18,7 +28,7 @@ from ._session import Session
     metavar="NAME",
     help="The column that holds the task of each row (in an .npz or .mat file: the array).",
 )
-@click.option("-k", "--n-clusters", type=int, required=True, help="Number of clusters of each task.")
+@n_clusters_option("Number of clusters of each task.", type=int, required=True)
 @click.option(
     "-m",
     "--method",
@@ -26,9 +36,8 @@ from ._session import Session
     show_default=True,
     help='Multi-task method; "consilience methods" lists them.',
 )
-@output
-@confidence_option
-@param_option("--param", "method")
+@labels_only
+@param_option("method")
 @running
 @reading
 @common
@@ -39,15 +48,10 @@ def command(
     task_column: str,
     n_clusters: int,
     method: str,
-    output: str,
-    confidence: bool,
-    param: tuple[str, ...],
-    seed: int,
-    n_jobs: int | None,
-    header: bool | None,
-    index: bool | None,
-    transpose: bool,
-    key: str | None,
+    method_param: tuple[str, ...],
+    results: Labels,
+    running: Running,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Cluster the rows of FEATURES within each task, the tasks learning from each other.
@@ -58,25 +62,22 @@ def command(
     \b
     Examples:
       consilience multitask documents.csv --task-column source -k 2 -o labels.csv
-      consilience multitask documents.csv --task-column source -k 2 --param weighting=hard --confidence
+      consilience multitask documents.csv --task-column source -k 2 --method-param weighting=hard --confidence
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
     from .. import multitask
     from .._warmup.first_use import compiling_beside
     from ..io import read_features
 
-    check_output(output, features, as_json=as_json)
+    check_output(results.output, features, as_json=as_json)
     cls = multitask.method(method)
-    values = method_params(cls, param)
-    model = cls(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs, **values)
+    values = method_params(cls, method_param)
+    model = cls(n_clusters=n_clusters, **vars(running), **values)
     with compiling_beside([cls.__name__], session.say):
         table = read_features(
             source(features),
             column=task_column,
-            key=key,
-            header=header,
-            index=index,
-            transpose=transpose,
+            **vars(reading),
             on_note=session.note,
         )
         task = table.column
@@ -87,6 +88,4 @@ def command(
         "parameters": model.get_params(),
         "tasks": {str(name): int((task == name).sum()) for name in model.tasks_},
     }
-    write_result(
-        session, output, model, table.sample_names, confidence=confidence, as_json=as_json, facts=facts
-    )
+    write_result(session, results, model, table.sample_names, as_json=as_json, facts=facts)

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from ._files import check_report, matching_rows, source
-from ._options import common
+from ._files import check_report, matching_rows, read_classes, source
+from ._options import Reading, common, labels_true_options, reading
 from ._session import Session
 
 
@@ -36,10 +36,10 @@ from ._session import Session
 @click.option(
     "--features", metavar="FILE", help="The features, for pictures and for what distinguishes the clusters."
 )
-@click.option("--truth", metavar="FILE", help="Known classes of the objects.")
-@click.option("-t", "--truth-column", help="The column of --truth; needed if it has several.")
+@labels_true_options(required=False)
 @click.option("--annotations", metavar="FILE", help="What else is known about the objects, one column each.")
 @click.option("--title", help="The heading of the page.")
+@reading
 @common
 @click.pass_obj
 def command(
@@ -49,32 +49,34 @@ def command(
     output: str,
     columns: tuple[str, ...],
     features: str | None,
-    truth: str | None,
-    truth_column: str | None,
+    labels_true: str | None,
+    true_column: str | None,
+    true_key: str | None,
     annotations: str | None,
     title: str | None,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """Make a page about the result in LABELS, of any program, and the base clusterings in ENSEMBLE that it came from.
 
-    Rows are matched by name where both files have names, and by position otherwise. Several columns of LABELS are compared on
+    How files are read (--header, --index, --transpose, --key) holds for ENSEMBLE and LABELS. Rows are matched by name where both files have names, and by position otherwise. Several columns of LABELS are compared on
     the page.
 
     \b
     Examples:
       consilience report ensemble.csv labels.csv -o report.html
-      consilience report ensemble.csv labels.csv --features features.csv --truth truth.csv --annotations samples.csv
+      consilience report ensemble.csv labels.csv --features features.csv --labels-true truth.csv --annotations samples.csv
     """
     from .._reporting import report
     from .._results.view import Fitted
-    from ..io import read_annotations, read_features, read_labels
+    from ..io import read_features, read_labels
 
-    given = [path for path in (ensemble, labels, features, truth, annotations) if path is not None]
+    given = [path for path in (ensemble, labels, features, labels_true, annotations) if path is not None]
     if given.count("-") > 1:
         raise InputError("Standard input can be read once only: give files for the others.")
     check_report(output, *given, option="-o")
-    base = read_labels(source(ensemble), on_note=session.note)
-    results = read_labels(source(labels), columns=columns or None, on_note=session.note)
+    base = read_labels(source(ensemble), **vars(reading), on_note=session.note)
+    results = read_labels(source(labels), **vars(reading), columns=columns or None, on_note=session.note)
     rows = matching_rows(session, base, ensemble, results, labels)
     models = {
         name: Fitted.from_ensemble(base, _by_size(results.labels[rows, i], labels, name))
@@ -85,27 +87,12 @@ def command(
     if features is not None:
         table = read_features(source(features), on_note=session.note)
         X = table.take(matching_rows(session, base, ensemble, table, features))
-    if truth is not None:
-        wanted = None if truth_column is None else [truth_column]
-        classes = read_labels(source(truth), columns=wanted, truth=True, on_note=session.note)
-        if classes.n_clusterings > 1:
-            names = ", ".join(map(repr, classes.clustering_names[:8]))
-            raise InputError(
-                f"{truth} has {classes.n_clusterings} columns ({names}); say which holds the truth with --truth-column."
-            )
-        found = classes.original_labels(0)
-        options["truth"] = found[matching_rows(session, base, ensemble, classes, truth)]
+    if labels_true is not None:
+        classes = read_classes(session, labels_true, true_column, true_key)
+        matched = matching_rows(session, base, ensemble, classes, labels_true)
+        options["truth"] = classes.original_labels(0)[matched]
     if annotations is not None:
-        notes = read_annotations(source(annotations), on_note=session.note)
-        n = len(next(iter(notes.columns.values())))
-        order = matching_rows(
-            session,
-            base,
-            ensemble,
-            SimpleNamespace(n_samples=n, sample_names=notes.sample_names),
-            annotations,
-        )
-        options["annotations"] = {name: [values[i] for i in order] for name, values in notes.columns.items()}
+        options["annotations"] = _annotations(session, base, ensemble, annotations)
     name = next(iter(models))
     page = report(
         models,
@@ -122,6 +109,17 @@ def command(
         session.print_json(
             {"command": "report", "output": output, "results": list(models), "bytes": len(page.html.encode())}
         )
+
+
+def _annotations(session: Session, base: Any, ensemble: str, path: str) -> dict[str, Any]:
+    """What else is known about the objects, in their order."""
+    from ..io import read_annotations
+
+    notes = read_annotations(source(path), on_note=session.note)
+    n = len(next(iter(notes.columns.values())))
+    theirs = SimpleNamespace(n_samples=n, sample_names=notes.sample_names)
+    order = matching_rows(session, base, ensemble, theirs, path)
+    return {name: [values[i] for i in order] for name, values in notes.columns.items()}
 
 
 def _by_size(codes: Any, file: str, name: str) -> Any:

@@ -1,18 +1,17 @@
-"""``consilience score``: clusterings against the truth."""
+"""``consilience score``: clusterings against known classes."""
 
 from __future__ import annotations
 
 import click
 
 from ..errors import InputError
-from ._files import matching_rows, source
-from ._options import common
+from ._files import matching_rows, read_classes, source
+from ._options import common, labels_true_options
 from ._session import Session
 
 
-@click.command("score", short_help="Compare clusterings with the truth.")
+@click.command("score", short_help="Compare clusterings with known classes.")
 @click.argument("labels")
-@click.argument("truth")
 @click.option(
     "-c",
     "--column",
@@ -20,46 +19,39 @@ from ._session import Session
     multiple=True,
     help="Score only this column of LABELS, by name or position; repeatable.",
 )
-@click.option("-t", "--truth-column", help="The column of TRUTH to compare with; needed if it has several.")
+@labels_true_options(required=True)
 @click.option("--key", help="Which array of LABELS, if it is an .npz or .mat file.")
-@click.option("--truth-key", help="Which array of TRUTH, if it is an .npz or .mat file. [default: y]")
 @click.option("--drop-missing", is_flag=True, help="Compare on the objects that both sides label.")
 @common
 @click.pass_obj
 def command(
     session: Session,
     labels: str,
-    truth: str,
     columns: tuple[str, ...],
-    truth_column: str | None,
+    labels_true: str,
+    true_column: str | None,
+    true_key: str | None,
     key: str | None,
-    truth_key: str | None,
     drop_missing: bool,
     as_json: bool,
 ) -> None:
-    """Compare every clustering in LABELS with the classes in TRUTH, by all measures.
+    """Compare every clustering in LABELS with known classes, by all measures.
 
     Rows are matched by name where both files have names, and by position otherwise.
 
     \b
     Examples:
-      consilience score labels.csv truth.csv
-      consilience score labels.csv truth.csv --truth-column class --json
+      consilience score labels.csv --labels-true truth.csv
+      consilience score labels.csv --labels-true truth.csv --true-column class --json
     """
     from ..io import read_labels
     from ..metrics import scores
 
-    if labels == truth == "-":
-        raise InputError("Standard input can be read once only: give a file for LABELS or TRUTH.")
+    if labels == labels_true == "-":
+        raise InputError("Standard input can be read once only: give a file for LABELS or --labels-true.")
     ours = read_labels(source(labels), key=key, columns=columns or None, on_note=session.note)
-    wanted = None if truth_column is None else [truth_column]
-    theirs = read_labels(source(truth), key=truth_key, columns=wanted, truth=True, on_note=session.note)
-    if theirs.n_clusterings > 1:
-        names = ", ".join(map(repr, theirs.clustering_names[:8]))
-        raise InputError(
-            f"{truth} has {theirs.n_clusterings} columns ({names}); say which holds the truth with --truth-column."
-        )
-    rows = matching_rows(session, ours, labels, theirs, truth)
+    theirs = read_classes(session, labels_true, true_column, true_key)
+    rows = matching_rows(session, ours, labels, theirs, labels_true)
     reference = theirs.labels[rows, 0]
     missing = "ignore" if drop_missing else "error"
     result: dict[str, dict[str, float]] = {}

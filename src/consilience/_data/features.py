@@ -52,7 +52,7 @@ class Features:
     Examples
     --------
     >>> import consilience as cs
-    >>> features = cs.Features([[1, 2], [3, 4], [1, 2]], sample_names=["a", "b", "c"])
+    >>> features = cs.io.Features([[1, 2], [3, 4], [1, 2]], sample_names=["a", "b", "c"])
     >>> features
     Features: 3 objects, 2 features (float64)
     >>> features.take([0, 2]).sample_names
@@ -229,7 +229,7 @@ def _from_frame(native: Any, frame: Any) -> tuple[np.ndarray, list[Any] | None, 
 
 
 def _from_array(X: Any) -> np.ndarray:
-    if hasattr(X, "n_clusterings") and hasattr(X, "compress"):
+    if hasattr(X, "n_clusterings") and hasattr(X, "distinct"):
         raise InputError(
             "X is an Ensemble already; generators take features. Pass it to a consensus method instead."
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.names import check_unique
+from ..errors import need
 
 
 def as_frame(data: Any) -> Any:
@@ -32,6 +33,23 @@ def row_names(data: Any) -> list[Any] | None:
     """The index of a pandas data frame, unless it only counts the rows."""
     index = getattr(data, "index", None)
     return None if index is None or type(index).__name__ == "RangeIndex" else list(index)
+
+
+def library_of(data: Any) -> str | None:
+    """The library that a data frame is of; None where it is none."""
+    frame = as_frame(data)
+    return None if frame is None else str(frame.implementation)
+
+
+def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: Any) -> Any:
+    """Labels and confidence as a frame of the library of the input, where that was a frame, else of pandas."""
+    columns = {"label": labels, "confidence": confidence}
+    if library in (None, "pandas"):
+        return need("pandas", "pandas", "to_frame()").DataFrame(columns, index=names)
+    import narwhals as nw
+
+    columns = columns if names is None else {"sample": np.array(names), **columns}
+    return nw.from_dict(columns, backend=library).to_native()
 
 
 def as_array(values: Any) -> np.ndarray:

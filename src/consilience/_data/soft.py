@@ -70,8 +70,8 @@ class SoftEnsemble(Named):
 
     Notes
     -----
-    :class:`~consilience.LWGP`, :class:`~consilience.CoassociationKMeans`, :class:`~consilience.EvidenceAccumulation`,
-    :class:`~consilience.SCCABG` and :class:`~consilience.SoftVote` take it as it is; :meth:`draw` makes hard clusterings for all
+    :class:`~consilience.consensus.LWGP`, :class:`~consilience.consensus.CoassociationKMeans`, :class:`~consilience.consensus.EvidenceAccumulation`,
+    :class:`~consilience.SCCABG` and :class:`~consilience.consensus.SoftVote` take it as it is; :meth:`draw` makes hard clusterings for all
     others. Where every membership is 0 or 1 it is a hard ensemble, and is taken as one by every method. 12 bytes an entry that is not 0.
 
     Examples
@@ -82,7 +82,7 @@ class SoftEnsemble(Named):
     SoftEnsemble: 3 objects, 2 soft clusterings (2 to 2 clusters, 4 in all), 6.67% of memberships unknown
     >>> soft.coassociation()[0].round(3).tolist()
     [1.0, 0.838, 0.05]
-    >>> cs.LWGP(n_clusters=2, random_state=0).fit_predict(soft).tolist()
+    >>> cs.consensus.LWGP(n_clusters=2, random_state=0).fit_predict(soft).tolist()
     [0, 0, 1]
     """
 

@@ -10,24 +10,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import Integer, Nothing, check, check_weights, listed
+from .._base.parameters import Integer, check, check_weights, listed, unit_of
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble
 from .._data.soft import SoftCompressed, SoftEnsemble
 from .._kernels.labels.distinct import RowTable
 from .._kernels.labels.incidence import Labels, Memberships, MembershipTable
+from .._kernels.labels.information import measure_tables
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError, warn
-from .table import Evidence
+from .table import Evidence, mean_of_known
 
 _BLOCK = 1 << 14  # rows
 #: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough to survive rounding.
 _ABOVE = 1.0 + 1e-9
+
+
+class TopClusters(NamedTuple):
+    """The clusters with the largest shares in each object, arrays (n_objects, n), the largest first."""
+
+    clusters: np.ndarray
+    shares: np.ndarray
 
 
 class Predictor:
@@ -129,11 +137,26 @@ class Predictor:
         map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
         return clusters, shares
 
+    def top(self, codes: np.ndarray | Memberships, n: int, *, n_jobs: int | None = None) -> TopClusters:
+        """The n clusters with the largest shares."""
+        clusters, shares = self.shares(codes, n, n_jobs=n_jobs)
+        assert clusters is not None
+        return TopClusters(clusters, shares)
+
     def confidence(
         self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = None
     ) -> np.ndarray:
         """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of :mod:`consilience._evidence.table`."""
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
+
+    def score(
+        self, codes: np.ndarray | Memberships, weights: np.ndarray | None = None, *, n_jobs: int | None = None
+    ) -> float:
+        """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw; 0 where none saw any."""
+        rows = codes if isinstance(codes, Memberships) else Labels(codes, self.distinct.offsets)
+        weights = np.ones(len(codes)) if weights is None else weights / unit_of(weights)
+        table = rows.table(self.predict(codes, n_jobs=n_jobs), self.n_clusters, weights)
+        return mean_of_known(measure_tables(table, self.distinct.offsets, "nmi"))
 
 
 def _any_known(rows: np.ndarray | Memberships) -> np.ndarray:
@@ -149,9 +172,9 @@ def lift_inplace(shares: np.ndarray, labels: np.ndarray) -> None:
     shares[rows, labels[rows]] = shares[rows].max(axis=1) * _ABOVE
 
 
-def check_top(top: Any) -> None:
-    """Raise unless ``top`` is a number of clusters, or None."""
-    check("top", top, Nothing() | Integer(1))
+def check_top(n: Any) -> None:
+    """Raise unless ``n`` is a number of clusters."""
+    check("n", n, Integer(1))
 
 
 def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stacklevel: int = 4) -> None:

@@ -136,8 +136,7 @@ class Evidence:
 
     def mean_agreement(self, measure: str = "nmi_geometric") -> float:
         """The mean of :meth:`agreement` over the clusterings that have one; 0 if none has."""
-        values = self.agreement(measure)
-        return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+        return mean_of_known(self.agreement(measure))
 
     # Objects -----------------------------------------------------------------------------------------------
 
@@ -321,6 +320,22 @@ class Agreement(NamedTuple):
     @property
     def contradicted(self) -> bool:
         return self.consensus < _FAR_LESS * self.baseline and self.baseline - self.consensus > _BY_CHANCE
+
+
+def mean_of_known(values: np.ndarray) -> float:
+    """The mean of what is no NaN; 0 if nothing is."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+
+
+def sizes_of(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(c,) total weight of the objects in each cluster."""
+    return whole(np.bincount(labels, weights))
+
+
+def whole(sizes: np.ndarray) -> np.ndarray:
+    """Sizes as whole numbers, if all of them are."""
+    exact = bool((sizes == np.rint(sizes)).all()) and sizes.max() < 2**53
+    return sizes.astype(np.int64) if exact else sizes
 
 
 def agreement_beside_baseline(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import Choice, Nothing, check, listed, unit_of_lightest
+from .._base.parameters import Choice, Nothing, check, listed, relative_to_lightest
 from .._data.features import Features
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import map_blocks, map_tasks
@@ -278,7 +278,7 @@ def learn(
     _ensure_copy(name, X, len(kept))
     weights = features.sample_weight
     if weights is not None:
-        weights = weights / unit_of_lightest(weights)
+        weights = relative_to_lightest(weights)
     learned: dict[str, Any] = {}
     if name == "standardize":
         learned = _moments(X, weights, kept, columns, n_jobs)

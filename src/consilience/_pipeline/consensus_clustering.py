@@ -18,8 +18,8 @@ from .._base.estimator import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    check_n_clusters,
     fit_with,
-    fit_with_a_guess,
 )
 from .._base.names import Named, check_names, find
 from .._base.parameters import Flag, Integer, Kind, Nothing, Rule, check_parameters, check_weights, listed
@@ -27,11 +27,13 @@ from .._base.progress import progress_shown
 from .._base.rng import draw_seeds
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
+from .._data.frames import labels_frame, library_of
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
 from .._members.labeling import KEEP
-from .._results.view import score
+from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
+from .._results.summary import summary
 from ..consensus import BaseConsensus, method, methods
 from ..errors import InputError, warn
 from ..generate import PREPARATIONS, suitable
@@ -102,11 +104,12 @@ class ConsensusClustering(
         Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for metric-subspace, one for each
         bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
         single one that does not). A callable decides by itself.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged, as by every consensus method: see :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generator and consensus.
-    n_jobs : int or None
-        Threads of generator and consensus; None is all cores, except for clusterers, which then run one after the other, as
-        many use all cores by themselves.
+    n_jobs : int or None, default -1
+        Threads of generator and consensus; -1 is all cores.
     keep_base_models : bool or None
         Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
         (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
@@ -122,6 +125,12 @@ class ConsensusClustering(
         :attr:`consilience._evidence.table.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         Share of each cluster in every object, adding up to 1; computed when asked for.
+    n_clusters_ : int
+        Number of clusters found.
+    cluster_sizes_ : array (n_clusters_,)
+        Number of objects in each cluster; their total weight where they have weights.
+    consensus_nmi_, baseline_nmi_, messages_
+        As learned by ``method_``.
     ensemble_ : Ensemble
         The base clusterings, with their recipes, and what labels new rows.
     method_ : the fitted consensus method, with all it learned.
@@ -158,7 +167,7 @@ class ConsensusClustering(
     3
     """
 
-    constraints: ClassVar[dict[str, Rule]] = {
+    _constraints: ClassVar[dict[str, Rule]] = {
         "generator": Named([AUTO, *generate.generators()])
         | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
         | Kind("a clusterer (an instance)", is_clusterer)
@@ -193,8 +202,9 @@ class ConsensusClustering(
         method: Any = AUTO,
         method_params: Mapping[str, Any] | None = None,
         n_clusterings: int | None = None,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         keep_base_models: bool | None = None,
         verbose: bool | int | None = None,
     ):
@@ -204,6 +214,7 @@ class ConsensusClustering(
         self.method = method
         self.method_params = method_params
         self.n_clusterings = n_clusterings
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.keep_base_models = keep_base_models
@@ -216,27 +227,23 @@ class ConsensusClustering(
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_cluster_size: Any = None,
     ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` and
-        ``min_cluster_size`` are those of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` is
+        that of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
         data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
         """
         vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()
-        more = {"must_link": must_link, "min_cluster_size": min_cluster_size}
-        if n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
         if is_auto(n_clusters):
             study = self._study(X, sample_weight)
-            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, **more))
+            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, must_link=must_link))
             self.study_ = study
             return self
+        check_n_clusters(n_clusters, type(self).__name__, "n_clusters='auto' lets a study choose it")
         check_parameters(self, n_clusters=n_clusters)
         vars(self).pop("study_", None)  # of an earlier fit
-        rules = {"must_link": must_link, "min_cluster_size": min_cluster_size}
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
@@ -253,11 +260,11 @@ class ConsensusClustering(
             if is_lazy(X):
                 from ..dask.generation import learn_lazily
 
-                return learn_lazily(self, X, sample_weight, plan, n_clusters, rules)
-            return self._learn(X, sample_weight, plan, n_clusters, rules)
+                return learn_lazily(self, X, sample_weight, plan, n_clusters, must_link)
+            return self._learn(X, sample_weight, plan, n_clusters, must_link)
 
     def _learn(
-        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any
     ) -> Fitted:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
@@ -266,7 +273,7 @@ class ConsensusClustering(
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
             features.check_k(n_clusters, "n_clusters")
-            if rules["must_link"] is not None:
+            if must_link is not None:
                 raise InputError(
                     f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
                     "small positive weight, or leave them out."
@@ -278,7 +285,7 @@ class ConsensusClustering(
         if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
         self._check_seen(plan)
-        self.method_ = consensus.fit(self.ensemble_, **rules)
+        self.method_ = consensus.fit(self.ensemble_, must_link=must_link)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.method_.labels_, self.method_.confidence_
         self._rows_of_ensemble = np.arange(everything.n_samples)
@@ -287,6 +294,7 @@ class ConsensusClustering(
             self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
         self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
         self._feature_names = everything.feature_names
+        self._sample_names, self._library = everything.sample_names, library_of(X)
         return self
 
     def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
@@ -318,12 +326,15 @@ class ConsensusClustering(
             verbose=self.verbose,
         )
         if study.k == 1:
-            warn(
-                f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
-                "cluster. study_ says what was tested; give n_clusters to divide the objects all the same.",
-                stacklevel=4,
-            )
+            warn(self._one_cluster, stacklevel=4)
         return study
+
+    @property
+    def _one_cluster(self) -> str:
+        return (
+            f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
+            "cluster. study_ says what was tested; give n_clusters to divide the objects all the same."
+        )
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
@@ -345,6 +356,28 @@ class ConsensusClustering(
         if self._rows_of_ensemble is None:  # lazy
             return self.method_.membership_
         return self.method_.membership_[self._rows_of_ensemble]
+
+    @property
+    def n_clusters_(self) -> int:
+        return self.method_.n_clusters_
+
+    @property
+    def cluster_sizes_(self) -> np.ndarray:
+        return self.method_.cluster_sizes_
+
+    @property
+    def consensus_nmi_(self) -> float:
+        return self.method_.consensus_nmi_
+
+    @property
+    def baseline_nmi_(self) -> float:
+        return self.method_.baseline_nmi_
+
+    @property
+    def messages_(self) -> list[str]:
+        study = vars(self).get("study_")
+        said = [] if study is None or study.k > 1 else [self._one_cluster]
+        return [*said, *self.method_.messages_]
 
     @property
     def _n_features_out(self) -> int:
@@ -375,23 +408,9 @@ class ConsensusClustering(
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_cluster_size: Any = None,
     ) -> np.ndarray:
         """Cluster X and return the cluster of every object."""
-        return self.fit(
-            X, y, sample_weight=sample_weight, must_link=must_link, min_cluster_size=min_cluster_size
-        ).labels_
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """How good the clustering of X, the features of ``fit``, is: with true classes y the adjusted Rand index, else the
-        mean agreement (NMI) with the base clusterings; see :func:`consilience._results.view.score`.
-        """
-        check_is_fitted(self, "method_")
-        if is_lazy(X):
-            return self.method_.score(self.ensemble_, y)
-        n_samples = as_features(X).n_samples
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return score(self, n_samples, y)
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
     def save(self, path: Any) -> None:
         """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
@@ -400,10 +419,38 @@ class ConsensusClustering(
         refuse_lazy(getattr(self, "labels_", None), "save")
         save(self, path)
 
-    def to_frame(self):
-        """A pandas data frame of label and confidence, indexed by row name (or position)."""
+    def summary(self) -> str:
+        """A short text about the fitted model: its clusters and their sizes, how sure they are, and what was said about them."""
         check_is_fitted(self, "method_")
-        return self.method_.to_frame()
+        return summary(self)
+
+    def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
+        """Write a self-contained page about the model to ``path``: :func:`consilience.report` with this model and its options."""
+        from .. import report
+
+        return report(self, X, path=path, **options)
+
+    def to_frame(self) -> Any:
+        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
+
+        A frame of pandas is indexed by row names (or position); another has them, if there are any, in a column ``sample``.
+        """
+        check_is_fitted(self, "method_")
+        refuse_lazy(self.labels_, "to_frame()")
+        return labels_frame(self.labels_, self.confidence_, self._sample_names, self._library)
+
+    def consensus_matrix(self) -> np.ndarray:
+        """(n_samples, n_samples) how often two rows are together: :meth:`consilience.consensus.BaseConsensus.consensus_matrix`."""
+        check_is_fitted(self, "method_")
+        refuse_lazy(self.labels_, "consensus_matrix()")
+        return consensus_matrix(self.method_, self._rows_of_ensemble)
+
+    def linkage_matrix(self) -> np.ndarray:
+        """The tree of a method that builds one, as :mod:`scipy.cluster.hierarchy` takes it: :meth:`consilience.consensus.BaseConsensus.linkage_matrix`."""
+        check_is_fitted(self, "method_")
+        refuse_lazy(self.labels_, "linkage_matrix()")
+        inverse = self.method_.distinct_.inverse[self._rows_of_ensemble]
+        return linkage_matrix(merges_of(self.method_), self.method_.heights_, inverse)
 
     def _n_clusters(self) -> Any:
         """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
@@ -440,8 +487,10 @@ class ConsensusClustering(
         owner, here = type(consensus).__name__, type(self).__name__
         reserved = {name: f"{name} of {here}" for name in ("n_clusters", "random_state", "n_jobs")}
         check_names(params, names, owner=owner, reserved=reserved)
-        if "n_jobs" in names and self.n_jobs is not None:
+        if "n_jobs" in names and (isinstance(chosen, str) or self.n_jobs != -1):
             params["n_jobs"] = self.n_jobs
+        if self.min_cluster_size is not None:
+            params.setdefault("min_cluster_size", self.min_cluster_size)
         return consensus.set_params(n_clusters=self._n_clusters(), **params)
 
     def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:

@@ -30,14 +30,14 @@ class MDEC(ConsensusClustering):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
+    n_clusters : int or "auto"
+        Number of clusters returned; "auto" as in :class:`ConsensusClustering`.
     method : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
         MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square matrix of
         the distinct objects, the last is linear in them. Any other method can combine the same members.
     n_clusterings : int, default 100
         Number of members.
-    theta : float, default 1.0
+    instability_tolerance : float, default 1.0
         How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the three ways
         of the paper only.
     ratio : float in (0, 1], default 0.5
@@ -51,10 +51,12 @@ class MDEC(ConsensusClustering):
     preprocess : str, default "none"
         How members see the features: as given, as in the paper, or for instance "standardize", or "diverse": each
         member its own way. See :mod:`consilience.generate`.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged, as by every consensus method: see :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generation and consensus.
-    n_jobs : int or None
-        Threads; None is all cores. The answer does not depend on it.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores. The answer does not depend on it.
     keep_base_models : bool or None
         Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
     verbose : bool, int or None
@@ -67,6 +69,8 @@ class MDEC(ConsensusClustering):
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
+    n_clusters_, cluster_sizes_, consensus_nmi_, baseline_nmi_, messages_
+        As in :class:`ConsensusClustering`.
     ensemble_ : Ensemble
         The members, with their recipes.
     cluster_reliability_ : array (k,)
@@ -94,18 +98,18 @@ class MDEC(ConsensusClustering):
     True
     """
 
-    constraints: ClassVar[dict[str, Rule]] = {
-        "method": Named(_WAYS) | ConsensusClustering.constraints["method"],
+    _constraints: ClassVar[dict[str, Rule]] = {
+        "method": Named(_WAYS) | ConsensusClustering._constraints["method"],
         "n_clusterings": Integer(1),
-        "keep_base_models": ConsensusClustering.constraints["keep_base_models"],
-        "verbose": ConsensusClustering.constraints["verbose"],
+        "keep_base_models": ConsensusClustering._constraints["keep_base_models"],
+        "verbose": ConsensusClustering._constraints["verbose"],
         "instability_tolerance": Real(0, open_low=True),
         **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
     }
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        n_clusters: int | str | None = None,
         *,
         method: Any = "hierarchical",
         n_clusterings: int = 100,
@@ -115,8 +119,9 @@ class MDEC(ConsensusClustering):
         metric: str = "diversified",
         search: str = "exact",
         preprocess: str = "none",
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         keep_base_models: bool | None = None,
         verbose: bool | int | None = None,
     ):
@@ -129,6 +134,7 @@ class MDEC(ConsensusClustering):
         self.metric = metric
         self.search = search
         self.preprocess = preprocess
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.keep_base_models = keep_base_models

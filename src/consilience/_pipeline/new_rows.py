@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.dask_types import is_lazy
+from .._base.parameters import check_weights
 from .._data.ensemble import Ensemble
 from .._data.features import Features
-from .._evidence.prediction import check_top, codes_of, say_unknown
+from .._evidence.prediction import TopClusters, check_top, codes_of, say_unknown
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import size
 from .._members.labeling import MOST_KEPT, label_rows
@@ -35,7 +36,7 @@ class PlacesRows:
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of rows with the features of fit: (n_rows,).
 
-        Each member labels the rows, and the consensus places these labels (:meth:`consilience.LWEA.predict` and its like). A row that
+        Each member labels the rows, and the consensus places these labels (:meth:`consilience.consensus.LWEA.predict` and its like). A row that
         is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
         """
         if is_lazy(X):
@@ -46,17 +47,35 @@ class PlacesRows:
         say_unknown(labels, features.sample_names, "got no label from any member")
         return labels
 
-    def predict_proba(self, X: Any, top: int | None = None) -> Any:
-        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of :meth:`predict`.
-
-        With ``top``, a pair (clusters, shares) of as many of the largest, each (n_rows, top).
-        """
-        check_top(top)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of :meth:`predict`."""
         if is_lazy(X):
-            return self._lazily(X, "predict_proba", top)
+            return self._lazily(X, "predict_proba")
         codes = self._label(X)[2]
-        clusters, shares = self.method_._predictor.shares(codes, top, n_jobs=self.n_jobs)
-        return shares if clusters is None else (clusters, shares)
+        return self.method_._predictor.shares(codes, n_jobs=self.n_jobs)[1]
+
+    def predict_top(self, X: Any, n: int) -> TopClusters:
+        """The n clusters with the largest shares in each row: a named tuple of ``clusters`` and ``shares``, each (n_rows, n)."""
+        check_top(n)
+        if is_lazy(X):
+            return TopClusters(*self._lazily(X, "predict_top", n))
+        codes = self._label(X)[2]
+        return self.method_._predictor.top(codes, n, n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """How well the clusters of rows agree with the base clusterings of these: ``consensus_nmi_`` of X.
+
+        The mean normalized mutual information of the labels that members give to the rows with the clusters of :meth:`predict`; for
+        the rows of ``fit``, with their weights, it is ``consensus_nmi_``. y is ignored. It rises with the number of clusters, so that
+        neither it nor ``cross_val_score`` and ``GridSearchCV``, which use it, can choose ``n_clusters``: ``n_clusters="auto"`` and
+        :func:`consilience.choose_k` do. Measures against true classes are in :mod:`consilience.metrics`.
+        """
+        check_is_fitted(self, "method_")
+        if is_lazy(X):
+            return self.method_.score(self.ensemble_)
+        codes = self._label(X)[2]
+        weights = None if sample_weight is None else check_weights(sample_weight, len(codes), zero=True)
+        return self.method_._predictor.score(codes, weights, n_jobs=self.n_jobs)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""

@@ -109,10 +109,7 @@ def cautions(fitted: Fitted) -> list[str]:
     if fitted.contradiction:
         out.append(fitted.contradiction)
     if fitted.shortfall:
-        steps = "" if method.n_iter_ < 1 else f" in {count(method.n_iter_, 'iteration')}"
-        out.append(
-            f"{type(method).__name__} did not converge{steps}: {printable(fitted.shortfall, 500).rstrip('.')}."
-        )
+        out.append(printable(fitted.shortfall, 600))
     wanted = getattr(method, "n_clusters", None)
     if wanted is not None and wanted != fitted.n_clusters:
         out.append(f"{count(wanted, 'cluster')} were asked for and {number(fitted.n_clusters)} were found.")

@@ -61,7 +61,7 @@ class Report:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> page = cs.report(model)  # doctest: +SKIP
     >>> page.save("report.html")  # doctest: +SKIP
     """
@@ -147,7 +147,7 @@ def report(
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> page = cs.report(model)  # doctest: +SKIP
     """
     jinja2 = need("jinja2", "report", "A report")
@@ -280,11 +280,7 @@ def _history(fitted) -> dict[str, Any]:
     terms = ConvergenceDisplay.from_fitted(fitted).terms
     steps = len(next(iter(terms.values())))
     method = fitted.method
-    ended = (
-        f", without reaching its goal: {printable(fitted.shortfall, 500)}"
-        if fitted.shortfall
-        else " and then met its stopping rule"
-    )
+    ended = " without converging" if fitted.shortfall else " and then met its stopping rule"
     found["history_text"] = [f"{type(method).__name__} took {count(steps, 'iteration')}{ended}."]
     quantities = words_of(method).quantities
     if steps > 1:

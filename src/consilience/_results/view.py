@@ -244,20 +244,20 @@ class Fitted:
 
     @property
     def shortfall(self) -> str:
-        """What the method did not reach, in its own words; empty where it converged."""
+        """That the method did not converge and why, in its own words; empty where it converged."""
         if self.method is None or getattr(self.method, "converged_", True):
             return ""
-        return getattr(self.method, "shortfall_", "") or "it was stopped before it had settled"
+        said = getattr(self.method, "messages_", [])
+        return said[0] if said else f"{type(self.method).__name__} was stopped before it had settled."
 
     @property
     def contradiction(self) -> str:
         """That base clusterings contradict the answer, where the method found that they do; else empty."""
-        agreement = getattr(self.method, "agreement_", None)
-        if agreement is None or not agreement.contradicted:
+        if not getattr(self.method, "contradicted_", False):
             return ""
         return (
-            f"The base clusterings contradict this answer: they agree with it by a mean NMI of {agreement.consensus:.2f}, and with a plain "
-            f"average linkage of the same evidence by {agreement.baseline:.2f}. Use EvidenceAccumulation, or other settings of "
+            f"The base clusterings contradict this answer: they agree with it by a mean NMI of {self.method.consensus_nmi_:.2f}, and with "
+            f"a plain average linkage of the same evidence by {self.method.baseline_nmi_:.2f}. Use EvidenceAccumulation, or other settings of "
             f"{type(self.method).__name__}."
         )
 
@@ -269,29 +269,7 @@ class Fitted:
     @property
     def is_paced(self) -> bool:
         """Whether the method says in its history how much evidence it had admitted."""
-        return bool(self.terms) and getattr(self.method, "pacing", None) is not None
-
-
-def score(model: Any, n_samples: int, y: Any = None) -> float:
-    """How good a fitted consensus is, as one number of which larger is better; at most 1.
-
-    With y, the true classes: the adjusted Rand index. Without: the mean normalized mutual information (geometric) with
-    the base clusterings, what Strehl and Ghosh (2002) set a consensus to maximize; it compares answers of the same number of
-    clusters to the same ensemble, and says nothing about how many clusters there should be.
-    """
-    from ..metrics import ari
-
-    fitted = Fitted.from_estimator(model, soft=True)
-    labels = np.asarray(model.labels_)
-    if n_samples != len(labels):
-        raise InputError(
-            f"score was given {n_samples} objects, but {type(model).__name__} was fitted to {len(labels)}: it judges the "
-            "clustering of those. Pass the data of fit, or fit the model to these objects."
-        )
-    if y is not None:
-        return ari(labels, y)
-    agreement = fitted.evidence.agreement("nmi_geometric")
-    return float(np.mean(agreement[~np.isnan(agreement)]))
+        return bool(self.terms) and getattr(self.method, "_pacing", None) is not None
 
 
 def read_terms(history: Any) -> dict[str, np.ndarray]:

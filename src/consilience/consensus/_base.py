@@ -21,31 +21,31 @@ from .._base.estimator import (
     BaseMethod,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    fit_with_a_guess,
+    check_n_clusters,
 )
 from .._base.estimator import Solution as BaseSolution
 from .._base.parameters import (
     LARGEST_SPREAD,
-    Nothing,
-    Real,
-    check,
     check_parameters,
+    check_weights,
     listed,
+    relative_to_lightest,
     unit_of,
-    unit_of_lightest,
 )
 from .._base.progress import announce, loops_shown
 from .._base.rng import make_rng
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble, as_ensemble, say_unseen
+from .._data.features import Features
+from .._data.frames import labels_frame, library_of
 from .._data.links import join, linked_groups
 from .._data.soft import SoftCompressed, SoftEnsemble
-from .._evidence.prediction import Predictor, check_top, codes_of, memberships_of, say_unknown
-from .._evidence.table import Agreement, Evidence, agreement_beside_baseline
+from .._evidence.prediction import Predictor, TopClusters, check_top, codes_of, memberships_of, say_unknown
+from .._evidence.table import Evidence, agreement_beside_baseline, sizes_of
 from .._kernels.cut.partition import compact, merge_small
 from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
 from .._kernels.runtime.threads import one_blas_thread
-from .._results.view import score
+from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
 from ..errors import InputError, LowAgreementWarning, warn
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
@@ -62,6 +62,8 @@ class Solution(BaseSolution):
         Cluster of each, any integers.
     exact : bool
         Whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
+    merges : array (u - 1, 2), optional
+        Of a method that builds a tree: one distinct object of each side of the merge at each of its ``heights``.
     alone : array (u,), optional
         Distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : dict of arrays
@@ -79,6 +81,7 @@ class Solution(BaseSolution):
 
     labels: np.ndarray
     exact: bool = True
+    merges: np.ndarray | None = None
     alone: np.ndarray | None = None
     per_sample: Mapping[str, Any] = field(default_factory=dict)
     per_clustering: Mapping[str, Any] = field(default_factory=dict)
@@ -134,12 +137,12 @@ class _Membership:
 class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
-    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
+    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
     implements ``_fit(ensemble, rng) -> Solution``.
     """
 
     #: What the history says about self-pacing; None if the method is not self-paced.
-    pacing: ClassVar[Pacing | None] = None
+    _pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
     _any_unit: ClassVar[bool] = True
     #: Whether ``_fit`` takes the distinct objects of a SoftEnsemble too.
@@ -149,16 +152,21 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     membership_ = _Membership()
     _predictor: Predictor  # of the last fit; what it needs is computed when it is first asked
+    _merges: np.ndarray | None  # of the tree, by distinct object
+    _library: str | None  # that the data frame of fit is of
 
     labels_: np.ndarray
     confidence_: np.ndarray
-    agreement_: Agreement
-    contradiction_: str
+    consensus_nmi_: float
+    baseline_nmi_: float
+    contradicted_: bool
     distinct_: Compressed
     sample_names_: list | None
     n_samples_: int
     n_clusterings_: int
-    n_clusters: Any  # a whole number; None, not given, until fit looks at it
+    heights_: np.ndarray  # of methods that build a tree
+    n_clusters: Any  # a whole number; None is refused by fit
+    min_cluster_size: float | None
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -170,7 +178,6 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_cluster_size: Any = None,
     ) -> Fitted:
         """Learn the consensus.
 
@@ -185,27 +192,27 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         must_link : list of pairs, optional
             Objects that belong together, by position or sample name: those linked, directly or through others, are one object of
             their total weight, see :mod:`consilience._data.links`. They get one label.
-        min_cluster_size : number, optional
-            No cluster weighs less: smaller ones are merged, the smallest first, into the one they are most often together with
-            (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
+
+        Notes
+        -----
+        With ``min_cluster_size`` no cluster weighs less: smaller ones are merged, the smallest first, into the one they are most
+        often together with (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds
+        the sizes of those merged.
         """
         vars(self).pop("_local", None)  # of a fit to a Dask ensemble
-        if self.n_clusters is None:
-            more = {"must_link": must_link, "min_cluster_size": min_cluster_size}
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, sample_weight, **more))
+        self._library = library_of(X)
+        check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(labels) estimates one")
         parameters = check_parameters(self)
-        check("min_cluster_size", min_cluster_size, Nothing() | Real(0))
         if is_lazy(X):
             from ..dask.fitting import fit_lazily
 
-            return fit_lazily(
-                self, X, sample_weight, {"must_link": must_link, "min_cluster_size": min_cluster_size}
-            )
+            return fit_lazily(self, X, sample_weight, must_link)
         # Threads are over blocks: more inside them would be in the way, and round differently.
         with one_blas_thread():
             ensemble = self._open(X, sample_weight)
             compressed = self._admit(ensemble, must_link)
-            self._check_least(min_cluster_size, compressed)
+            least = parameters.get("min_cluster_size")  # a method of another package may not have it
+            self._check_least(least, compressed)
             canonical, *orders = self._weigh(compressed).canonical()
             rng = make_rng(parameters.get("random_state"))
             u, k = canonical.n_samples, canonical.n_base_clusters
@@ -215,10 +222,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
                 announce(what, *cost)
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = method._fit(canonical, rng)
-                if min_cluster_size is not None:
-                    self._merge_small(
-                        solution, canonical, compressed.weights[orders[0]], float(min_cluster_size)
-                    )
+                if least is not None:
+                    self._merge_small(solution, canonical, compressed.weights[orders[0]], least)
                 self._store(solution, ensemble, compressed, canonical, *orders)
                 self._compare(canonical)
         return self
@@ -238,23 +243,44 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-        min_cluster_size: Any = None,
     ) -> np.ndarray:
         """Learn the consensus and return the cluster of every object."""
-        return self.fit(
-            X, y, sample_weight=sample_weight, must_link=must_link, min_cluster_size=min_cluster_size
-        ).labels_
+        return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """How good the consensus of the objects in X, those of ``fit``, is; see :func:`consilience._results.view.score`."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """How well the clusters of objects agree with their base clusterings: ``consensus_nmi_`` of X.
+
+        The mean normalized mutual information (divided by the mean of the two entropies) of the base clusterings in X with the clusters
+        that :meth:`predict` gives; for the objects of ``fit`` it is ``consensus_nmi_``. It compares methods with the same number of
+        clusters on the same base clusterings. It rises with the number of clusters, so that neither it nor ``cross_val_score`` and
+        ``GridSearchCV``, which use it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true classes
+        are in :mod:`consilience.metrics`.
+
+        Parameters
+        ----------
+        X : Ensemble or anything :class:`~consilience.Ensemble` accepts
+            Labels of the same clusterings, as for :meth:`predict`.
+        y : ignored
+        sample_weight : array (n_objects,), optional
+            Weights of the objects; by default those of X, where it is an Ensemble.
+        """
         if is_lazy(X):
             from ..dask.fitting import score_lazily
 
-            return score_lazily(self, X, y)
-        return score(self, self._open(X).n_samples, y)
+            return score_lazily(self, X)
+        codes, _ = self._codes(X)
+        weights = X.weights if isinstance(X, (Ensemble, SoftEnsemble)) else None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(codes))
+        return self._predictor.score(codes, weights, n_jobs=getattr(self, "n_jobs", None))
 
     def _open(self, X: Any, sample_weight: Any = None) -> Ensemble | SoftEnsemble:
         """The base clusterings, hard or, of a method that takes them, soft."""
+        if isinstance(X, Features):
+            raise InputError(
+                f"X is a table of {X.n_features} features, and {type(self).__name__} combines base clusterings. To cluster features use "
+                "ConsensusClustering(n_clusters=...).fit(X), or make base clusterings of them with consilience.generate."
+            )
         if not isinstance(X, SoftEnsemble):
             return as_ensemble(X, sample_weight)
         soft = X if sample_weight is None else SoftEnsemble(X, sample_weight=sample_weight)
@@ -269,7 +295,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             )
         return soft
 
-    def _check_least(self, min_cluster_size: Any, compressed: Any) -> None:
+    def _check_least(self, min_cluster_size: float | None, compressed: Any) -> None:
         """Raise where no cluster can be as large as asked for."""
         total = float(compressed.weights.sum())
         if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
@@ -296,12 +322,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if merged:
             solution.exact = False
             left = int(numbers.max()) + 1
-            warn(
+            one = len(merged) == 1
+            said = (
                 f"min_cluster_size={least:g} leaves {left} of the {sizes.size} clusters: {listed(f'{size:g}' for size in merged)} "
-                f"{'is the size of one that was' if len(merged) == 1 else 'are the sizes of those that were'} merged into the cluster "
-                f"{'it is' if len(merged) == 1 else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_cluster_size.",
-                stacklevel=4,
+                f"{'is the size of one that was' if one else 'are the sizes of those that were'} merged into the cluster "
+                f"{'it is' if one else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_cluster_size."
             )
+            solution.messages = [*solution.messages, said]
+            warn(said, stacklevel=4)
 
     def _admit(self, ensemble: Any, must_link: Any = None) -> Any:
         """Distinct objects, or the reason why there can be no consensus."""
@@ -345,17 +373,16 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             )
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
-        unit = unit_of_lightest(weights) if any_unit else unit_of(weights)
+        if any_unit:
+            return compressed.with_weights(relative_to_lightest(weights))
         if not self._any_unit:
             self._ask_for_the_unit(compressed)
-        if unit == 1.0:
-            return compressed
-        if not any_unit:
+        if unit_of(weights) != 1.0:
             raise InputError(
                 f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
                 "that unit. Divide the weights so that they are near 1."
             )
-        return compressed.with_weights(weights / unit)
+        return compressed
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
@@ -391,6 +418,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             user_labels = compact(user_labels)
         learned: dict[str, Any] = {
             "labels": user_labels,
+            "n_clusters": int(user_labels.max()) + 1,
+            "cluster_sizes": sizes_of(user_labels, ensemble.weights),
             "n_samples": ensemble.n_samples,
             "n_clusterings": ensemble.n_clusterings,
             "distinct": compressed,
@@ -407,30 +436,34 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         )
         here = back[compressed.inverse]
         if solution.alone is None:
-            learned["confidence"] = Evidence(canonical, labels).confidence[here]
+            evidence = Evidence(canonical, labels)
+            learned["confidence"] = evidence.confidence[here]
         else:  # equal objects are in different clusters
             evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
             learned["confidence"] = evidence.confidence
+        learned["consensus_nmi"] = evidence.mean_agreement("nmi")
         self._keep(solution, learned)
+        self._merges = None if solution.merges is None else row_order[solution.merges]
         self._predictor = Predictor(
             compressed, user_labels, None if solution.alone is None else ensemble.weights
         )
 
     @final
     def _compare(self, canonical: Compressed) -> None:
-        """Keep how the answer agrees with its inputs as ``agreement_``, and say, in ``contradiction_`` too, where they contradict it."""
-        self.agreement_ = agreement_beside_baseline(
+        """Set the answer beside a plain one, ``baseline_nmi_``, and say where the base clusterings contradict it."""
+        agreement = agreement_beside_baseline(
             canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
         )
-        self.contradiction_ = ""
-        if self.agreement_.contradicted:
-            (answer, plain), name = self.agreement_, type(self).__name__
+        self.baseline_nmi_, self.contradicted_ = agreement.baseline, agreement.contradicted
+        if self.contradicted_:
+            (answer, plain), name = agreement, type(self).__name__
             another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
-            self.contradiction_ = (
+            said = (
                 f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
                 f"with a plain average linkage by {plain:.2f}. Use {another}other settings of {name}."
             )
-            warn(self.contradiction_, LowAgreementWarning, stacklevel=4)
+            self.messages_.append(said)
+            warn(said, LowAgreementWarning, stacklevel=4)
 
     # Further objects ---------------------------------------------------------------------------------------
 
@@ -460,18 +493,31 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return labels
 
     @final
-    def predict_proba(self, X: Any, top: int | None = None) -> Any:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to 1.
 
-        The largest is that of the cluster :meth:`predict` gives. With ``top``, a pair (clusters, shares) of as many of the largest,
-        each (n_objects, top): for many clusters. An object of which no label is known has zeros, as clusters -1.
+        The largest is that of the cluster :meth:`predict` gives. An object of which no label is known has zeros.
         """
-        check_top(top)
         if is_lazy(X):
-            return self._lazily(X, "predict_proba", top)
+            return self._lazily(X, "predict_proba")
         codes, _ = self._codes(X)
-        clusters, shares = self._predictor.shares(codes, top, n_jobs=getattr(self, "n_jobs", None))
-        return shares if clusters is None else (clusters, shares)
+        return self._predictor.shares(codes, n_jobs=getattr(self, "n_jobs", None))[1]
+
+    @final
+    def predict_top(self, X: Any, n: int) -> TopClusters:
+        """The n clusters with the largest shares in each object: of many clusters, less than :meth:`predict_proba`.
+
+        Returns
+        -------
+        TopClusters
+            A named tuple of ``clusters`` and ``shares``, arrays (n_objects, n), the largest first. An object of which no label is
+            known has the clusters -1 and the shares 0. Where there are fewer than n clusters, all of them.
+        """
+        check_top(n)
+        if is_lazy(X):
+            return TopClusters(*self._lazily(X, "predict_top", n))
+        codes, _ = self._codes(X)
+        return self._predictor.top(codes, n, n_jobs=getattr(self, "n_jobs", None))
 
     @final
     def predict_confidence(self, X: Any) -> np.ndarray:
@@ -520,16 +566,41 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         check_is_fitted(self, "labels_")
         return getattr(self, "_local", self)
 
-    def to_frame(self):
-        """A pandas data frame of label and confidence, indexed by sample name (or position)."""
-        from ..errors import need
+    def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
+        """Write a self-contained page about the model to ``path``: :func:`consilience.report` with this model and its options."""
+        from .. import report
 
+        return report(self, X, path=path, **options)
+
+    def to_frame(self) -> Any:
+        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
+
+        A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a column ``sample``.
+        """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "to_frame()")
-        pandas = need("pandas", "pandas", "to_frame()")
-        return pandas.DataFrame(
-            {"label": self.labels_, "confidence": self.confidence_}, index=self.sample_names_
-        )
+        return labels_frame(self.labels_, self.confidence_, self.sample_names_, self._library)
+
+    def consensus_matrix(self) -> np.ndarray:
+        """(n_samples, n_samples) how often two objects are together, from 0 to 1, in the order of the objects of ``fit``; 1 on the diagonal.
+
+        The share of the base clusterings, of those that saw both. Base clusters count by ``cluster_reliability_`` in methods that
+        learn it (LWEA, LWSC, LWGP, SCCABG, CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; without either, and of
+        soft clusterings, all count alike. Raises :class:`~consilience.errors.NotEnoughMemoryError` where 8 n_samples^2 bytes do not fit.
+        """
+        check_is_fitted(self, "labels_")
+        refuse_lazy(self.labels_, "consensus_matrix()")
+        return consensus_matrix(self)
+
+    def linkage_matrix(self) -> np.ndarray:
+        """The tree of a method that builds one, (n_samples - 1, 4), as :mod:`scipy.cluster.hierarchy` takes it.
+
+        For ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Leaves are the objects of ``fit``, in their
+        order; objects that no clustering tells apart are joined first, at height 0. Methods with ``heights_`` have a tree.
+        """
+        check_is_fitted(self, "labels_")
+        refuse_lazy(self.labels_, "linkage_matrix()")
+        return linkage_matrix(merges_of(self), self.heights_, self.distinct_.inverse)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

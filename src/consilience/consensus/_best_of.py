@@ -48,10 +48,12 @@ class BestOf(BaseConsensus):
         n_clusters are kept.
     criterion : {"anmi", "ari"}, default "anmi"
         Mean NMI (geometric) or mean adjusted Rand index with the base clusterings.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the methods given by name.
-    n_jobs : int or None
-        Threads of the methods given by name; None is all cores.
+    n_jobs : int or None, default -1
+        Threads of the methods given by name; -1 is all cores.
 
     Attributes
     ----------
@@ -74,12 +76,12 @@ class BestOf(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.BestOf(n_clusters=2, methods=("mcla", "lwea"), random_state=0).fit(base)
+    >>> model = cs.consensus.BestOf(n_clusters=2, methods=("mcla", "lwea"), random_state=0).fit(base)
     >>> model.labels_.tolist(), model.best_method_
     ([1, 1, 0, 0, 0], 'mcla')
     """
 
-    constraints = {
+    _constraints = {
         "methods": Kind("a list of names of consensus methods, or of consensus estimators", _are_methods),
         "criterion": Choice(*_SCORES),
     }
@@ -95,12 +97,14 @@ class BestOf(BaseConsensus):
         *,
         methods: Sequence[Any] = ("cspa", "mcla", "hbgf"),
         criterion: str = "anmi",
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.methods = methods
         self.criterion = criterion
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -3,7 +3,7 @@
 >>> import dask.array as da
 >>> import consilience as cs
 >>> labels = da.from_array([[0, 0], [0, 0], [1, 1], [1, 1], [1, 0]], chunks=(2, 2))
->>> model = cs.LWGP(n_clusters=2, random_state=0).fit(cs.dask.Ensemble(labels))
+>>> model = cs.consensus.LWGP(n_clusters=2, random_state=0).fit(cs.dask.Ensemble(labels))
 >>> model.labels_.compute().tolist()
 [1, 1, 0, 0, 0]
 

@@ -26,7 +26,7 @@ from .._base.estimator import Solution
 from .._base.rng import make_rng
 from .._data.distinct import Compressed
 from .._evidence.prediction import Predictor, lift_inplace
-from .._evidence.table import Evidence, share_out
+from .._evidence.table import Evidence, share_out, whole
 from .._kernels.cut.embedding import cut_rows, unit_rows
 from .._kernels.eigen import leading_eigenvectors
 from .._kernels.labels.incidence import Labels, entropies_of_tables
@@ -62,9 +62,9 @@ def goes_in_blocks(model: Any) -> bool:
     return type(model) in _LEARN
 
 
-def fit_in_blocks(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
+def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
     """(a model of the heaviest distinct objects that places all as the method does, no names, 1)."""
-    if rules.get("min_cluster_size") is not None:
+    if model.min_cluster_size is not None:
         raise InputError(
             f"min_cluster_size is given, and {found.size:,} distinct objects are more than the {found.limit:,} that are brought to one place. Raise "
             "max_distinct, or merge small clusters of labels_ afterwards."
@@ -107,7 +107,10 @@ def _about(placer: Placer) -> dict[str, Any]:
     confidence = placer.confidence(own.labels, placer.labels)
     return {
         "labels": placer.labels,
+        "n_clusters": placer.n_clusters,
+        "cluster_sizes": placer.sizes,
         "confidence": confidence,
+        "consensus_nmi": placer.evidence.mean_agreement("nmi"),
         "n_samples": own.n_samples,
         "n_clusterings": own.n_clusterings,
         "distinct": own,
@@ -260,11 +263,12 @@ class Placer(Predictor):
         self.n_clusters = len(centers)
         self.table: np.ndarray | None = None  # base clusters by clusters, of all objects
         self.most: np.ndarray | None = None
+        self.sizes: np.ndarray | None = None  # weights of the clusters, of all objects
         super().__init__(distinct, self._nearest(distinct.labels))
         self.n_clusters = len(centers)
 
     def __getstate__(self) -> dict:
-        more = ("points", "centers", "table", "most")
+        more = ("points", "centers", "table", "most", "sizes")
         return {**super().__getstate__(), **{name: getattr(self, name) for name in more}}
 
     @property
@@ -316,7 +320,7 @@ def _numbered(placer: Placer, sums: Sums) -> Placer:
     order = filled[np.lexsort((first[filled], -np.round(sizes[filled] / sizes.max(), 9)))]
     assert isinstance(placer.distinct, Compressed)
     final = Placer(placer.distinct, placer.points, placer.centers[order])
-    final.table = np.ascontiguousarray(T[:, order])
+    final.table, final.sizes = np.ascontiguousarray(T[:, order]), whole(sizes[order])
     parts = [
         call(_of_bucket, _most_company, bucket, sums.found.exponent, sums.offsets, held)
         for held in [share(final)]

@@ -19,7 +19,6 @@ from .._data.ensemble import Ensemble as LocalEnsemble
 from .._evidence.prediction import Predictor, codes_of
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
-from ..metrics import ari
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
 from .engine import blocks_of, call, share
@@ -35,10 +34,10 @@ def as_lazy(X: Any, sample_weight: Any = None) -> Ensemble:
     return Ensemble(X, sample_weight=sample_weight)
 
 
-def fit_lazily(model: Any, X: Any, sample_weight: Any, rules: dict[str, Any]) -> Any:
+def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) -> Any:
     """``fit`` of a consensus method on a lazy ensemble; the model itself, whose labels are lazy."""
     lazy = as_lazy(X, sample_weight)
-    if rules.get("must_link") is not None:
+    if must_link is not None:
         raise InputError(
             "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give linked objects one row of labels "
             "before, or fit model.fit(ensemble.distinct()), whose objects can be linked."
@@ -46,11 +45,11 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, rules: dict[str, Any]) ->
     found = lazy.found
     _check_count(model, found, lazy.n_samples)
     if found.whole is not None:
-        local, names, coverage = _fit_whole(model, found, rules)
+        local, names, coverage = _fit_whole(model, found)
     elif goes_in_blocks(model):
-        local, names, coverage = fit_in_blocks(model, found, rules)
+        local, names, coverage = fit_in_blocks(model, found)
     else:
-        local, names, coverage = _fit_heaviest(model, found, rules)
+        local, names, coverage = _fit_heaviest(model, found)
     take_over(model, local)
     model._local, model.coverage_, model.n_samples_ = local, coverage, lazy.n_samples
     _make_lazy(model, lazy, names, complete=coverage == 1.0 and found.whole is not None)
@@ -65,7 +64,7 @@ def take_over(model: Any, local: Any) -> None:
     vars(model).update((name, value) for name, value in vars(local).items() if name not in parameters)
 
 
-def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
+def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
     """(a fitted copy, the names of what its method learned about objects)."""
     local, seen = copy.copy(model), []
 
@@ -77,7 +76,7 @@ def solved(model: Any, ensemble: LocalEnsemble, rules: dict[str, Any]) -> tuple[
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            local.fit(ensemble, min_cluster_size=rules.get("min_cluster_size"))
+            local.fit(ensemble)
     finally:
         del local._fit
     for one in said:  # again, in the name of the line that called fit
@@ -100,17 +99,15 @@ def _check_count(model: Any, found: Found, n: int) -> None:
         )
 
 
-def _fit_whole(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
+def _fit_whole(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
     assert found.whole is not None
     try:
-        return *solved(model, found.whole, rules), 1.0
+        return *solved(model, found.whole), 1.0
     except NotEnoughMemoryError as error:
-        return _fit_fewer(model, found, rules, error)
+        return _fit_fewer(model, found, error)
 
 
-def _fit_fewer(
-    model: Any, found: Found, rules: dict[str, Any], error: Exception
-) -> tuple[Any, tuple[str, ...], float]:
+def _fit_fewer(model: Any, found: Found, error: Exception) -> tuple[Any, tuple[str, ...], float]:
     """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they fit."""
     assert found.whole is not None
     table = Table(
@@ -125,7 +122,7 @@ def _fit_fewer(
     while most >= max(2, int(model.n_clusters)):
         rows = tables.heaviest_rows(table, weights, most)
         try:
-            local, names = solved(model, found.whole.take(rows), rules)
+            local, names = solved(model, found.whole.take(rows))
         except NotEnoughMemoryError as again:
             error, most = again, most // 2
             continue
@@ -135,10 +132,10 @@ def _fit_fewer(
     raise error
 
 
-def _fit_heaviest(model: Any, found: Found, rules: dict[str, Any]) -> tuple[Any, tuple[str, ...], float]:
+def _fit_heaviest(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
     """Of more distinct rows than one place holds: the heaviest of every bucket, and of these the heaviest."""
     ensemble, coverage = heaviest_of(found, found.limit)
-    local, names = solved(model, ensemble, rules)
+    local, names = solved(model, ensemble)
     _say_coverage(model, ensemble.n_samples, found, coverage)
     return local, names, coverage
 
@@ -242,15 +239,13 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
     return clusters, shares
 
 
-def score_lazily(model: Any, X: Any, y: Any) -> float:
+def score_lazily(model: Any, X: Any) -> float:
     """``score`` of a model that was fitted to the lazy ensemble X."""
     n = as_lazy(X).n_samples
     if n != model.n_samples_:
         raise InputError(
             f"score was given {n} objects, but {type(model).__name__} was fitted to {model.n_samples_}: it judges the clustering of those."
         )
-    if y is not None:
-        return ari(model.labels_, y)
     local = model.to_local()
     return local.score(local.distinct_)
 

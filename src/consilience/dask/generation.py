@@ -217,7 +217,7 @@ def sampled(X: Any, sample_weight: Any, random_state: Any) -> Features:
 
 
 def learn_lazily(
-    model: Any, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, rules: dict[str, Any]
+    model: Any, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any = None
 ) -> Any:
     """``fit`` of ConsensusClustering on lazy features, parameters checked."""
     if model.keep_base_models is not None and not model.keep_base_models:
@@ -241,7 +241,7 @@ def learn_lazily(
     if "random_state" in own and own["random_state"] is None:
         consensus.set_params(random_state=seeds[1])
     model.ensemble_ = labeled(rows, fitted, features)
-    model.method_ = consensus.fit(model.ensemble_, **rules)
+    model.method_ = consensus.fit(model.ensemble_, must_link=must_link)
     model.plan_ = plan
     model.labels_, model.confidence_ = consensus.labels_, consensus.confidence_
     model._keys, model._dtype, model._feature_names = None, features.X.dtype, features.feature_names

@@ -3,7 +3,7 @@
 A :class:`Table` is what one block, or any run of neighboring blocks, says: its distinct rows by first appearance, how much each
 weighs, and the label values that the codes stand for. Tables of neighboring runs are merged into that of both. Rows stay in the order
 of their first appearance and weights are whole numbers, so that the outcome does not depend on how objects were dealt into blocks:
-it is the one that :meth:`consilience.Ensemble.compress` has for all objects in one place.
+it is the one that :meth:`consilience.Ensemble.distinct` has for all objects in one place.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import N_JOBS, Integer, Real, check_all, unit_of_lightest
+from .._base.parameters import N_JOBS, Integer, Real, check_all, relative_to_lightest
 from .._base.progress import progress
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
@@ -101,7 +101,7 @@ class _Runs:
     @cached_property
     def weight(self) -> np.ndarray | None:
         given = self.features.sample_weight
-        return None if given is None else given / unit_of_lightest(given)
+        return None if given is None else relative_to_lightest(given)
 
     def of_view(self, view: View, workers: int) -> Iterator[tuple[int, tuple[np.ndarray, dict, Any]]]:
         """(member, (labels, recipe, what labels further objects)) of all members of a view.

@@ -5,6 +5,12 @@ a file that promises more than it holds before allocating anything. Writers are 
 not at all.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _register
+from .._data.features import Features
 from ._atomic import atomic_write, check_writable
 from ._models import load, save
 from ._read_annotations import Annotations, read_annotations
@@ -14,8 +20,15 @@ from ._source import names_in
 from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
+if TYPE_CHECKING:  # for editors and type checkers
+    from .._choosing import ChooseKResult as ChooseKResult
+else:  # hidden from them: where there is a __getattr__, no name is a mistake
+    __getattr__, __dir__ = _register.lazily(globals(), [_register.Entry("ChooseKResult", "_choosing")])
+
 __all__ = [
     "Annotations",
+    "ChooseKResult",
+    "Features",
     "Table",
     "atomic_write",
     "check_writable",

@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> import os, tempfile
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.consilience")
     ...     model.save(path)
@@ -153,7 +153,6 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     from .._data.ensemble import Ensemble
     from .._data.soft import SoftCompressed
     from .._evidence.prediction import Predictor
-    from .._evidence.table import Agreement
     from .._kernels.labels.distinct import RowKeys
     from .._members.storable import KINDS
     from .._pipeline.defaults import Plan
@@ -161,7 +160,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, ChooseKResult):
         found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
-    plain = {cls.__name__: (cls, cls) for cls in (Agreement, Plan, References, Test, Pairs)}
+    plain = {cls.__name__: (cls, cls) for cls in (Plan, References, Test, Pairs)}
     for name, (cls, make) in {**KINDS, **plain}.items():
         found[name] = (cls, _fields_of, partial(_made_of, make))
     return found

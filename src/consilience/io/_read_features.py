@@ -230,7 +230,7 @@ def read_features(
     Returns
     -------
     Table
-        :class:`~consilience.Features`, with the ``column`` asked for and the reader's ``decisions``. A missing or infinite
+        :class:`~consilience.io.Features`, with the ``column`` asked for and the reader's ``decisions``. A missing or infinite
         number is an error that says where it is.
 
     Examples

@@ -12,7 +12,7 @@ from .._data.features import Features
 class Table(Features):
     """Features that were read from a file.
 
-    What :class:`~consilience.Features` offers, and what else the file said; it goes wherever features go.
+    What :class:`~consilience.io.Features` offers, and what else the file said; it goes wherever features go.
 
     Attributes
     ----------

@@ -55,11 +55,11 @@ class ASI(BaseMultitask):
     --------
     >>> import numpy as np, consilience as cs
     >>> X = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2], [0, 0, 1, 6.0]])
-    >>> cs.ASI(n_clusters=2, random_state=0).fit_predict(X).tolist()
+    >>> cs.multitask.ASI(n_clusters=2, random_state=0).fit_predict(X).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {**RULES, "pooled": Flag()}
+    _constraints = {**RULES, "pooled": Flag()}
     _test_params = [{}, {"pooled": True}]
 
     task_subspaces_: list[np.ndarray]
@@ -76,7 +76,7 @@ class ASI(BaseMultitask):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.pooled = pooled

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.estimator import BaseMethod, Solution, fit_with_a_guess
+from .._base.estimator import BaseMethod, Solution, check_n_clusters
 from .._base.parameters import check_parameters
 from .._base.rng import make_rng
 from .._kernels.runtime.memory import refusing
@@ -43,7 +43,7 @@ class TaskSolution(Solution):
 class BaseMultitask(BaseMethod):
     """Base of the methods that cluster several feature matrices together.
 
-    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``constraints``, and
+    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
     implements ``_fit(tasks, rng) -> TaskSolution``.
     """
 
@@ -56,7 +56,7 @@ class BaseMultitask(BaseMethod):
     memberships_: np.ndarray
     parts_: np.ndarray
     n_features_in_: int
-    n_clusters: Any  # a whole number; None, not given, until fit looks at it
+    n_clusters: Any  # a whole number; None is refused by fit
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -72,8 +72,7 @@ class BaseMultitask(BaseMethod):
         task : array (n_samples,), optional
             The task of each row of X, any values; not with a list. Without it, one matrix is one task.
         """
-        if self.n_clusters is None:
-            return fit_with_a_guess(self, lambda twin: twin.fit(X, y, task=task))
+        check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(X) estimates one")
         self._check_counts()
         parameters = check_parameters(self)
         tasks = gather(X, task)
@@ -110,11 +109,12 @@ class BaseMultitask(BaseMethod):
         apart = tasks.pooled() if solution.pooled else tasks
         moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
         if moved:
-            warn(
+            said = (
                 f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each was given the example nearest to it, so "
-                f"that there are {c}. Choose fewer clusters, or another random_state.",
-                stacklevel=4,
+                f"that there are {c}. Choose fewer clusters, or another random_state."
             )
+            solution.messages = [*solution.messages, said]
+            warn(said, stacklevel=4)
         by_size = np.argsort(-np.bincount(labels, minlength=c), kind="stable")
         labels = np.argsort(by_size)[labels]
         self._centers = [
@@ -124,6 +124,8 @@ class BaseMultitask(BaseMethod):
         labels, memberships = labels[back], shares[back][:, by_size]
         learned = {
             "labels": labels,
+            "n_clusters": c,
+            "cluster_sizes": np.bincount(labels, minlength=c),
             "task_labels": [labels[np.sort(rows)] for rows in tasks.rows],
             "tasks": np.array(tasks.names),
             "memberships": memberships,

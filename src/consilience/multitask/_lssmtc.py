@@ -47,7 +47,7 @@ class LSSMTC(BaseMultitask):
     tol : float
         Stop when the objective falls by less than this share of itself.
     random_state : int, Generator or None
-    n_jobs : int or None
+    n_jobs : int or None, default -1
         Taken as everywhere; the linear algebra runs on one thread, so that nothing depends on it.
 
     Attributes
@@ -105,12 +105,12 @@ class LSSMTC(BaseMultitask):
     >>> import numpy as np, consilience as cs
     >>> one = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2.0]])
     >>> two = np.array([[3, 3, 0, 0], [0, 0, 1, 6], [2, 4, 0, 0], [0, 0, 2, 5.0]])
-    >>> model = cs.LSSMTC(n_clusters=2, random_state=0).fit([one, two])
+    >>> model = cs.multitask.LSSMTC(n_clusters=2, random_state=0).fit([one, two])
     >>> bool((model.task_labels_[0] == model.task_labels_[1][[0, 2, 1, 3]]).all())
     True
     """
 
-    constraints = {**RULES, "trade_off": Real(0, 1)}
+    _constraints = {**RULES, "trade_off": Real(0, 1)}
 
     subspace_: np.ndarray
     centers_: np.ndarray
@@ -128,7 +128,7 @@ class LSSMTC(BaseMultitask):
         max_iter: int = 300,
         tol: float = 1e-5,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.trade_off = trade_off

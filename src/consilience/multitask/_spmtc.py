@@ -75,7 +75,7 @@ class SPMTC(BaseMultitask):
     tol : float
         A stage ends when the objective falls by less than this share of itself.
     random_state : int, Generator or None
-    n_jobs : int or None
+    n_jobs : int or None, default -1
         Taken as everywhere; the linear algebra runs on one thread, so that nothing depends on it.
 
     Attributes
@@ -114,7 +114,7 @@ class SPMTC(BaseMultitask):
     [1]
     """
 
-    constraints = {
+    _constraints = {
         **RULES,
         "trade_off": Real(0, 1),
         "weighting": Choice("soft", "hard"),
@@ -151,7 +151,7 @@ class SPMTC(BaseMultitask):
         max_iter: int = 50,
         tol: float = 1e-5,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.weighting = weighting

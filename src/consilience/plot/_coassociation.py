@@ -37,7 +37,7 @@ class CoassociationDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
     >>> display.values.shape, display.cell_cluster.tolist()
     ((4, 4), [0, 0, 1, 1])

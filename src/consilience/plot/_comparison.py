@@ -30,7 +30,7 @@ class ComparisonDisplay:
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]]
-    >>> models = {"average": cs.EvidenceAccumulation(2).fit(base), "k-means": cs.CoassociationKMeans(2).fit(base)}
+    >>> models = {"average": cs.consensus.EvidenceAccumulation(2).fit(base), "k-means": cs.consensus.CoassociationKMeans(2).fit(base)}
     >>> cs.plot.ComparisonDisplay.from_estimators(models).ari.tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """

@@ -47,7 +47,7 @@ class EmbeddingDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
     >>> display = cs.plot.EmbeddingDisplay.from_estimator(model)
     >>> display.points.shape, display.what
     ((4, 2), 'dimension')

@@ -131,7 +131,7 @@ class PacingDisplay:
         name = type(fitted.method).__name__
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
-        pacing, terms = fitted.method.pacing, fitted.terms
+        pacing, terms = fitted.method._pacing, fitted.terms
         share = pacing.share(terms, fitted.distinct.weights.sum())
         stage = np.arange(1, len(share) + 1)
         if pacing.stage is not None:

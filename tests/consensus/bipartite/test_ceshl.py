@@ -112,7 +112,7 @@ def test_printed_row_as_tuned(shared_dir):
     best = []
     for first in range(0, 200, 20):
         models = (
-            cs.CESHL(2, cohesion_weight=lam).fit(labels[:, first : first + 20])
+            cs.consensus.CESHL(2, cohesion_weight=lam).fit(labels[:, first : first + 20])
             for lam in 10.0 ** np.arange(-3, 4)
         )
         found = [scores(model.labels_, truth) for model in models]

@@ -19,8 +19,10 @@ from ..printed import COMMON, row
 def test_is_lwgp_where_all_clusters_are_trusted_alike(seed, missing):
     labels, _ = planted(seed, n=150, m=8, noise=0.35, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 150)
-    plain = cs.HBGF(3, refine=False, random_state=seed).fit(labels, sample_weight=weights)
-    trusting = cs.LWGP(3, instability_tolerance=1e9, random_state=seed).fit(labels, sample_weight=weights)
+    plain = cs.consensus.HBGF(3, refine=False, random_state=seed).fit(labels, sample_weight=weights)
+    trusting = cs.consensus.LWGP(3, instability_tolerance=1e9, random_state=seed).fit(
+        labels, sample_weight=weights
+    )
     assert same_partition(plain.labels_, trusting.labels_)
 
 
@@ -54,8 +56,8 @@ def normalized_cut(labels, groups):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_refinement_never_raises_the_cut(seed, missing):
     labels, _ = planted(seed, n=120, m=6, noise=0.5, missing=missing)
-    plain = cs.HBGF(4, refine=False, random_state=seed).fit_predict(labels)
-    model = cs.HBGF(4, random_state=seed).fit(labels)
+    plain = cs.consensus.HBGF(4, refine=False, random_state=seed).fit_predict(labels)
+    model = cs.consensus.HBGF(4, random_state=seed).fit(labels)
     assert normalized_cut(labels, model.labels_) <= normalized_cut(labels, plain) + 1e-12
     assert (np.diff([line["objective"] for line in model.history_]) <= 1e-12).all()
 
@@ -63,7 +65,7 @@ def test_refinement_never_raises_the_cut(seed, missing):
 def test_more_clusters_than_base_clusters():
     base = np.array([[i, j] for i in range(3) for j in range(3)])
     for more in ({}, {"include_base_clusters": True}):
-        assert np.unique(cs.HBGF(7, random_state=0, **more).fit_predict(base)).size == 7
+        assert np.unique(cs.consensus.HBGF(7, random_state=0, **more).fit_predict(base)).size == 7
 
 
 def test_metis(seed):
@@ -71,11 +73,13 @@ def test_metis(seed):
     truth = np.repeat([0, 1, 2], 20)
     rng = np.random.default_rng(seed)
     labels = np.stack([np.where(rng.random(60) < 0.1, rng.integers(0, 3, 60), truth) for _ in range(8)], 1)
-    found = cs.HBGF(3, partitioner="metis", random_state=0).fit_predict(labels)
+    found = cs.consensus.HBGF(3, partitioner="metis", random_state=0).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.9
     for c in (1, 2, 9, 12):
         labels, _ = planted(seed, n=40, missing=0.2)
-        assert np.unique(cs.HBGF(c, partitioner="metis", random_state=0).fit_predict(labels)).size == c
+        assert (
+            np.unique(cs.consensus.HBGF(c, partitioner="metis", random_state=0).fit_predict(labels)).size == c
+        )
 
 
 def test_graph_for_metis_by_hand():
@@ -87,6 +91,6 @@ def test_graph_for_metis_by_hand():
 
 @pytest.mark.parametrize("more", [{}, {"refine": False}, {"include_base_clusters": True}])
 def test_printed_row(shared_dir, more):
-    mean, deviation = row(shared_dir, lambda c: cs.HBGF(c, random_state=0, **more))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.HBGF(c, random_state=0, **more))
     assert mean.tolist() == COMMON[0]
     assert deviation.tolist() == COMMON[1]

@@ -34,7 +34,7 @@ def test_cost_against_the_indicator(seed, missing):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_least_cut_of_few_objects(seed, hyperedges, missing):
     labels, _ = planted(seed, n=11, m=3, noise=0.3, missing=missing)
-    model = cs.HGPA(2, hyperedges=hyperedges, n_init=20, random_state=0).fit(labels)
+    model = cs.consensus.HGPA(2, hyperedges=hyperedges, n_init=20, random_state=0).fit(labels)
     ens = model.distinct_
     Y, w = ens.indicator().toarray(), ens.weights
     edges = ens.cluster_sizes() if hyperedges == "size" else np.ones(Y.shape[1])
@@ -70,12 +70,14 @@ def test_prefix_by_hand():
 
 def test_parts_are_of_about_equal_weight():
     labels, _ = planted(0, n=200, m=10, noise=0.3)
-    sizes = np.bincount(cs.HGPA(4, random_state=0).fit_predict(labels))
+    sizes = np.bincount(cs.consensus.HGPA(4, random_state=0).fit_predict(labels))
     assert sizes.max() < 1.5 * sizes.min()
 
 
 def test_figures_of_allaml(shared_dir):
     """As by other passes on distinct objects (.672 +- .099 by size, .585 +- .096 by number); .5444 in print, a random half."""
     for hyperedges, expected in (("size", 0.672), ("unit", 0.585)):
-        mean, _ = row(shared_dir, lambda c, by=hyperedges: cs.HGPA(c, hyperedges=by, random_state=0))
+        mean, _ = row(
+            shared_dir, lambda c, by=hyperedges: cs.consensus.HGPA(c, hyperedges=by, random_state=0)
+        )
         assert mean[0] == pytest.approx(expected, abs=0.03)

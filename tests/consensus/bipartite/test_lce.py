@@ -46,11 +46,11 @@ def test_clusters_without_links():
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_without_decay_it_is_the_plain_cut_and_the_plain_tree(seed, missing):
     labels, _ = planted(seed, n=80, m=8, noise=0.3, missing=missing)
-    plain = cs.HBGF(3, refine=False, random_state=0).fit(labels)
-    cut = cs.LCE(3, decay=0.0, random_state=0).fit(labels)
+    plain = cs.consensus.HBGF(3, refine=False, random_state=0).fit(labels)
+    cut = cs.consensus.LCE(3, decay=0.0, random_state=0).fit(labels)
     assert same_partition(cut.labels_, plain.labels_)
-    tree = cs.LCE(3, decay=0.0, variant="cts").fit(labels)
-    assert np.allclose(tree.heights_, cs.EvidenceAccumulation(3).fit(labels).heights_)
+    tree = cs.consensus.LCE(3, decay=0.0, variant="cts").fit(labels)
+    assert np.allclose(tree.heights_, cs.consensus.EvidenceAccumulation(3).fit(labels).heights_)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -63,7 +63,7 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     RM = ens.indicator().toarray() @ np.where(owner[:, None] == owner, Z, 0)
     d, e = RM.sum(axis=1), RM.sum(axis=0)
     left, values, _ = np.linalg.svd(RM / np.sqrt(d)[:, None] / np.sqrt(e))
-    found = cs.LCE(3, random_state=0).fit(labels).embedding_ * np.sqrt(d)[:, None]
+    found = cs.consensus.LCE(3, random_state=0).fit(labels).embedding_ * np.sqrt(d)[:, None]
     basis, _ = np.linalg.qr(found)
     assert values[2] - values[3] > 1e-6
     assert np.allclose(basis @ basis.T, left[:, :3] @ left[:, :3].T, atol=1e-5)
@@ -71,6 +71,6 @@ def test_vectors_are_those_of_all_objects(seed, missing):
 
 @pytest.mark.parametrize(("variant", "expected"), [("rm", [0.833, 0.604]), ("cts", [0.875, 0.651])])
 def test_figures_of_lung(shared_dir, variant, expected):
-    make = lambda c: cs.LCE(c, variant=variant, decay=0.9, random_state=0)  # noqa: E731
+    make = lambda c: cs.consensus.LCE(c, variant=variant, decay=0.9, random_state=0)  # noqa: E731
     mean, _ = row(shared_dir, make, "lung203")
     assert np.allclose(mean[:2], expected, atol=0.005)

@@ -12,7 +12,7 @@ from consilience.metrics import scores
 def test_more_clusters_than_base_clusters():
     """Two clusterings of 3 know 9 kinds of objects: 7 clusters from 6 vectors."""
     base = np.array([[i, j] for i in range(3) for j in range(3)])
-    assert np.unique(cs.LWGP(7, random_state=0).fit_predict(base)).size == 7
+    assert np.unique(cs.consensus.LWGP(7, random_state=0).fit_predict(base)).size == 7
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,9 @@ def test_golden_up_to_k_means(shared_dir, name):
     for key, theta in (("MDEC_BG", 1.0), ("LWGP", 0.4)):
         if f"{key}__labels" not in held:
             continue
-        found = cs.LWGP(c, instability_tolerance=theta, random_state=0).fit_predict(held["labels_base"])
+        found = cs.consensus.LWGP(c, instability_tolerance=theta, random_state=0).fit_predict(
+            held["labels_base"]
+        )
         theirs = held[f"{key}__labels"].T
         among = [scores(theirs[0], labels)["ari"] for labels in theirs[1:]] or [1.0]
         ours = max(scores(found, labels)["ari"] for labels in theirs)

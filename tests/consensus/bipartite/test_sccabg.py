@@ -266,7 +266,7 @@ def test_authors_mode_gives_the_authors_labels(shared_dir, case, method):
         history = data[f"{method}__hist_{j}"]
         if extra["qp"]["nonconv"] > 0:
             continue  # the W step was not convex: any stationary point is as good
-        gamma = given.get("similarity_weight", given.get("gamma"))
+        gamma = given.get("gamma1", given.get("gamma"))
         model = cs.SCCABG(
             n_clusters=c,
             similarity_weight=gamma,

@@ -37,14 +37,14 @@ def normalized_cut(labels, groups):
 
 def test_refinement_never_raises_the_cut(seed):
     labels, _ = planted(seed, n=120, m=6, noise=0.5)
-    plain = cs.CSPA(4, refine=False, random_state=seed).fit_predict(labels)
-    refined = cs.CSPA(4, random_state=seed).fit_predict(labels)
+    plain = cs.consensus.CSPA(4, refine=False, random_state=seed).fit_predict(labels)
+    refined = cs.consensus.CSPA(4, random_state=seed).fit_predict(labels)
     assert normalized_cut(labels, refined) <= normalized_cut(labels, plain) + 1e-12
 
 
 def test_missing_labels_are_not_refined(seed):
     labels, _ = planted(seed, n=80, m=6, noise=0.5, missing=0.2)
-    model = cs.CSPA(4, random_state=seed).fit(labels)
+    model = cs.consensus.CSPA(4, random_state=seed).fit(labels)
     assert model.history_ == []
 
 
@@ -67,16 +67,18 @@ def test_metis(seed):
     truth = np.repeat([0, 1, 2], 20)
     rng = np.random.default_rng(seed)
     labels = np.stack([np.where(rng.random(60) < 0.1, rng.integers(0, 3, 60), truth) for _ in range(8)], 1)
-    found = cs.CSPA(3, partitioner="metis", random_state=0).fit_predict(labels)
+    found = cs.consensus.CSPA(3, partitioner="metis", random_state=0).fit_predict(labels)
     assert cs.metrics.scores(found, truth)["ari"] > 0.9
     for c in (1, 2, 9, 12):
         labels, _ = planted(seed, n=40, missing=0.2)
-        assert np.unique(cs.CSPA(c, partitioner="metis", random_state=0).fit_predict(labels)).size == c
+        assert (
+            np.unique(cs.consensus.CSPA(c, partitioner="metis", random_state=0).fit_predict(labels)).size == c
+        )
 
 
 @pytest.mark.parametrize("refine", [False, True])
 def test_printed_row_of_the_spectral_cut(shared_dir, refine):
-    mean, deviation = row(shared_dir, lambda c: cs.CSPA(c, refine=refine, random_state=0))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.CSPA(c, refine=refine, random_state=0))
     assert mean.tolist() == COMMON[0]
     assert deviation.tolist() == COMMON[1]
 
@@ -84,5 +86,5 @@ def test_printed_row_of_the_spectral_cut(shared_dir, refine):
 def test_printed_row_by_metis(shared_dir):
     """Printed with METIS 4: .6583 / .0815."""
     pytest.importorskip("pymetis")
-    mean, _ = row(shared_dir, lambda c: cs.CSPA(c, partitioner="metis", n_init=1, random_state=0))
+    mean, _ = row(shared_dir, lambda c: cs.consensus.CSPA(c, partitioner="metis", n_init=1, random_state=0))
     assert np.allclose(mean[:2], [0.6583, 0.0815], atol=0.01)

@@ -19,7 +19,7 @@ def test_equals_linkage_of_all_objects(rule, seed):
     labels, _ = planted(seed, n=80, m=31)
     A = cs.Ensemble(labels).coassociation()
     tree = linkage(squareform(1 - A, checks=False), rule)
-    model = cs.EvidenceAccumulation(n_clusters=3, linkage=rule).fit(labels)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=3, linkage=rule).fit(labels)
     if np.diff(tree[-4:, 2]).min() > 1e-9:
         assert same_partition(model.labels_, fcluster(tree, 3, "maxclust"))
     assert np.allclose(model.heights_[-5:], tree[-5:, 2]) or rule == "average"
@@ -28,7 +28,7 @@ def test_equals_linkage_of_all_objects(rule, seed):
 def test_by_hand():
     base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]]
     # A: {0,1} always together, {4,5} always; 2-3 in 2 of 3; 0-2 in 2 of 3, 3-4 in 1 of 3.
-    model = cs.EvidenceAccumulation(n_clusters=2).fit(base)
+    model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit(base)
     assert same_partition(model.labels_, [0, 0, 0, 0, 1, 1])
     assert model.confidence_[0] == model.confidence_[1]
     assert model.confidence_[5] > model.confidence_[3]
@@ -47,4 +47,4 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch):
     with pytest.raises(
         MemoryError, match="Evidence accumulation on .* distinct objects needs .* but 1.0 kB are free"
     ):
-        cs.EvidenceAccumulation(n_clusters=3).fit(labels)
+        cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels)

@@ -41,7 +41,7 @@ def weighted(seed, missing=0.0):
 
 def test_reliability_by_hand():
     """The clusterings agree on {2, 3}; {0, 1} is halved by one of two, that is 0.5 bits on average."""
-    model = cs.LWEA(n_clusters=2, instability_tolerance=0.5).fit([[0, 0, 1, 1], [0, 2, 1, 1]])
+    model = cs.consensus.LWEA(n_clusters=2, instability_tolerance=0.5).fit([[0, 0, 1, 1], [0, 2, 1, 1]])
     assert np.allclose(model.cluster_reliability_, [np.exp(-1), 1, 1, 1, 1])
 
 
@@ -50,9 +50,9 @@ def test_reliability_comes_in_the_order_of_the_users_clusters(seed):
     ens = cs.Ensemble(labels)
     expected = reliability(ens, 0.4)
     for model in (
-        cs.LWEA(3),
-        cs.LWSC(3, instability_tolerance=0.4, random_state=0),
-        cs.LWGP(3, random_state=0),
+        cs.consensus.LWEA(3),
+        cs.consensus.LWSC(3, instability_tolerance=0.4, random_state=0),
+        cs.consensus.LWGP(3, random_state=0),
     ):
         assert np.allclose(model.fit(ens).cluster_reliability_, expected)
 
@@ -63,7 +63,7 @@ def test_linkage_of_groups_is_linkage_of_all_objects(seed):
     A = ens.coassociation(cluster_weights=reliability(ens, 0.4))
     tree = linkage(squareform(1 - A, checks=False), "average")
     for c in (2, 3, 5):
-        assert same_partition(cs.LWEA(c).fit_predict(ens), fcluster(tree, c, "maxclust"))
+        assert same_partition(cs.consensus.LWEA(c).fit_predict(ens), fcluster(tree, c, "maxclust"))
 
 
 def explicit_operator(ens, eci):
@@ -95,23 +95,23 @@ def test_operator_of_weighted_objects_is_that_of_repeated_ones(seed, missing):
 def test_without_weights_it_is_evidence_accumulation(seed):
     """theta without end trusts every cluster alike."""
     labels, _ = planted(seed, noise=0.3)
-    plain = cs.EvidenceAccumulation(3).fit_predict(labels)
-    assert np.array_equal(cs.LWEA(3, instability_tolerance=1e9).fit_predict(labels), plain)
+    plain = cs.consensus.EvidenceAccumulation(3).fit_predict(labels)
+    assert np.array_equal(cs.consensus.LWEA(3, instability_tolerance=1e9).fit_predict(labels), plain)
 
 
 def test_trusting_reliable_clusters_helps(seed):
     """Ten coin flips for every clustering that knows something: weighting by agreement hears the few."""
     labels, truth = planted(seed, n=150, m=4, noise=0.15)
     labels = np.hstack([labels, np.random.default_rng(seed).integers(0, 3, (150, 40))])
-    plain = scores(cs.EvidenceAccumulation(3).fit_predict(labels), truth)["ari"]
-    weighted = scores(cs.LWEA(3, instability_tolerance=0.2).fit_predict(labels), truth)["ari"]
+    plain = scores(cs.consensus.EvidenceAccumulation(3).fit_predict(labels), truth)["ari"]
+    weighted = scores(cs.consensus.LWEA(3, instability_tolerance=0.2).fit_predict(labels), truth)["ari"]
     assert weighted > plain + 0.1
     assert weighted > 0.7
 
 
 def test_refuses_what_makes_no_sense():
     with pytest.raises(ValueError, match="instability_tolerance=0 is not valid: expected a number above 0"):
-        cs.LWEA(2, instability_tolerance=0).fit([[0, 0, 1], [0, 1, 1]])
+        cs.consensus.LWEA(2, instability_tolerance=0).fit([[0, 0, 1], [0, 1, 1]])
 
 
 # Against the authors' programs -----------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_golden_hierarchies_are_identical(shared_dir, case):
     for name, theta in (("MDEC_HC", 1.0), ("LWEA", 0.4)):
         if f"{name}__labels" not in held:
             continue
-        model = cs.LWEA(c, instability_tolerance=theta).fit(held["labels_base"])
+        model = cs.consensus.LWEA(c, instability_tolerance=theta).fit(held["labels_base"])
         assert same_partition(model.labels_, held[f"{name}__labels"][:, 0])
         eci = held[f"{name}__ECI"] if f"{name}__ECI" in held else held["ECI"]
         assert np.allclose(model.cluster_reliability_, eci, rtol=0, atol=1e-12)
@@ -138,7 +138,7 @@ def test_golden_hierarchies_are_identical(shared_dir, case):
 def test_golden_spectral_consensus_up_to_k_means(shared_dir, case):
     held = golden(shared_dir, case)
     c = int(held["n_clusters"]) if "n_clusters" in held else np.unique(held["truth"]).size
-    found = cs.LWSC(c, random_state=0).fit_predict(held["labels_base"])
+    found = cs.consensus.LWSC(c, random_state=0).fit_predict(held["labels_base"])
     theirs = held["MDEC_SC__labels"].T
     ours = [scores(found, labels)["ari"] for labels in theirs]
     # As close to their runs as these are to each other, and the same partition where k-means leaves no choice.
@@ -150,7 +150,10 @@ def test_printed_figures_on_allaml(shared_dir):
     """Ten ensembles of the published table: ACC .6736, NMI (max) .0935, to the digit."""
     held = np.load(shared_dir / "data" / "pool_allaml.npz")
     found = [
-        scores(cs.LWEA(2, instability_tolerance=0.4).fit_predict(held["labels"][:, i : i + 20]), held["y"])
+        scores(
+            cs.consensus.LWEA(2, instability_tolerance=0.4).fit_predict(held["labels"][:, i : i + 20]),
+            held["y"],
+        )
         for i in range(0, 200, 20)
     ]
     assert f"{np.mean([s['acc'] for s in found]):.4f}" == "0.6736"
@@ -179,21 +182,25 @@ def test_a_sample_is_linked_and_the_others_are_placed(seed):
 def test_a_sample_finds_what_all_objects_do(seed):
     labels, _ = planted(seed, n=2000, m=15)
     ens = cs.Ensemble(labels)
-    some = cs.LWEA(3, max_samples=200).fit(ens)
+    some = cs.consensus.LWEA(3, max_samples=200).fit(ens)
     assert some.heights_.size < 200
-    assert scores(some.labels_, cs.LWEA(3).fit_predict(ens))["ari"] > 0.95
-    assert np.array_equal(some.labels_, cs.LWEA(3, max_samples=200, n_jobs=1).fit_predict(ens))
+    assert scores(some.labels_, cs.consensus.LWEA(3).fit_predict(ens))["ari"] > 0.95
+    assert np.array_equal(some.labels_, cs.consensus.LWEA(3, max_samples=200, n_jobs=1).fit_predict(ens))
     order = np.random.default_rng(seed).permutation(2000)
-    assert np.array_equal(cs.LWEA(3, max_samples=200).fit_predict(labels[order]), some.labels_[order])
+    assert np.array_equal(
+        cs.consensus.LWEA(3, max_samples=200).fit_predict(labels[order]), some.labels_[order]
+    )
 
 
 def test_a_sample_with_missing_labels_and_few_heavy_objects(seed):
     labels, _ = planted(seed, n=400, m=10, missing=0.2)
     weights = np.ones(400)
     weights[:2] = 1e6
-    found = cs.LWEA(5, max_samples=20).fit(labels, sample_weight=weights).labels_
+    found = cs.consensus.LWEA(5, max_samples=20).fit(labels, sample_weight=weights).labels_
     assert np.unique(found).size == 5
-    assert np.array_equal(cs.LWEA(3, max_samples=10_000).fit_predict(labels), cs.LWEA(3).fit_predict(labels))
+    assert np.array_equal(
+        cs.consensus.LWEA(3, max_samples=10_000).fit_predict(labels), cs.consensus.LWEA(3).fit_predict(labels)
+    )
 
 
 def test_drawn_by_weight_takes_the_heavy_ones_for_sure():

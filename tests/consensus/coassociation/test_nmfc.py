@@ -51,7 +51,7 @@ def test_two_factors_descend(seed):
     labels, _ = planted(seed, n=80, m=8, noise=0.4)
     history = [
         h["objective"]
-        for h in cs.NMFC(3, orthogonal=False, init="random", n_init=1, tol=1e-5, random_state=seed)
+        for h in cs.consensus.NMFC(3, orthogonal=False, init="random", n_init=1, tol=1e-5, random_state=seed)
         .fit(labels)
         .history_
     ]
@@ -63,7 +63,8 @@ def test_three_factors_come_to_rest(seed):
     """The objective need not fall in every step, but factors move less and less, and labels no more."""
     labels, _ = planted(seed, n=80, m=8, noise=0.3)
     early, late, later = (
-        cs.NMFC(3, tol=0.0, max_iter=rounds, random_state=0).fit(labels) for rounds in (300, 2000, 4000)
+        cs.consensus.NMFC(3, tol=0.0, max_iter=rounds, random_state=0).fit(labels)
+        for rounds in (300, 2000, 4000)
     )
     moved = [np.abs(a.embedding_ - later.embedding_).max() for a in (early, late)]
     assert moved[1] < min(moved[0], 1e-3)
@@ -74,7 +75,7 @@ def test_three_factors_come_to_rest(seed):
 @pytest.mark.parametrize("init", ["k-means", "random"])
 def test_printed_row(shared_dir, orthogonal, init):
     mean, deviation = row(
-        shared_dir, lambda c: cs.NMFC(c, orthogonal=orthogonal, init=init, n_init=3, random_state=0)
+        shared_dir, lambda c: cs.consensus.NMFC(c, orthogonal=orthogonal, init=init, n_init=3, random_state=0)
     )
     assert mean.tolist() == COMMON[0]
     assert deviation.tolist() == COMMON[1]

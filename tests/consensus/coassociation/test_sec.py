@@ -29,15 +29,17 @@ def dense_cut(labels, weights, groups):
 def test_reports_the_normalized_cut_of_all_pairs(seed, missing, single_moves):
     labels, _ = planted(seed, n=60, m=6, noise=0.4, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 60)
-    model = cs.SEC(3, single_moves=single_moves, random_state=seed).fit(labels, sample_weight=weights)
+    model = cs.consensus.SEC(3, single_moves=single_moves, random_state=seed).fit(
+        labels, sample_weight=weights
+    )
     assert model.normalized_cut_ == pytest.approx(dense_cut(labels, weights, model.labels_))
     assert (np.diff([line["objective"] for line in model.history_]) <= 1e-12).all()
 
 
 def test_single_moves_never_raise_the_cut(seed):
     labels, _ = planted(seed, n=90, m=6, noise=0.6)
-    plain = cs.SEC(5, n_init=1, random_state=seed).fit(labels)
-    moved = cs.SEC(5, n_init=1, single_moves=True, random_state=seed).fit(labels)
+    plain = cs.consensus.SEC(5, n_init=1, random_state=seed).fit(labels)
+    moved = cs.consensus.SEC(5, n_init=1, single_moves=True, random_state=seed).fit(labels)
     assert moved.normalized_cut_ <= plain.normalized_cut_ + 1e-12
 
 
@@ -48,7 +50,9 @@ def test_finds_the_best_of_all_partitions(seed, missing):
     weights = np.arange(1.0, len(labels) + 1)
     partitions = (np.array((0, *rest)) for rest in product([0, 1], repeat=len(labels) - 1) if any(rest))
     best = min(dense_cut(labels, weights, groups) for groups in partitions)
-    found = cs.SEC(2, n_init=30, single_moves=True, random_state=seed).fit(labels, sample_weight=weights)
+    found = cs.consensus.SEC(2, n_init=30, single_moves=True, random_state=seed).fit(
+        labels, sample_weight=weights
+    )
     assert found.normalized_cut_ == pytest.approx(best)
 
 
@@ -69,8 +73,8 @@ def test_is_weighted_k_means_from_the_same_start(seed):
 
 
 def test_printed_rows(shared_dir):
-    mean, deviation = row(shared_dir, lambda c: cs.SEC(c, random_state=0))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.SEC(c, random_state=0))
     assert mean[:2].tolist() == [0.6764, 0.0942]
     assert deviation[0] == 0.0161
-    mean, _ = row(shared_dir, lambda c: cs.SEC(c, n_init=20, random_state=0), "lung203")
+    mean, _ = row(shared_dir, lambda c: cs.consensus.SEC(c, n_init=20, random_state=0), "lung203")
     assert np.allclose(mean[:2], [0.712, 0.552], atol=0.005)

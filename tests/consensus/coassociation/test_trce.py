@@ -118,6 +118,6 @@ def test_printed_row_as_tuned(shared_dir):
 def test_says_how_many_pieces_there_were():
     labels, _ = planted(0, n=60, noise=0.3)
     with pytest.warns(UserWarning, match=r"its graph has \d+ pieces instead of 3"):
-        model = cs.TRCE(3, graph_weight=1e5).fit(labels)
+        model = cs.consensus.TRCE(3, graph_weight=1e5).fit(labels)
     assert model.n_pieces_ != 3
     assert np.unique(model.labels_).size == 3

@@ -105,7 +105,7 @@ def test_partition_of_the_whole_dense_graph(shared_dir, name):
     """Walks among all 203 objects of Lung instead of its 103 distinct ones are others: equal objects are then each other's nearest."""
     with np.load(shared_dir / "data" / f"pool_{name}.npz") as data:
         labels, c = data["labels"][:, :20], np.unique(data["y"]).size
-    found = cs.PTGP(c, random_state=0).fit_predict(labels)
+    found = cs.consensus.PTGP(c, random_state=0).fit_predict(labels)
     assert cs.metrics.ari(found, plain_graph_partition(labels, c)) == 1.0
 
 
@@ -120,13 +120,13 @@ def test_tree_of_dense_cosines(seed, linkage):
     distance = np.maximum(1 - plain_cosines(P, rule(ens.n_samples)), 0)
     np.fill_diagonal(distance, 0)
     expected = tree(squareform((distance + distance.T) / 2), linkage)[:, 2]
-    found = cs.PTA(3, linkage=linkage, count_duplicates=False).fit(labels).heights_
+    found = cs.consensus.PTA(3, linkage=linkage, count_duplicates=False).fit(labels).heights_
     assert np.allclose(found, expected, atol=1e-10)
 
 
 def test_few_objects_are_worth_a_word():
     base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
-    for cls in (cs.PTA, cs.PTGP):
+    for cls in (cs.consensus.PTA, cs.consensus.PTGP):
         with pytest.warns(ConsilienceWarning, match="nearest of 3 distinct objects, too few"):
             cls(2).fit(base)
 
@@ -135,13 +135,16 @@ def test_objects_without_company():
     """Nobody was ever with the last three."""
     labels = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [3, 3], [4, 4]])
     for c in range(1, 7):
-        for model in (cs.PTA(c, n_neighbors=2), cs.PTGP(c, n_neighbors=2, random_state=0)):
+        for model in (
+            cs.consensus.PTA(c, n_neighbors=2),
+            cs.consensus.PTGP(c, n_neighbors=2, random_state=0),
+        ):
             assert np.unique(model.fit_predict(labels)).size == c
 
 
 def test_weights_make_no_difference_beyond_noise(shared_dir):
-    for cls in (cs.PTGP, cs.PTA):
-        seeded = {"random_state": 0} if cls is cs.PTGP else {}
+    for cls in (cs.consensus.PTGP, cs.consensus.PTA):
+        seeded = {"random_state": 0} if cls is cs.consensus.PTGP else {}
         ours, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, **more))
         printed, _ = row(shared_dir, lambda c, cls=cls, more=seeded: cls(c, count_duplicates=False, **more))
         assert np.allclose(ours[:2], printed[:2], atol=0.03)
@@ -173,7 +176,7 @@ def test_walks_from_outside_a_sample(seed, missing):
     labels, _ = planted(seed, n=150, m=8, noise=0.3, missing=missing)
     compressed = cs.Ensemble(labels).distinct()
     ens, order, *_ = compressed.canonical()  # what a method is given
-    model = cs.PTGP(3, max_samples=40, random_state=0).fit(labels)
+    model = cs.consensus.PTGP(3, max_samples=40, random_state=0).fit(labels)
     rows, weights = linked_objects(ens.weights, 40, 3)
     assert rows.size < ens.n_samples
     expected = dense_entering(ens, rows, weights, 3)
@@ -184,12 +187,13 @@ def test_walks_from_outside_a_sample(seed, missing):
 def test_a_sample_of_walks_finds_what_all_objects_do(seed):
     labels, truth = planted(seed, n=900, m=12, noise=0.2)
     every, some = (
-        cs.PTGP(3, max_samples=sample, random_state=0).fit_predict(labels) for sample in (None, 200)
+        cs.consensus.PTGP(3, max_samples=sample, random_state=0).fit_predict(labels) for sample in (None, 200)
     )
     assert cs.metrics.ari(every, truth) > 0.9
     assert cs.metrics.ari(some, every) > 0.95
     order = np.random.default_rng(seed).permutation(900)
     assert np.array_equal(
-        cs.PTGP(3, max_samples=200, random_state=0, n_jobs=1).fit_predict(labels[order]), some[order]
+        cs.consensus.PTGP(3, max_samples=200, random_state=0, n_jobs=1).fit_predict(labels[order]),
+        some[order],
     )
-    assert np.array_equal(cs.PTGP(3, max_samples=900, random_state=0).fit_predict(labels), every)
+    assert np.array_equal(cs.consensus.PTGP(3, max_samples=900, random_state=0).fit_predict(labels), every)

@@ -34,8 +34,8 @@ def test_clusterings_that_share_nothing_are_trusted_alike():
 
 def test_power_zero_is_evidence_accumulation(seed):
     labels, _ = planted(seed, n=60, noise=0.4, missing=0.1)
-    plain = cs.EvidenceAccumulation(3).fit(labels)
-    assert np.allclose(cs.WEAC(3, power=0.0).fit(labels).heights_, plain.heights_)
+    plain = cs.consensus.EvidenceAccumulation(3).fit(labels)
+    assert np.allclose(cs.consensus.WEAC(3, power=0.0).fit(labels).heights_, plain.heights_)
 
 
 def test_tree_of_the_weighted_matrix(seed):
@@ -43,13 +43,13 @@ def test_tree_of_the_weighted_matrix(seed):
     from scipy.spatial.distance import squareform
 
     labels, _ = planted(seed, n=50, m=9, noise=0.3)
-    model = cs.WEAC(3, linkage="complete").fit(labels)
+    model = cs.consensus.WEAC(3, linkage="complete").fit(labels)
     A = cs.Ensemble(labels).coassociation(clustering_weights=model.clustering_weights_)
     distance = 1 - (A + A.T) / 2
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform(distance), "average")
     expected = cut_tree(tree, 3)[:, 0]
-    assert same_partition(cs.WEAC(3).fit_predict(labels), expected)
+    assert same_partition(cs.consensus.WEAC(3).fit_predict(labels), expected)
 
 
 def test_rows_of_all_objects(seed):
@@ -66,8 +66,10 @@ def test_rows_of_all_objects(seed):
 
 def test_figures_of_lung(shared_dir):
     mean, _ = row(
-        shared_dir, lambda c: cs.EvidenceAccumulation(c, linkage="complete", distance="rows"), "lung203"
+        shared_dir,
+        lambda c: cs.consensus.EvidenceAccumulation(c, linkage="complete", distance="rows"),
+        "lung203",
     )
     assert np.allclose(mean[:2], [0.812, 0.601], atol=0.005)
-    mean, _ = row(shared_dir, lambda c: cs.WEAC(c), "lung203")
+    mean, _ = row(shared_dir, lambda c: cs.consensus.WEAC(c), "lung203")
     assert mean[0] == pytest.approx(0.83, abs=0.01)

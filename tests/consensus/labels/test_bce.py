@@ -90,7 +90,7 @@ def test_newton_on_alpha_ends_where_a_generic_solver_does(seed):
 def test_bound_rises(seed, missing):
     labels, _ = planted(seed, n=100, m=8, noise=0.4, missing=missing)
     weights = np.random.default_rng(seed).uniform(0.5, 3, 100)
-    model = cs.BCE(4, n_init=2, tol=1e-6, random_state=seed).fit(labels, sample_weight=weights)
+    model = cs.consensus.BCE(4, n_init=2, tol=1e-6, random_state=seed).fit(labels, sample_weight=weights)
     bounds = [line["bound"] for line in model.history_]
     assert len(bounds) > 2
     assert (np.diff(bounds) >= -1e-6).all()
@@ -99,18 +99,18 @@ def test_bound_rises(seed, missing):
 def test_one_component_is_known(seed):
     """Memberships are 1, and the bound is the likelihood of independent labels."""
     labels, _ = planted(seed, n=50, m=4)
-    model = cs.BCE(1, random_state=0).fit(labels)
+    model = cs.consensus.BCE(1, random_state=0).fit(labels)
     assert np.allclose(model.membership_, 1)
-    alone = cs.MixtureConsensus(1, random_state=0).fit(labels)
+    alone = cs.consensus.MixtureConsensus(1, random_state=0).fit(labels)
     assert model.history_[-1]["bound"] == pytest.approx(alone.log_likelihood_, abs=1e-6)
 
 
 def test_memberships_are_in_the_order_of_the_labels(seed):
     labels, _ = planted(seed, n=100, m=10, noise=0.2)
-    model = cs.BCE(3, random_state=seed).fit(labels)
+    model = cs.consensus.BCE(3, random_state=seed).fit(labels)
     assert np.array_equal(model.membership_.argmax(axis=1), model.labels_)
 
 
 def test_checked_row(shared_dir):
-    mean, _ = row(shared_dir, lambda c: cs.BCE(c, random_state=0))
+    mean, _ = row(shared_dir, lambda c: cs.consensus.BCE(c, random_state=0))
     assert np.allclose(mean[:2], [0.675, 0.093], atol=0.005)

@@ -111,7 +111,7 @@ def test_distributions_are_the_best_centers(seed, utility):
 
 def test_utility_of_ecc_is_the_sum_of_mutual_informations(seed):
     labels, _ = planted(seed, n=100, m=6, noise=0.3)
-    model = cs.ECC(3, random_state=0).fit(labels)
+    model = cs.consensus.ECC(3, random_state=0).fit(labels)
     bits = sum(mutual_info_score(model.labels_, labels[:, i]) for i in range(6)) / np.log(2)
     assert model.utility_ == pytest.approx(bits)
 
@@ -119,8 +119,8 @@ def test_utility_of_ecc_is_the_sum_of_mutual_informations(seed):
 def test_ecc_is_kcc_by_entropy(seed):
     labels, _ = planted(seed, n=100, m=6, noise=0.4, missing=0.1)
     for normalized in (False, True):
-        short = cs.ECC(4, normalized=normalized, random_state=seed).fit(labels)
-        long = cs.KCC(4, utility="entropy", normalized=normalized, random_state=seed).fit(labels)
+        short = cs.consensus.ECC(4, normalized=normalized, random_state=seed).fit(labels)
+        long = cs.consensus.KCC(4, utility="entropy", normalized=normalized, random_state=seed).fit(labels)
         assert np.array_equal(short.labels_, long.labels_)
         assert short.utility_ == long.utility_
 
@@ -143,6 +143,6 @@ def test_a_clustering_of_one_cluster_says_nothing(seed, utility):
 
 
 def test_printed_row_of_the_cosine_utility(shared_dir):
-    mean, deviation = row(shared_dir, lambda c: cs.KCC(c, utility="cosine", random_state=0))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.KCC(c, utility="cosine", random_state=0))
     assert mean.tolist() == COMMON[0]
     assert deviation.tolist() == COMMON[1]

@@ -51,7 +51,7 @@ def test_is_em_in_product_form(seed, missing):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_likelihood_never_falls(seed, missing):
     labels, _ = planted(seed, n=100, m=8, noise=0.5, missing=missing)
-    model = cs.MixtureConsensus(4, n_init=2, random_state=seed).fit(labels)
+    model = cs.consensus.MixtureConsensus(4, n_init=2, random_state=seed).fit(labels)
     gains = [line["log_likelihood"] for line in model.history_]
     assert (np.diff(gains) >= -1e-7).all()
     assert model.log_likelihood_ == gains[-1]
@@ -59,7 +59,7 @@ def test_likelihood_never_falls(seed, missing):
 
 def test_one_component_is_known(seed):
     labels, _ = planted(seed, n=50, m=4)
-    model = cs.MixtureConsensus(1, random_state=0).fit(labels)
+    model = cs.consensus.MixtureConsensus(1, random_state=0).fit(labels)
     known = -sum(entropy(np.unique(labels[:, i], return_counts=True)[1]) for i in range(4))
     assert model.log_likelihood_ == pytest.approx(known, abs=1e-6)
     free = sum(np.unique(labels[:, i]).size - 1 for i in range(4))
@@ -68,14 +68,14 @@ def test_one_component_is_known(seed):
 
 def test_memberships_are_in_the_order_of_the_labels(seed):
     labels, _ = planted(seed, n=100, m=10, noise=0.2)
-    model = cs.MixtureConsensus(3, random_state=seed).fit(labels)
+    model = cs.consensus.MixtureConsensus(3, random_state=seed).fit(labels)
     assert np.array_equal(model.membership_.argmax(axis=1), model.labels_)
 
 
 def test_many_clusterings_do_not_underflow(seed):
     """Products of 900 probabilities are below the smallest number there is."""
     labels, _ = planted(seed, n=1000, m=900, noise=0.5)
-    one, three = (cs.MixtureConsensus(c, n_init=1, random_state=seed).fit(labels) for c in (1, 3))
+    one, three = (cs.consensus.MixtureConsensus(c, n_init=1, random_state=seed).fit(labels) for c in (1, 3))
     assert one.log_likelihood_ < three.log_likelihood_ < -800
     assert np.isfinite(three.membership_).all()
 
@@ -94,11 +94,11 @@ def test_components_that_die_out_begin_anew():
 
 def test_bic_finds_the_planted_number(seed):
     labels, _ = planted(seed, n=300, m=8, c=3, noise=0.15)
-    costs = [cs.MixtureConsensus(c, random_state=0).fit(labels).bic_ for c in (1, 2, 3, 4, 5, 6)]
+    costs = [cs.consensus.MixtureConsensus(c, random_state=0).fit(labels).bic_ for c in (1, 2, 3, 4, 5, 6)]
     assert np.argmin(costs) in (2, 3, 4)  # members split planted clusters on their own
     assert costs[2] < min(costs[:2])
 
 
 def test_checked_row(shared_dir):
-    mean, _ = row(shared_dir, lambda c: cs.MixtureConsensus(c, random_state=0))
+    mean, _ = row(shared_dir, lambda c: cs.consensus.MixtureConsensus(c, random_state=0))
     assert np.allclose(mean[:2], [0.661, 0.084], atol=0.005)

@@ -77,7 +77,7 @@ def test_moving_clusters_lowers_the_objective_to_where_no_single_move_does(seed)
 def test_the_objective_never_rises(seed, c, hard):
     for s in range(seed, seed + 5):
         soft = random_soft(s)
-        model = cs.SoftVote(c, random_state=0).fit(soft.draw(2, random_state=s) if hard else soft)
+        model = cs.consensus.SoftVote(c, random_state=0).fit(soft.draw(2, random_state=s) if hard else soft)
         values = [line["objective"] for line in model.history_]
         assert all(b <= a + 1e-12 for a, b in pairwise(values))
         assert model.converged_
@@ -88,7 +88,7 @@ def test_membership_is_the_mean_of_aligned_blocks():
     rng = np.random.default_rng(0)
     Q = rng.dirichlet([0.4, 0.4, 0.4, 0.4], 100)
     orders = [rng.permutation(4) for _ in range(6)]
-    model = cs.SoftVote(4, random_state=0).fit(cs.SoftEnsemble([Q[:, order] for order in orders]))
+    model = cs.consensus.SoftVote(4, random_state=0).fit(cs.SoftEnsemble([Q[:, order] for order in orders]))
     columns = [model.membership_[:, j] for j in range(4)]
     assert sorted(int(np.abs(Q - column[:, None]).sum(axis=0).argmin()) for column in columns) == [0, 1, 2, 3]
     for column in columns:

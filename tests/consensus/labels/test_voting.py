@@ -27,7 +27,7 @@ def test_permuted_copies_of_one_partition_come_back(seed, match, missing):
     gone = rng.random(labels.shape) < missing
     gone[:, 0] = False
     labels[gone] = -1
-    model = cs.Voting(4, match=match, random_state=0).fit(labels)
+    model = cs.consensus.Voting(4, match=match, random_state=0).fit(labels)
     assert same_partition(model.labels_, truth)
     assert np.array_equal(model.aligned_, np.where(gone, -1, model.labels_[:, None]))
     assert model.history_[-1]["objective"] == 0
@@ -36,10 +36,10 @@ def test_permuted_copies_of_one_partition_come_back(seed, match, missing):
 def test_aligned_labels_by_hand():
     """The third cluster of the second member is left over: it stands for none."""
     base = [["a", "a", "a", "b", "b", "b"], [5, 5, 9, 7, 7, 7], [0, 0, 0, 1, 1, 1]]
-    model = cs.Voting(2, random_state=0).fit(base)
+    model = cs.consensus.Voting(2, random_state=0).fit(base)
     assert model.aligned_[:, 1].tolist() == [*model.labels_[:2], -1, *model.labels_[3:]]
     assert model.cluster_labels_.shape == (7,)
-    many = cs.Voting(2, match="many-to-one", random_state=0).fit(base)
+    many = cs.consensus.Voting(2, match="many-to-one", random_state=0).fit(base)
     assert np.array_equal(many.aligned_[:, 1], many.labels_)
 
 
@@ -55,7 +55,7 @@ def test_maps_by_hand():
 def test_disagreement_never_rises(seed, params, missing):
     labels, _ = planted(seed, n=120, m=9, noise=0.5, missing=missing)
     weights = np.random.default_rng(seed).integers(1, 4, 120)
-    model = cs.Voting(3, random_state=seed, **params).fit(labels, sample_weight=weights)
+    model = cs.consensus.Voting(3, random_state=seed, **params).fit(labels, sample_weight=weights)
     losses = [line["objective"] for line in model.history_]
     assert (np.diff(losses) <= 1e-9).all()
 
@@ -77,7 +77,7 @@ def test_iterative_finds_the_best_of_all_partitions(seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, (6, 5))
     best = min(disagreement(labels, np.array((0, *rest))) for rest in product([0, 1], repeat=5) if any(rest))
-    found = cs.Voting(2, algorithm="iterative", n_init=40, random_state=seed).fit(labels)
+    found = cs.consensus.Voting(2, algorithm="iterative", n_init=40, random_state=seed).fit(labels)
     assert disagreement(labels, found.labels_) == pytest.approx(best)
     assert found.history_[-1]["objective"] == pytest.approx(best)
 
@@ -111,13 +111,13 @@ def test_iterative_is_k_modes(seed):
 def test_members_of_other_numbers_of_clusters(seed, match):
     """No member has the number asked for: it starts from votes of clustered base clusters."""
     labels, _ = planted(seed, n=120, m=10, c=4, noise=0.1)
-    found = cs.Voting(7, match=match, random_state=0).fit(labels)
+    found = cs.consensus.Voting(7, match=match, random_state=0).fit(labels)
     assert np.unique(found.labels_).size == 7
 
 
 def test_checked_rows(shared_dir):
     def mean(name="allaml", **params):
-        return row(shared_dir, lambda c: cs.Voting(c, random_state=0, **params), name)[0]
+        return row(shared_dir, lambda c: cs.consensus.Voting(c, random_state=0, **params), name)[0]
 
     assert mean(algorithm="iterative")[0] == pytest.approx(0.669, abs=0.005)
     assert mean(algorithm="iterative", center="mean")[0] == pytest.approx(0.671, abs=0.005)

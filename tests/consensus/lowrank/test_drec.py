@@ -42,15 +42,15 @@ def test_weights_count_only_when_asked(seed):
     labels, _ = planted(seed, n=60, noise=0.4)
     weights = np.random.default_rng(seed).integers(1, 9, 60)
     plain, weighted = (
-        cs.DREC(3, random_state=0).fit(labels, sample_weight=w).embedding_ for w in (None, weights)
+        cs.consensus.DREC(3, random_state=0).fit(labels, sample_weight=w).embedding_ for w in (None, weights)
     )
     assert np.allclose(np.abs(plain), np.abs(weighted), atol=1e-6)
-    heavy = cs.DREC(3, count_duplicates=True, random_state=0)
+    heavy = cs.consensus.DREC(3, count_duplicates=True, random_state=0)
     assert not np.allclose(heavy.fit(labels, sample_weight=weights).embedding_, heavy.fit(labels).embedding_)
 
 
 @pytest.mark.parametrize("ridge", [100.0, 1000.0])
 def test_printed_row(shared_dir, ridge):
-    mean, deviation = row(shared_dir, lambda c: cs.DREC(c, ridge=ridge, random_state=0))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.DREC(c, ridge=ridge, random_state=0))
     assert mean.tolist() == [0.6819, 0.1006, 0.1231]
     assert deviation.tolist() == [0.0249, 0.0218, 0.0361]

@@ -88,12 +88,12 @@ def test_matrices_of_the_authors(shared_dir, case):
         near = 2e-5 if l2 < 10 else 3e-3
         assert weights @ A @ weights == pytest.approx(wanted["sumA"], rel=near)
         assert weights @ (A * A) @ weights == pytest.approx(wanted["fro2A"], rel=near)
-        model = cs.RCE(c, error_weight=l1, low_rank_weight=l2, random_state=0).fit(labels)
+        model = cs.consensus.RCE(c, error_weight=l1, low_rank_weight=l2, random_state=0).fit(labels)
         assert same_partition(model.labels_, found[:, j])
 
 
 def test_printed_row(shared_dir):
     """ACC and NMI; the printed ARI is .1070."""
-    mean, deviation = row(shared_dir, lambda c: cs.RCE(c, random_state=0))
+    mean, deviation = row(shared_dir, lambda c: cs.consensus.RCE(c, random_state=0))
     assert mean.tolist() == [0.6708, 0.0899, 0.1061]
     assert deviation[:2].tolist() == [0.0161, 0.0125]

@@ -246,7 +246,7 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     ensemble = cs.Ensemble(labels)
     options = {"low_rank_weight": 1.0, "error_weight": 0.03, "growth": 1.4, "tol": 1e-6}
     twice = {"linearize_about": "convex"} if method == "NRSEC" else {}
-    model = getattr(cs, method)(3, random_state=0, **options, **twice).fit(ensemble)
+    model = getattr(cs.consensus, method)(3, random_state=0, **options, **twice).fit(ensemble)
     assert model.distinct_.n_samples < 110
     S = co_association(ensemble, "auto")
     kind = "columns" if method == "RSEC" else "entries"
@@ -270,9 +270,9 @@ def test_equals_the_plain_algorithm_on_all_objects(method, missing):
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_partial_spectra_change_nothing(method, monkeypatch):
     labels, _ = planted(1, n=230, m=8, noise=0.25)
-    dense = getattr(cs, method)(3, random_state=0).fit(labels)
+    dense = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     monkeypatch.setattr(singular, "_DENSE_UP_TO", 20)
-    partial = getattr(cs, method)(3, random_state=0).fit(labels)
+    partial = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     assert same_partition(dense.labels_, partial.labels_)
     assert np.abs(dense.representation_ - partial.representation_).max() < 1e-5
     # Values of the size of tol come and go from one iteration to the next.
@@ -283,10 +283,10 @@ def test_partial_spectra_change_nothing(method, monkeypatch):
 def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
     """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its range."""
     labels, _ = planted(2, n=150, m=5, noise=0.2)
-    thin = getattr(cs, method)(3, random_state=0).fit(labels)
+    thin = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     assert thin.distinct_.n_base_clusters < lowrank_base._THIN * thin.distinct_.n_samples
     monkeypatch.setattr(lowrank_base, "_THIN", 0.0)
-    whole = getattr(cs, method)(3, random_state=0).fit(labels)
+    whole = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     assert same_partition(thin.labels_, whole.labels_)
     assert np.abs(thin.representation_ - whole.representation_).max() < 1e-5
     assert np.allclose(thin.outlier_score_, whole.outlier_score_, atol=1e-5)
@@ -295,7 +295,7 @@ def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_residuals_vanish(method, seed):
     labels, _ = planted(seed, n=60, m=8)
-    model = getattr(cs, method)(3, random_state=0).fit(labels)
+    model = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     assert model.converged_
     last = model.history_[-1]
     assert last["residual"] < 1e-7
@@ -317,7 +317,7 @@ def test_residuals_vanish(method, seed):
 def test_rounding_of_early_steps_does_not_hold_up_the_end(method):
     """The gap falls with the penalty down to any tolerance: what single precision lost on the way is not kept."""
     labels, _ = planted(0, n=110, m=20, noise=0.3)
-    model = getattr(cs, method)(3, tol=1e-9, random_state=0).fit(labels)
+    model = getattr(cs.consensus, method)(3, tol=1e-9, random_state=0).fit(labels)
     assert model.converged_
     gaps = {entry["penalty"]: entry["gap"] for entry in model.history_}
     assert max(gap * penalty for penalty, gap in gaps.items() if penalty > 1e4) < 0.1
@@ -344,7 +344,7 @@ def test_subspaces_by_their_definition(method):
     """On all objects, repeated ones too: squared cosines between the rows of L Sigma^1/2, Z = L Sigma R'."""
     labels, truth = planted(3, n=70, m=7, noise=0.15)
     rows = np.random.default_rng(0).integers(0, 70, 100)
-    model = getattr(cs, method)(3, labels_from="subspaces", random_state=0)
+    model = getattr(cs.consensus, method)(3, labels_from="subspaces", random_state=0)
     seen = {}
     learn, squared = model._learn, lowrank_base.squared_cosines
     model._learn = lambda ensemble, root: seen.setdefault("state", learn(ensemble, root))
@@ -373,7 +373,7 @@ def test_outlier_score_finds_scrambled_objects(method):
     labels[odd] = rng.permuted(labels[rng.permutation(120)[:8]], axis=1)
     for i in odd:  # every clustering puts an odd object with another one of its objects
         labels[i] = [rng.choice(labels[:, j]) for j in range(20)]
-    score = getattr(cs, method)(3, random_state=0).fit(labels).outlier_score_
+    score = getattr(cs.consensus, method)(3, random_state=0).fit(labels).outlier_score_
     ordinary = np.setdiff1d(np.arange(120), odd)
     assert np.median(score[odd]) > np.quantile(score[ordinary], 0.95)
     assert (score >= 0).all()

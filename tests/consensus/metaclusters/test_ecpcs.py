@@ -79,13 +79,13 @@ def test_hierarchical_tree_is_that_of_all_objects(seed):
     distance = 1 - (E + E.T) / 2
     np.fill_diagonal(distance, 0)
     heights = linkage(squareform(np.maximum(distance, 0)), "average")[:, 2]
-    model = cs.ECPCS(3).fit(labels)
+    model = cs.consensus.ECPCS(3).fit(labels)
     assert np.allclose(model.heights_, heights[-model.heights_.size :], atol=1e-10)
 
 
 def test_meta_clusters_of_clusterings_that_differ_in_one_place():
     base = [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1]]
-    model = cs.ECPCS(2, variant="mc", random_state=0).fit(base)
+    model = cs.consensus.ECPCS(2, variant="mc", random_state=0).fit(base)
     assert same_partition(model.metaclusters_, [0, 1, 1, 0, 0, 1])
     assert same_partition(model.labels_, [0, 0, 0, 1, 1, 1])
 
@@ -94,10 +94,10 @@ def test_refuses_pairs_that_will_not_fit(monkeypatch):
     labels, _ = planted(n=60)
     monkeypatch.setattr(memory, "available_memory", lambda: 50_000)
     with pytest.raises(NotEnoughMemoryError, match='ECPCS on .* distinct objects.*use variant="mc"'):
-        cs.ECPCS(3).fit(labels)
+        cs.consensus.ECPCS(3).fit(labels)
 
 
 @pytest.mark.parametrize(("variant", "expected"), [("hc", [0.871, 0.663]), ("mc", [0.766, 0.558])])
 def test_figures_of_lung(shared_dir, variant, expected):
-    mean, _ = row(shared_dir, lambda c: cs.ECPCS(c, variant=variant, random_state=0), "lung203")
+    mean, _ = row(shared_dir, lambda c: cs.consensus.ECPCS(c, variant=variant, random_state=0), "lung203")
     assert np.allclose(mean[:2], expected, atol=0.005)

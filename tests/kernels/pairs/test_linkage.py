@@ -149,12 +149,18 @@ def callers(rng):
     similarity = rng.random((n, n))
     similarity += similarity.T
     return {
-        "evidence": (evidence, lambda: cs.EvidenceAccumulation(3).fit(labels, sample_weight=weights)),
-        "locally_weighted": (locally_weighted, lambda: cs.LWEA(3).fit(labels, sample_weight=weights)),
-        "weac": (weac, lambda: cs.WEAC(3).fit(labels, sample_weight=weights)),
-        "pta": (pta, lambda: cs.PTA(3).fit(labels, sample_weight=weights)),
-        "lce": (lce, lambda: cs.LCE(3, variant="cts").fit(labels, sample_weight=weights)),
-        "ecpcs": (ecpcs, lambda: cs.ECPCS(3).fit(labels, sample_weight=weights)),
+        "evidence": (
+            evidence,
+            lambda: cs.consensus.EvidenceAccumulation(3).fit(labels, sample_weight=weights),
+        ),
+        "locally_weighted": (
+            locally_weighted,
+            lambda: cs.consensus.LWEA(3).fit(labels, sample_weight=weights),
+        ),
+        "weac": (weac, lambda: cs.consensus.WEAC(3).fit(labels, sample_weight=weights)),
+        "pta": (pta, lambda: cs.consensus.PTA(3).fit(labels, sample_weight=weights)),
+        "lce": (lce, lambda: cs.consensus.LCE(3, variant="cts").fit(labels, sample_weight=weights)),
+        "ecpcs": (ecpcs, lambda: cs.consensus.ECPCS(3).fit(labels, sample_weight=weights)),
         "spce": (
             spce,
             lambda: spce.repair(ensemble, np.arange(ensemble.n_samples) % 20, 3, alpha=rng.random(4), F=None),

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.parameters import unit_of_lightest
+from ..._base.parameters import relative_to_lightest
 from ..runtime.floats import as_floats
 from ..runtime.memory import ensure_fits
 from ..runtime.threads import map_tasks, one_blas_thread, resolve_jobs
@@ -102,8 +102,8 @@ def many_kmeans(
     _check_runs(X, ks, weight, inits)
     if check_memory:
         _ensure_runs(X, ks, keep_centers, n_jobs)
-    unit = unit_of_lightest(weight)
-    weight = weight / unit
+    given, weight = weight, relative_to_lightest(weight)
+    unit = float(given[0] / weight[0])
     if is_small(X):
         runs = _small(SmallRows(X, weight), ks, seeds, inits, init, max_iter, tol, n_jobs, on_done)
         return replace(

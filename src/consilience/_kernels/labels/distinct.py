@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import unit_of
+from ..._base.parameters import relative_to_lightest
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks, map_tasks
 
@@ -258,8 +258,7 @@ def canonical_colors(
     codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
     Returns colors (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
     """
-    # Weights in single precision: sums of the same weights in another order must not change a color.
-    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
+    colors = _weight_colors(weights)
     for _ in range(rounds):
         colors, clustering_colors = _refine(codes, offsets, colors)
     distinct = np.unique(colors).size
@@ -299,7 +298,7 @@ def membership_colors(
     shares = mix_array(Y.data.view(np.uint64))
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     owner = np.repeat(np.arange(m), np.diff(offsets))
-    colors = mix_array((weights / unit_of(weights)).astype(np.float32).view(np.uint32).astype(np.uint64))
+    colors = _weight_colors(weights)
     distinct = 0
     for turn in range(16):
         sums = np.zeros(Y.shape[1], np.uint64)
@@ -316,6 +315,12 @@ def membership_colors(
         if turn >= 3 and distinct in (before, colors.size):
             break
     return colors, seen_from, clustering_colors
+
+
+def _weight_colors(weights: np.ndarray) -> np.ndarray:
+    """One number for each weight, which neither a constant factor nor the last digits of a sum change."""
+    relative = relative_to_lightest(weights).astype(np.float32)
+    return mix_array(relative.view(np.uint32).astype(np.uint64))
 
 
 def _ranks(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -34,13 +34,15 @@ class CESHL(BaseConsensus):
         How far a base cluster weighs what its objects' co-association says, lam; small values make overlapping base clusters weigh alike.
     max_iter : int, default 100
         Most rounds.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     cluster_reliability_ : array (k,)
         v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] + j``).
     embedding_ : array (n_samples, n_clusters)
@@ -62,11 +64,11 @@ class CESHL(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.CESHL(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.CESHL(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, nothing holds the weights of clusters
+    _constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, nothing holds the weights of clusters
     _test_params = [{"max_iter": 20}]
     _any_unit = False
     _steps = "rounds"
@@ -83,11 +85,13 @@ class CESHL(BaseConsensus):
         *,
         cohesion_weight: float = 1.0,
         max_iter: int = 100,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.cohesion_weight = cohesion_weight
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):

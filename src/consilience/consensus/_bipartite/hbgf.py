@@ -55,7 +55,7 @@ class HBGF(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    joint : bool, default False
+    include_base_clusters : bool, default False
         Cluster objects and base clusters together, as published; by default objects alone.
     refine : bool, default True
         Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave (spectral).
@@ -63,10 +63,12 @@ class HBGF(BaseConsensus):
         "metis" cuts the graph by METIS (extra ``graph``), which asks for clusters of equal weight and cuts through unequal ones.
     n_init : int, default 10
         Starts of the final k-means, or runs of METIS; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -92,11 +94,11 @@ class HBGF(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.HBGF(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.HBGF(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "include_base_clusters": Flag(),
         "refine": Flag(),
         "partitioner": Choice(*PARTITIONERS),
@@ -119,14 +121,16 @@ class HBGF(BaseConsensus):
         refine: bool = True,
         partitioner: str = "spectral",
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.include_base_clusters = include_base_clusters
         self.refine = refine
         self.partitioner = partitioner
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -92,15 +92,17 @@ class HGPA(BaseConsensus):
         How far the two sides of a cut may be from their share of the weight.
     n_init : int, default 10
         Random starts of every cut, beside one by eigenvectors; the cheapest is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
+    n_jobs : int or None, default -1
         Threads of what is common to all methods; the moves themselves are on one.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     cut_cost_ : float
         Eq. (1), in units of the heaviest base cluster.
 
@@ -115,11 +117,11 @@ class HGPA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
-    >>> cs.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [0, 0, 0, 1, 1, 1]
     """
 
-    constraints = {"hyperedges": Choice("size", "unit"), "imbalance": Real(0, 1), "n_init": Integer(1)}
+    _constraints = {"hyperedges": Choice("size", "unit"), "imbalance": Real(0, 1), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
 
@@ -132,13 +134,15 @@ class HGPA(BaseConsensus):
         hyperedges: str = "size",
         imbalance: float = 0.05,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.hyperedges = hyperedges
         self.imbalance = imbalance
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

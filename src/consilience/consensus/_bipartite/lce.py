@@ -61,15 +61,17 @@ class LCE(BaseConsensus):
         Similarity of the two most similar clusters of one clustering, in [0, 1]. 0 is HBGF without refinement ("rm") or evidence accumulation ("cts").
     n_init : int, default 10
         Starts of the final k-means ("rm"); the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
         The vectors of the cut ("rm"); fewer columns where there are fewer base clusters.
     heights_ : array (u - 1,)
@@ -87,11 +89,11 @@ class LCE(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.LCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.LCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"variant": Choice("rm", "cts"), "decay": Real(0, 1), "n_init": Integer(1)}
+    _constraints = {"variant": Choice("rm", "cts"), "decay": Real(0, 1), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"variant": "cts"}]
 
     embedding_: np.ndarray
@@ -104,13 +106,15 @@ class LCE(BaseConsensus):
         variant: str = "rm",
         decay: float = 0.8,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.variant = variant
         self.decay = decay
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -128,7 +132,12 @@ class LCE(BaseConsensus):
         if self.variant == "cts":
             E = refined_association(labels, offsets, Z, n_jobs=self.n_jobs)
             left, right, heights = merge_tree_inplace(np.subtract(1.0, E, out=E), weights, "average")
-            return Solution(cut_tree(left, right, c), n_iter=1, extra={"heights": heights})
+            return Solution(
+                cut_tree(left, right, c),
+                n_iter=1,
+                merges=np.stack([left, right], axis=1),
+                extra={"heights": heights},
+            )
         RM = gather(labels, offsets, within_clusterings(Z, offsets), n_jobs=self.n_jobs)
         found = transfer_cut_dense(RM, weights, min(c, k), n_jobs=self.n_jobs)
         seeds = rng.integers(2**31, size=self.n_init).tolist()

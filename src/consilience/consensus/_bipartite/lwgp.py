@@ -38,15 +38,17 @@ class LWGP(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    theta : float, default 0.4
+    instability_tolerance : float, default 0.4
         How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
         values weigh all clusters alike.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -75,11 +77,11 @@ class LWGP(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.LWGP(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.LWGP(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
+    _constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use fewer or coarser clusterings"
@@ -94,12 +96,14 @@ class LWGP(BaseConsensus):
         *,
         instability_tolerance: float = 0.4,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.instability_tolerance = instability_tolerance
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -148,8 +148,10 @@ class SCCABG(BaseConsensus):
         as clusters whatever their number, and every object cut off from all clusters a cluster of its own.
     max_iter : int, optional
         Rounds at most; default 100, in ``mode="authors"`` 20.
-    n_jobs : int or None
-        Threads; None is all cores. The answer does not depend on it.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -213,7 +215,7 @@ class SCCABG(BaseConsensus):
     [0, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "similarity_weight": Nothing() | Real(1e-20, 1e20),
         "overlap_weight": Nothing() | Real(1e-20, 1e20),
         "similarity": Choice("adaptive", "fixed"),
@@ -225,7 +227,7 @@ class SCCABG(BaseConsensus):
     _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
-    pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
+    _pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
 
     reliability_: np.ndarray
     cluster_reliability_: np.ndarray
@@ -247,7 +249,8 @@ class SCCABG(BaseConsensus):
         weighting: str = "self-paced",
         mode: str = "standard",
         max_iter: int | None = None,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.similarity_weight = similarity_weight
@@ -257,6 +260,7 @@ class SCCABG(BaseConsensus):
         self.weighting = weighting
         self.mode = mode
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _cost(self, ensemble):

@@ -72,10 +72,12 @@ class CSPA(BaseConsensus):
         ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with it and 0.71 without.
     n_init : int, default 10
         Starts of the final k-means, or runs of METIS; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -100,11 +102,11 @@ class CSPA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.CSPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.CSPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"refine": Flag(), "partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
+    _constraints = {"refine": Flag(), "partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"n_init": 3, "refine": False}]
 
     embedding_: np.ndarray
@@ -116,13 +118,15 @@ class CSPA(BaseConsensus):
         refine: bool = True,
         partitioner: str = "spectral",
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.refine = refine
         self.partitioner = partitioner
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -53,8 +53,10 @@ class EvidenceAccumulation(BaseConsensus):
     distance : {"pairs", "rows"}, default "pairs"
         "rows": objects are as far apart as their rows of A, so that those with the same company are alike even if they were seldom together.
         With complete linkage the consensus of SC3; with average linkage what the R package diceR calls CSPA.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -77,11 +79,11 @@ class EvidenceAccumulation(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.EvidenceAccumulation(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.EvidenceAccumulation(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"linkage": Choice("average", "complete", "single"), "distance": Choice("pairs", "rows")}
+    _constraints = {"linkage": Choice("average", "complete", "single"), "distance": Choice("pairs", "rows")}
     _takes_soft = True
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"distance": "rows"}]
 
@@ -93,11 +95,13 @@ class EvidenceAccumulation(BaseConsensus):
         *,
         linkage: str = "average",
         distance: str = "pairs",
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.distance = distance
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
@@ -109,4 +113,9 @@ class EvidenceAccumulation(BaseConsensus):
             A = ensemble.coassociation(n_jobs=self.n_jobs)
             distance = np.subtract(1.0, A, out=A)
         left, right, heights = merge_tree_inplace(distance, ensemble.weights, self.linkage)
-        return Solution(cut_tree(left, right, self.n_clusters), n_iter=1, extra={"heights": heights})
+        return Solution(
+            cut_tree(left, right, self.n_clusters),
+            n_iter=1,
+            merges=np.stack([left, right], axis=1),
+            extra={"heights": heights},
+        )

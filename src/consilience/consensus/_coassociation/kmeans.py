@@ -30,10 +30,12 @@ class CoassociationKMeans(BaseConsensus):
         Starts of k-means; the best is kept.
     max_iter : int
         Most iterations of one start.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -55,11 +57,11 @@ class CoassociationKMeans(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.CoassociationKMeans(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.CoassociationKMeans(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"n_init": Integer(1)}
+    _constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
@@ -72,12 +74,14 @@ class CoassociationKMeans(BaseConsensus):
         *,
         n_init: int = 10,
         max_iter: int = 300,
+        min_cluster_size: float | None = None,
         random_state=None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -79,14 +79,16 @@ class LWEA(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    theta : float, default 0.4
+    instability_tolerance : float, default 0.4
         How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
         values weigh all clusters alike.
     max_samples : int or None, default None
         Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same every time, and
         the others join the clusters of these, Eq. (4'). None links all.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -114,14 +116,14 @@ class LWEA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.LWEA(n_clusters=2).fit(base)
+    >>> model = cs.consensus.LWEA(n_clusters=2).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
     >>> model.cluster_reliability_.round(2).tolist()
     [0.22, 1.0, 1.0, 0.47, 1.0, 0.47]
     """
 
-    constraints = {"instability_tolerance": Real(0, open_low=True), "max_samples": Nothing() | Integer(2)}
+    _constraints = {"instability_tolerance": Real(0, open_low=True), "max_samples": Nothing() | Integer(2)}
     _test_params = [{}, {"instability_tolerance": 1.0}]
 
     cluster_reliability_: np.ndarray
@@ -134,11 +136,13 @@ class LWEA(BaseConsensus):
         *,
         instability_tolerance: float = 0.4,
         max_samples: int | None = None,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.instability_tolerance = instability_tolerance
         self.max_samples = max_samples
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
@@ -162,6 +166,7 @@ class LWEA(BaseConsensus):
             n_iter=1,
             per_cluster={"cluster_reliability": eci},
             per_clustering={"clustering_weights": trust_by_reliability(ensemble, eci)},
+            merges=np.stack([left, right], axis=1) if rows is None else None,
             extra={"heights": heights},
         )
 
@@ -175,14 +180,16 @@ class LWSC(BaseConsensus):
     ----------
     n_clusters : int
         Number of clusters returned.
-    theta : float, default 1.0
+    instability_tolerance : float, default 1.0
         How far an unstable cluster is still trusted; see :class:`LWEA`.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -213,11 +220,11 @@ class LWSC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.LWSC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.LWSC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
+    _constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _any_unit = False
 
@@ -231,12 +238,14 @@ class LWSC(BaseConsensus):
         *,
         instability_tolerance: float = 1.0,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.instability_tolerance = instability_tolerance
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

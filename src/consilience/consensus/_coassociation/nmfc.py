@@ -108,15 +108,17 @@ class NMFC(BaseConsensus):
         Most iterations from each start.
     tol : float, default 1e-6
         Ends when the objective changes by no more than this share of \\|A\\|^2 an iteration, averaged over five.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
         Q (or H); an object is in the cluster of its largest entry. Columns are not in the order of ``labels_``.
     history_ : list of dict
@@ -131,11 +133,11 @@ class NMFC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.NMFC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.NMFC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"orthogonal": Flag(), "init": Choice("k-means", "random"), "n_init": Integer(1)}
+    _constraints = {"orthogonal": Flag(), "init": Choice("k-means", "random"), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}, {"n_init": 3, "orthogonal": False}]
 
     embedding_: np.ndarray
@@ -149,8 +151,9 @@ class NMFC(BaseConsensus):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.orthogonal = orthogonal
@@ -158,6 +161,7 @@ class NMFC(BaseConsensus):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -41,13 +41,15 @@ class PTA(BaseConsensus):
     count_duplicates : bool, default True
         Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
         walks never stay, and each counts once (walks are weighted either way).
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, rising.
 
@@ -63,11 +65,11 @@ class PTA(BaseConsensus):
     >>> import consilience as cs
     >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
     >>> base = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
-    >>> np.bincount(cs.PTA(n_clusters=2).fit_predict(base)).tolist()
+    >>> np.bincount(cs.consensus.PTA(n_clusters=2).fit_predict(base)).tolist()
     [30, 20]
     """
 
-    constraints = {
+    _constraints = {
         "linkage": Choice("average", "complete", "single"),
         "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
@@ -85,13 +87,15 @@ class PTA(BaseConsensus):
         n_neighbors: int | None = None,
         walk_length: int | None = None,
         count_duplicates: bool = True,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.n_neighbors = n_neighbors
         self.walk_length = walk_length
         self.count_duplicates = count_duplicates
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
@@ -107,4 +111,9 @@ class PTA(BaseConsensus):
         np.fill_diagonal(distance, 0.0)
         weights = ensemble.weights if self.count_duplicates else np.ones(u)
         left, right, heights = merge_tree_inplace(distance, weights, self.linkage)
-        return Solution(cut_tree(left, right, self.n_clusters), n_iter=1, extra={"heights": heights})
+        return Solution(
+            cut_tree(left, right, self.n_clusters),
+            n_iter=1,
+            merges=np.stack([left, right], axis=1),
+            extra={"heights": heights},
+        )

@@ -90,15 +90,17 @@ class PTGP(BaseConsensus):
         walks from the others enter among them, Eq. (4'). None walks among all, as published.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
         The vectors of the cut; fewer columns where there are fewer base clusters.
 
@@ -117,11 +119,11 @@ class PTGP(BaseConsensus):
     >>> import consilience as cs
     >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
     >>> base = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
-    >>> np.bincount(cs.PTGP(n_clusters=2, random_state=0).fit_predict(base)).tolist()
+    >>> np.bincount(cs.consensus.PTGP(n_clusters=2, random_state=0).fit_predict(base)).tolist()
     [30, 20]
     """
 
-    constraints = {
+    _constraints = {
         "n_neighbors": Nothing() | Integer(1),
         "walk_length": Nothing() | Integer(1, MOST_STEPS),
         "count_duplicates": Flag(),
@@ -141,8 +143,9 @@ class PTGP(BaseConsensus):
         count_duplicates: bool = True,
         max_samples: int | None = 10_000,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
@@ -150,6 +153,7 @@ class PTGP(BaseConsensus):
         self.count_duplicates = count_duplicates
         self.max_samples = max_samples
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -43,10 +43,12 @@ class SEC(BaseConsensus):
         Most iterations of a start, and most sweeps of single moves.
     tol : float, default 1e-6
         A start ends when its objective falls by no more than this share of itself.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -70,11 +72,11 @@ class SEC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.SEC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.SEC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"single_moves": Flag(), "n_init": Integer(1)}
+    _constraints = {"single_moves": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}, {"n_init": 5, "single_moves": True}]
 
     normalized_cut_: float
@@ -87,14 +89,16 @@ class SEC(BaseConsensus):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.single_moves = single_moves
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

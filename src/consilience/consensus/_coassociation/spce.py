@@ -217,8 +217,10 @@ class SPCE(BaseConsensus):
         matrix as clusters, whatever their number.
     tol : float
         A stage whose graph has too many components ends when the objective changes by less than this share.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -282,7 +284,7 @@ class SPCE(BaseConsensus):
     2
     """
 
-    constraints = {
+    _constraints = {
         "threshold": Real(0, 1, open_high=True) | Choice("auto"),
         "weighting": Choice("self-paced", "fixed", "none"),
         "mode": Choice("standard", "authors"),
@@ -298,7 +300,7 @@ class SPCE(BaseConsensus):
 
     _any_unit = False
     # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
-    pacing = Pacing(
+    _pacing = Pacing(
         "pairs of objects", lambda terms, total: -terms["pace"] / terms["lambda"] / total**2, stage="lambda"
     )
 
@@ -316,13 +318,15 @@ class SPCE(BaseConsensus):
         weighting: str = "self-paced",
         mode: str = "standard",
         tol: float = 1e-6,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.threshold = threshold
         self.weighting = weighting
         self.mode = mode
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):

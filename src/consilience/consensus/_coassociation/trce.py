@@ -34,13 +34,15 @@ class TRCE(BaseConsensus):
         How near the graph stays to the mean of the clusterings that it is learned from, gamma, from 1e-9 to 1e9. From 1,000 on it hangs together as that does.
     max_iter : int, default 10
         Most rounds.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: 1 / alpha, normalized.
     embedding_ : array (n_samples, n_clusters)
@@ -62,11 +64,11 @@ class TRCE(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.TRCE(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.TRCE(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"graph_weight": Real(1e-9, 1e9)}
+    _constraints = {"graph_weight": Real(1e-9, 1e9)}
     _test_params = [{}]
     _any_unit = False
     _steps = "rounds"
@@ -81,11 +83,13 @@ class TRCE(BaseConsensus):
         *,
         graph_weight: float = 1.0,
         max_iter: int = 10,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.graph_weight = graph_weight
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):

@@ -48,13 +48,15 @@ class WEAC(BaseConsensus):
         Distance of two groups: mean, largest or smallest 1 - A over their pairs.
     power : float, default 1
         Of the mean agreement: 0 trusts all clusterings alike, large values only those that agree best.
-    n_jobs : int or None
-        Threads; None is all cores.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, a of Eq. (1).
     heights_ : array (u - 1,)
@@ -68,12 +70,12 @@ class WEAC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.WEAC(n_clusters=2).fit(base)
+    >>> model = cs.consensus.WEAC(n_clusters=2).fit(base)
     >>> model.labels_.tolist(), model.clustering_weights_.round(2).tolist()
     ([1, 1, 0, 0, 0], [0.23, 0.38, 0.38])
     """
 
-    constraints = {"linkage": Choice("average", "complete", "single"), "power": Real(0)}
+    _constraints = {"linkage": Choice("average", "complete", "single"), "power": Real(0)}
     _test_params = [{}, {"power": 4.0}]
 
     clustering_weights_: np.ndarray
@@ -85,11 +87,13 @@ class WEAC(BaseConsensus):
         *,
         linkage: str = "average",
         power: float = 1.0,
-        n_jobs: int | None = None,
+        min_cluster_size: float | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.linkage = linkage
         self.power = power
+        self.min_cluster_size = min_cluster_size
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
@@ -103,5 +107,6 @@ class WEAC(BaseConsensus):
             cut_tree(left, right, self.n_clusters),
             n_iter=1,
             per_clustering={"clustering_weights": trust},
+            merges=np.stack([left, right], axis=1),
             extra={"heights": heights},
         )

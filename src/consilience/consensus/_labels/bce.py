@@ -106,10 +106,12 @@ class BCE(BaseConsensus):
         Most rounds of a start.
     tol : float, default 1e-4
         A start ends when the bound rises by no more than this share of itself.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -134,11 +136,11 @@ class BCE(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.BCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.BCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"n_init": Integer(1)}
+    _constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
 
     membership_: np.ndarray
@@ -150,13 +152,15 @@ class BCE(BaseConsensus):
         n_init: int = 5,
         max_iter: int = 500,
         tol: float = 1e-4,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

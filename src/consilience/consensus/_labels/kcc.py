@@ -54,10 +54,12 @@ class KCC(BaseConsensus):
         Most iterations of a start.
     tol : float, default 1e-6
         A start ends when the objective falls by no more than this share of itself.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -81,11 +83,11 @@ class KCC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "utility": Choice(*UTILITIES),
         "norm_order": Real(1, open_low=True, high=100),
         "normalized": Flag(),
@@ -110,8 +112,9 @@ class KCC(BaseConsensus):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.utility = utility
@@ -120,6 +123,7 @@ class KCC(BaseConsensus):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -164,10 +168,12 @@ class ECC(KCC):
         Most iterations of a start.
     tol : float, default 1e-6
         A start ends when the objective falls by no more than this share of itself.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -178,11 +184,11 @@ class ECC(KCC):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.ECC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.ECC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"normalized": Flag(), "n_init": Integer(1)}
+    _constraints = {"normalized": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}]
     utility = "entropy"
     norm_order = 2.0
@@ -195,13 +201,15 @@ class ECC(KCC):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.normalized = normalized
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -123,10 +123,12 @@ class SoftVote(BaseConsensus):
         n_clusters clusters at most so many, those first that agree most with all. The best answer is kept, by mean NMI with the members.
     max_iter : int, default 100
         Most iterations of a start.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the first start.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -152,12 +154,12 @@ class SoftVote(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> soft = cs.SoftEnsemble([[[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], [[0, 1], [0.1, 0.9], [0.8, 0.2]]])
-    >>> model = cs.SoftVote(n_clusters=2, random_state=0).fit(soft)
+    >>> model = cs.consensus.SoftVote(n_clusters=2, random_state=0).fit(soft)
     >>> model.labels_.tolist(), model.membership_.round(2).tolist()
     ([0, 0, 1], [[0.95, 0.05], [0.8, 0.2], [0.2, 0.8]])
     """
 
-    constraints = {"n_init": Integer(1)}
+    _constraints = {"n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _takes_soft = True
 
@@ -169,12 +171,14 @@ class SoftVote(BaseConsensus):
         *,
         n_init: int = 10,
         max_iter: int = 100,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -65,10 +65,12 @@ class Voting(BaseConsensus):
         by disagreement.
     max_iter : int, default 100
         Most iterations of a start.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -95,14 +97,14 @@ class Voting(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.Voting(n_clusters=2, random_state=0).fit(base)
+    >>> model = cs.consensus.Voting(n_clusters=2, random_state=0).fit(base)
     >>> model.labels_.tolist()
     [1, 1, 0, 0, 0]
     >>> model.aligned_[:, 0].tolist()
     [1, 1, 1, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "algorithm": Choice("aligned", "iterative"),
         "match": Choice("one-to-one", "many-to-one", "soft"),
         "center": Choice("mode", "mean"),
@@ -126,8 +128,9 @@ class Voting(BaseConsensus):
         center: str = "mode",
         n_init: int = 10,
         max_iter: int = 100,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.algorithm = algorithm
@@ -135,6 +138,7 @@ class Voting(BaseConsensus):
         self.center = center
         self.n_init = n_init
         self.max_iter = max_iter
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -71,7 +71,7 @@ def squared_cosines(frame: Frame, J: LowRank) -> np.ndarray:
 class BaseLowRank(BaseConsensus):
     """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either."""
 
-    constraints: ClassVar[dict[str, Rule]] = {
+    _constraints: ClassVar[dict[str, Rule]] = {
         "low_rank_weight": _POSITIVE,
         "error_weight": _POSITIVE,
         "labels_from": Choice("embedding", "representation", "subspaces"),

@@ -71,15 +71,17 @@ class DREC(BaseConsensus):
         Count a distinct object as the objects it stands for, in proportion; by default each once, as published.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
@@ -92,11 +94,11 @@ class DREC(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.DREC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.DREC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "ridge": Real(0, open_low=True),
         "n_iter": Integer(1, 10_000),
         "count_duplicates": Flag(),
@@ -114,14 +116,16 @@ class DREC(BaseConsensus):
         n_iter: int = 5,
         count_duplicates: bool = False,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.ridge = ridge
         self.n_iter = n_iter
         self.count_duplicates = count_duplicates
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -45,7 +45,8 @@ class NRSEC(BaseLowRank):
         Linearizations. The paper takes one.
     growth : float, default 1.3
         rho, as printed.
-    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs : see :class:`RSEC`
+    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, min_cluster_size, random_state, n_jobs :
+        See :class:`RSEC`;
         max_iter bounds each linearization.
 
     Attributes
@@ -99,8 +100,9 @@ class NRSEC(BaseLowRank):
         tol: float = 1e-7,
         max_iter: int = 500,
         n_init: int = 20,
+        min_cluster_size: float | None = None,
         random_state=None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.low_rank_weight = low_rank_weight
@@ -117,6 +119,7 @@ class NRSEC(BaseLowRank):
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -40,15 +40,17 @@ class RCE(BaseConsensus):
         Rounds of cleaning and of the consensus in turn, at most 10,000: all are done.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
     distinct_consensus_ : array (u, u)
@@ -66,11 +68,11 @@ class RCE(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.RCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    >>> cs.consensus.RCE(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {
+    _constraints = {
         "error_weight": Real(0, 1e9, open_low=True),  # whose square must be a number
         "low_rank_weight": Real(0, 1e9),
         "n_iter": Integer(1, 10_000),
@@ -90,14 +92,16 @@ class RCE(BaseConsensus):
         low_rank_weight: float = 1.0,
         n_iter: int = 20,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.error_weight = error_weight
         self.low_rank_weight = low_rank_weight
         self.n_iter = n_iter
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -58,10 +58,12 @@ class RSEC(BaseLowRank):
     max_iter : int, default 500
     n_init : int, default 20
         Starts of the k-means that reads the labels; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, numpy generator or None
         Only the starts of k-means are random.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -138,8 +140,9 @@ class RSEC(BaseLowRank):
         tol: float = 1e-7,
         max_iter: int = 500,
         n_init: int = 20,
+        min_cluster_size: float | None = None,
         random_state=None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.low_rank_weight = low_rank_weight
@@ -153,6 +156,7 @@ class RSEC(BaseLowRank):
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

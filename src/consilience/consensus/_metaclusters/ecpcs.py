@@ -55,15 +55,17 @@ class ECPCS(BaseConsensus):
         Steps of the random walks, T, at most 10,000.
     n_init : int, default 10
         Starts of k-means on the base clusters ("mc"); the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and the share of its evidence that points there.
+        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, rising ("hc").
     votes_, metaclusters_ : arrays (n_samples, n_clusters), (k,)
@@ -81,11 +83,15 @@ class ECPCS(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> cs.ECPCS(n_clusters=2).fit_predict(base).tolist()
+    >>> cs.consensus.ECPCS(n_clusters=2).fit_predict(base).tolist()
     [1, 1, 0, 0, 0]
     """
 
-    constraints = {"variant": Choice("hc", "mc"), "walk_length": Integer(1, MOST_STEPS), "n_init": Integer(1)}
+    _constraints = {
+        "variant": Choice("hc", "mc"),
+        "walk_length": Integer(1, MOST_STEPS),
+        "n_init": Integer(1),
+    }
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
 
     heights_: np.ndarray
@@ -99,13 +105,15 @@ class ECPCS(BaseConsensus):
         variant: str = "hc",
         walk_length: int = 20,
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.variant = variant
         self.walk_length = walk_length
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -125,7 +133,12 @@ class ECPCS(BaseConsensus):
         if self.variant == "hc":
             E = refined_association(labels, offsets, Z, n_jobs=self.n_jobs)
             left, right, heights = merge_tree_inplace(np.subtract(1.0, E, out=E), weights, "average")
-            return Solution(cut_tree(left, right, c), n_iter=1, extra={"heights": heights})
+            return Solution(
+                cut_tree(left, right, c),
+                n_iter=1,
+                merges=np.stack([left, right], axis=1),
+                extra={"heights": heights},
+            )
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         groups = partition_graph(Z, min(c, k), weights=np.ones(k), seeds=seeds, n_jobs=self.n_jobs)
         votes = vote(labels, offsets, weights, groups, c, n_jobs=self.n_jobs)

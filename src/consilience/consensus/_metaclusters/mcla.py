@@ -42,10 +42,12 @@ class MCLA(BaseConsensus):
         unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.70 with it and 0.84 without.
     n_init : int, default 10
         Starts of k-means on the base clusters, or runs of METIS; the best is kept.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
-    n_jobs : int or None
-        Threads; None is all cores.
+    n_jobs : int or None, default -1
+        Threads; -1 is all cores.
 
     Attributes
     ----------
@@ -69,12 +71,12 @@ class MCLA(BaseConsensus):
     --------
     >>> import consilience as cs
     >>> base = [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]]
-    >>> model = cs.MCLA(n_clusters=2, random_state=0).fit(base)
+    >>> model = cs.consensus.MCLA(n_clusters=2, random_state=0).fit(base)
     >>> model.labels_.tolist(), model.metaclusters_.tolist()
     ([1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0])
     """
 
-    constraints = {"partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
+    _constraints = {"partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
     _test_params = [{"n_init": 3}]
     _remedy = "use fewer or coarser clusterings"
 
@@ -87,12 +89,14 @@ class MCLA(BaseConsensus):
         *,
         partitioner: str = "spectral",
         n_init: int = 10,
+        min_cluster_size: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_clusters = n_clusters
         self.partitioner = partitioner
         self.n_init = n_init
+        self.min_cluster_size = min_cluster_size
         self.random_state = random_state
         self.n_jobs = n_jobs
 

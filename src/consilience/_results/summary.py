@@ -1,0 +1,57 @@
+"""A fitted model in a few lines of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.dask_types import is_lazy
+from .._base.parameters import listed
+from .view import DOUBTFUL
+
+#: Clusters whose sizes are listed.
+_MOST_SIZES = 12
+
+
+def summary(model: Any) -> str:
+    """What was fitted, its clusters with their sizes, how far they agree with their base clusterings, and what was said."""
+    method = getattr(model, "method_", model)
+    check_is_fitted(method, "labels_")
+    lines = [_headline(model, method), f"  sizes: {_sizes(model.cluster_sizes_)}"]
+    if hasattr(method, "consensus_nmi_"):
+        lines.append(
+            f"  agreement with the base clusterings: mean NMI {method.consensus_nmi_:.2f} "
+            f"(average linkage: {method.baseline_nmi_:.2f})"
+        )
+    if not is_lazy(model.confidence_):
+        confidence = np.asarray(model.confidence_)
+        doubtful = int((confidence < DOUBTFUL).sum())
+        lines.append(
+            f"  confidence: mean {confidence.mean():.2f}; below {DOUBTFUL:g} for {_count(doubtful, 'object')}"
+        )
+    messages = model.messages_
+    lines.extend(f"  message: {said}" for said in messages)
+    return "\n".join(lines if messages else [*lines, "  messages: none"])
+
+
+def _headline(model: Any, method: Any) -> str:
+    names = [type(model).__name__] + ([] if method is model else [type(method).__name__])
+    n_samples = len(model.labels_)
+    source = (
+        f" from {_count(method.n_clusterings_, 'base clustering')}"
+        if hasattr(method, "n_clusterings_")
+        else f" of {_count(len(method.tasks_), 'task')}"
+    )
+    return f"{' with '.join(names)}: {_count(model.n_clusters_, 'cluster')}, {_count(n_samples, 'object')}{source}"
+
+
+def _sizes(sizes: Any) -> str:
+    sizes = np.asarray(sizes)
+    text = [str(size) if sizes.dtype.kind == "i" else f"{size:.6g}" for size in sizes]
+    return listed(text, _MOST_SIZES)
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n:,} {thing}" + ("" if n == 1 else "s")
