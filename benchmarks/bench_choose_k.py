@@ -89,7 +89,7 @@ def measure_set(item: Any) -> dict[str, Any]:
 
     loaded = load_set(item.data, SHARED / "data", item.transform)
     start = time.process_time()
-    study = cs.choose_k(loaded.features, k=KS, max_samples=MOST, random_state=0, verbose=False)
+    study = cs.choose_k(loaded.features, n_clusters=KS, max_samples=MOST, random_state=0, verbose=False)
     seconds = time.process_time() - start
     rows = np.arange(study.n_samples) if study.sample is None else study.sample
     half, how = item.group.split(", ")
@@ -111,7 +111,7 @@ def evidence(study: Any) -> dict[str, Any]:
     """What the rule decides from."""
     return {
         "p": {test.name: round(test.p, DIGITS) for test in study.tests},
-        "ks": study.ks.tolist(),
+        "ks": study.n_clusters_tried.tolist(),
         "columns": {name: rounded(values) for name, values in study.columns.items() if name != "k"},
         "spectrum": rounded(study.spectrum),
         "gap_error": rounded(study.references.loss.std(axis=0, ddof=1)),
@@ -246,7 +246,7 @@ def measure_synthetic(cell: tuple[str, int]) -> dict[str, Any]:
     kind, seed = cell
     X, clusters = synthetic(kind, seed)
     start = time.process_time()
-    study = cs.choose_k(X, k=range(2, 9), random_state=seed, verbose=False)
+    study = cs.choose_k(X, n_clusters=(2, 8), random_state=seed, verbose=False)
     return {
         "kind": kind,
         "seed": seed,
@@ -334,7 +334,7 @@ def answers(row: dict[str, Any]) -> dict[str, int]:
         return int(ks[np.nanargmax(sign * columns[name])])
 
     grows = np.flatnonzero(columns["delta_area"][1:] >= GROWS)
-    answer = judged(row).k
+    answer = judged(row).n_clusters
     before = [best(name) for name in ("gain", "eigengap", "lifetime")]
     return {
         "choose_k": answer,
@@ -353,7 +353,7 @@ def hits(row: dict[str, Any]) -> dict[str, bool]:
     """Whether each criterion names the number of classes."""
     answer = judged(row)
     found = {name: k == row["classes"] for name, k in answers(row).items()}
-    return found | {"choose_k or an alternative": row["classes"] in [answer.k, *answer.alternatives]}
+    return found | {"choose_k or an alternative": row["classes"] in [answer.n_clusters, *answer.alternatives]}
 
 
 def right(rows: list[dict[str, Any]]) -> dict[str, int]:
@@ -457,7 +457,7 @@ def default_study() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2_000)) + 4 * np.eye(4, 2_000)[rng.integers(0, 4, 500)]
     seconds, study = timed(lambda: cs.choose_k(X, random_state=0, verbose=False))
-    return {"seconds": seconds, "peak": peak(), "k": study.k}
+    return {"seconds": seconds, "peak": peak(), "k": study.n_clusters}
 
 
 def of_labels(clusters: int) -> dict[str, Any]:
@@ -471,9 +471,9 @@ def of_labels(clusters: int) -> dict[str, Any]:
     for own in labels.T:
         own[:] = nearest(X, X[rng.choice(n, rng.integers(2, 21), replace=False)])
     seconds, study = timed(
-        lambda: cs.choose_k(cs.Ensemble(labels), k=range(2, 11), random_state=0, verbose=False)
+        lambda: cs.choose_k(cs.Ensemble(labels), n_clusters=(2, 10), random_state=0, verbose=False)
     )
-    return {"seconds": seconds, "peak": peak(), "k": study.k}
+    return {"seconds": seconds, "peak": peak(), "k": study.n_clusters}
 
 
 def nearest(X: np.ndarray, centers: np.ndarray) -> np.ndarray:

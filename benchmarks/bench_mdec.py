@@ -100,9 +100,9 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
     from consilience.generate._metric_subspace import affinity, spectral_cut
 
     X, y = features(name, (n, d))
-    cs.generate.metric_subspace(X[:300], 2, random_state=0)  # compiled before the clock starts
+    cs.generate.metric_subspace(X[:300], n_clusterings=2, random_state=0)  # compiled before the clock starts
     start = clocks()
-    ensemble = cs.generate.metric_subspace(X, m, random_state=0)
+    ensemble = cs.generate.metric_subspace(X, n_clusterings=m, random_state=0)
     whole = clocks() - start
     scale = 2.0 ** -float(np.frexp(float(np.abs(X).max()))[1])  # as ours brings any unit near one
     recipes = ensemble.recipes
@@ -117,7 +117,9 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
         graphs = map_tasks(graph, recipes, n_jobs=None)
         start = clocks()
         map_tasks(
-            lambda i: spectral_cut(graphs[i], recipes[i]["k"], rows(recipes[i]), seed=recipes[i]["seed"]),
+            lambda i: spectral_cut(
+                graphs[i], recipes[i]["n_clusters"], rows(recipes[i]), seed=recipes[i]["seed"]
+            ),
             list(range(m)),
             n_jobs=None,
         )
@@ -131,7 +133,9 @@ def members(name: str, n: int, d: int, m: int, step: int) -> list[dict]:
         start = clocks()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = SpectralClustering(recipe["k"], affinity="precomputed", random_state=0).fit(graphs[i])
+            model = SpectralClustering(recipe["n_clusters"], affinity="precomputed", random_state=0).fit(
+                graphs[i]
+            )
         cutting += clocks() - start
         theirs.append(model.labels_)
     base = [cs.metrics.scores(labels, y)["nmi_max"] for labels in ensemble.labels[:, ::step].T]

@@ -57,7 +57,9 @@ def ensemble_of(name: str):
     X = data["X"].astype(np.float32)
     if name == "coil10":
         X = X[data["y"] <= np.unique(data["y"])[9]]
-    return cs.generate.random_k(X, 100, k_min=CLUSTERS[name], init="random", random_state=0)
+    return cs.generate.random_k(
+        X, n_clusterings=100, n_clusters=(CLUSTERS[name], None), init="random", random_state=0
+    )
 
 
 def ours(method: str, name: str, labels: np.ndarray, max_iter: int = 500) -> dict:
@@ -143,7 +145,9 @@ def spared(name: str, gamma: float = 2.0) -> dict:
 
     loaded = load_set(name, SHARED / "data", SPARED.get(name))
     c = loaded.n_classes
-    ensemble = cs.generate.random_k(loaded.features, 100, k_min=c, init="random", random_state=0)
+    ensemble = cs.generate.random_k(
+        loaded.features, n_clusterings=100, n_clusters=(c, None), init="random", random_state=0
+    )
     convex, once, twice = (
         cs.NRSEC(c, n_linearizations=steps, saturation=gamma, random_state=0, n_jobs=1).fit(ensemble)
         for steps in (1, 2, 3)

@@ -117,7 +117,7 @@ def digits(name: str) -> dict:
     """Fit on an ensemble made beforehand, in this process; the peak then includes the data."""
     with np.load(SHARED / "data" / f"{name}.npz") as archive:
         X, truth = archive["X"], archive["y"]
-    ensemble = cs.generate.kmeans(X, 20, 10, random_state=0)
+    ensemble = cs.generate.kmeans(X, n_clusterings=20, n_clusters=10, random_state=0)
     del X
     cs.SCCABG(n_clusters=10).fit(ensemble.take(np.arange(500)))  # compile
     before = resident()

@@ -47,7 +47,7 @@ def tdt2() -> tuple[np.ndarray, np.ndarray]:
     seen = np.asarray((X > 0).sum(axis=0)).ravel()
     X = sp.csr_array(X @ sp.diags_array(np.log(X.shape[0] / np.maximum(seen, 1))))
     X = sp.csr_array(sp.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
-    ensemble = cs.generate.kmeans(X, 20, 96, random_state=0)
+    ensemble = cs.generate.kmeans(X, n_clusterings=20, n_clusters=96, random_state=0)
     return ensemble.labels, parts["y"]
 
 

@@ -90,7 +90,7 @@ class Cell:
         if self.method.input != "ensemble":
             return None
         repetition = 0 if self.ensembles.shared else self.repetition
-        return Base(self.item, self.ensembles.recipe(), repetition, self.data_sha)
+        return Base(self.item, self.ensembles, repetition, self.data_sha)
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class Base:
     """Base clusterings made once per set and repetition, whatever the number of methods that use them."""
 
     item: DataSet
-    recipe: dict[str, Any]
+    ensembles: Ensembles
     repetition: int
     data_sha: str
 
     @property
     def name(self) -> str:
-        return f"{self.item.data}/{self.item.transform or 'raw'}/{digest(self.recipe)}/{self.repetition}"
+        return f"{self.item.data}/{self.item.transform or 'raw'}/{digest(self.ensembles.recipe())}/{self.repetition}"
 
     @property
     def key(self) -> str:

@@ -22,7 +22,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "lwea": {**_TOLERANCE, "max_samples": "sample"},
     "lwgp": _TOLERANCE,
     "lwsc": _TOLERANCE,
-    "mdec": {**_TOLERANCE, **_PIPELINE, "preprocess": "prepare"},
+    "mdec": {**_TOLERANCE, **_PIPELINE, "preprocess": "prepare", "feature_fraction": "ratio"},
     "nrsec": {
         **_RSEC,
         "linearize_about": "warm_start",
@@ -42,8 +42,15 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "spce": {"threshold": "theta"},
     "voting": {"algorithm": "method"},
 }
-#: Parameter of any generator -> its first name.
-_OF_GENERATORS = {"preprocess": "prepare", "keep_base_models": "keep_members"}
+#: Parameter of any generator -> its first name; ``n_clusters`` was two parameters of those that draw it, and is left to first_generator.
+_OF_GENERATORS = {
+    "preprocess": "prepare",
+    "keep_base_models": "keep_members",
+    "n_clusters": "k",
+    "feature_fraction": "ratio",
+    "sample_fraction": "ratio",
+}
+_DRAWING = ("random_k", "metric_subspace", "landmarks")
 #: First name -> values, each with what was written for it then.
 _VALUES = {"self_paced": [("self-paced", True), ("none", False)]}
 #: Row of a table -> its first name.
@@ -56,13 +63,31 @@ def first_params(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a class by their first names; those that have these already stay."""
     names = _PARAMETERS.get(method.lower(), {})
     return {
-        first: _first_value(first, value) for key, value in params.items() for first in [names.get(key, key)]
+        first: _first_value(first, value, params)
+        for key, value in params.items()
+        for first in [names.get(key, key)]
     }
 
 
-def _first_value(first: str, value: Any) -> Any:
+def first_generator(generator: str | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a generator by their first names, in their order."""
+    name = (generator or "").replace("-", "_")
+    found: dict[str, Any] = {}
+    for key, value in params.items():
+        if key == "n_clusters" and name in _DRAWING:
+            low, high = value if isinstance(value, (list, tuple)) else (value, value)
+            ends = {"k_min": low, "k_max": high}
+            found |= {end: one for end, one in ends.items() if one is not None}
+        elif key == "n_neighbors" and name == "metric_subspace":
+            found["neighbors"] = value
+        else:
+            found[_OF_GENERATORS.get(key, key)] = value
+    return found
+
+
+def _first_value(first: str, value: Any, params: Mapping[str, Any]) -> Any:
     if first == "generator_params":
-        return {_OF_GENERATORS.get(key, key): each for key, each in value.items()}
+        return first_generator(params.get("generator"), value)
     return next((then for now, then in _VALUES.get(first, ()) if now == value), value)
 
 

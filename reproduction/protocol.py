@@ -20,6 +20,8 @@ from msgspec import Meta, Struct, field
 from consilience._base.parameters import listed
 from consilience.errors import FileError, InputError
 
+from .former import first_generator
+
 FOLDER = Path(__file__).parent / "protocols"
 #: Rows of a table that are the base clusterings themselves: the mean of all, or the best of each ensemble.
 BASE_METHODS = ("base-mean", "base-best")
@@ -60,7 +62,8 @@ class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     ``generator`` is a function of :mod:`consilience.generate` or ``package.module:function``; a data file that holds
     base clusterings itself needs none. ``members`` are made (``size`` by default), of which ``take`` picks ``size``:
     all, the first, consecutive blocks by repetition, or a random draw. With ``shared`` the members are made once
-    and every repetition takes from them. ``missing`` is the share of labels dropped from each clustering.
+    and every repetition takes from them. ``missing`` is the share of labels dropped from each clustering. In ``params`` a list of two numbers
+    is an interval, of which null leaves an end open: JSON has no tuples.
     """
 
     generator: str | None = None
@@ -78,10 +81,10 @@ class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             )
 
     def recipe(self) -> dict:
-        """What determines the members that are made (not what is taken from them)."""
+        """What determines the members that are made (not what is taken from them), parameters by their first names."""
         return {
             "generator": self.generator,
-            "params": dict(self.params),
+            "params": first_generator(self.generator, self.params),
             "members": self.members or self.size,
             "shared": self.shared,
         }
@@ -233,13 +236,18 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             )
         return [
             Variation(
-                short(value),
+                short(self._first(value)),
                 {"params": {**self.ensembles.params, parameter[7:]: value}}
                 if parameter.startswith("params.")
                 else {parameter: value},
             )
             for value in self.vary.values
         ]
+
+    def _first(self, value: Any) -> Any:
+        """A value of ``vary`` as cells are named after it: all parameters of a generator go by their first names."""
+        assert self.vary is not None
+        return first_generator(self.ensembles.generator, value) if self.vary.parameter == "params" else value
 
     @property
     def groups(self) -> dict[str, str]:

@@ -314,11 +314,16 @@ def _setup(protocol: Protocol, figures: pd.DataFrame) -> str:
     parts = [f"{most} repetitions" if most == planned else f"{most} of {planned} planned repetitions"]
     ensembles = protocol.ensembles
     if any(method.input == "ensemble" for method in protocol.methods):
-        given = ", ".join(f"{key}={value}" for key, value in ensembles.params.items())
+        given = ", ".join(f"{key}={_shown(value)}" for key, value in ensembles.params.items())
         by = f" by {ensembles.generator}({given})" if ensembles.generator else ""
         parts.append(f"{ensembles.size} base clusterings each{by}")
     units = (f"{m.name} ({m.key}{', in percent' if m.scale == 100 else ''})" for m in protocol.measures)
     return "; ".join([*parts, ", ".join(units)]) + "."
+
+
+def _shown(value: Any) -> str:
+    """A parameter of a generator; a list is an interval, as Python writes it."""
+    return f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
 
 
 def _misses_table(protocol: Protocol, figures: pd.DataFrame) -> str:

@@ -142,23 +142,23 @@ class Meter:
 def make_base(base: Base, folder: str | None, file: str) -> dict:
     """Make the base clusterings of one set and repetition and put them on disk, whole or not at all."""
     loaded = _loaded(base.item.data, folder, base.item.transform)
-    recipe, figures = base.recipe, {}
-    if recipe["generator"] is None:
+    made, figures = base.ensembles, {}
+    if made.generator is None:
         if loaded.pool is None:
             raise InputError("the protocol names no generator and the file holds no base clusterings.")
         ensemble = Ensemble(loaded.pool)
     else:
-        make = find_generator(recipe["generator"])
+        make = find_generator(made.generator)
         # A generator may draw the number of members from its own parameters, as one per bandwidth.
         accepted = inspect.signature(make).parameters
-        given = {"n_clusterings": recipe["members"], "random_state": seed_of(base.name)}
+        given = {"n_clusterings": made.members or made.size, "random_state": seed_of(base.name)}
         params = {name: value for name, value in given.items() if name in accepted}
         with Meter() as meter:
-            ensemble = make(loaded.features, **{**params, **filled_in(recipe["params"], loaded.n_classes)})
+            ensemble = make(loaded.features, **{**params, **filled_in(made.params, loaded.n_classes)})
         ensemble, figures = Ensemble(ensemble), meter.figures
     if ensemble.n_samples != loaded.truth.size:
         raise InputError(
-            f"{recipe['generator']} returned {ensemble.n_samples} objects for a set of {loaded.truth.size}."
+            f"{made.generator} returned {ensemble.n_samples} objects for a set of {loaded.truth.size}."
         )
     with atomic_write(file) as handle:
         np.savez_compressed(handle, labels=ensemble.labels)
@@ -265,9 +265,22 @@ def _labels(file: str, stamp: int) -> np.ndarray:
 # Methods ---------------------------------------------------------------------------------------------------
 
 
+#: Parameters of generators in which a list of two numbers is an interval.
+INTERVALS = ("n_clusters", "n_neighbors")
+
+
 def filled_in(params: dict, n_classes: int) -> dict:
-    """Parameters with ``"$c"`` replaced by the number of classes."""
-    return {key: n_classes if value == "$c" else value for key, value in params.items()}
+    """Parameters with ``"$c"`` replaced by the number of classes, and a list of two numbers by the interval that it stands for."""
+
+    def one(value: Any) -> Any:
+        return n_classes if value == "$c" else value
+
+    def whole(key: str, value: Any) -> Any:
+        if key in INTERVALS and isinstance(value, list) and len(value) == 2:
+            return tuple(map(one, value))
+        return filled_in(value, n_classes) if key == "generator_params" else one(value)
+
+    return {key: whole(key, value) for key, value in params.items()}
 
 
 def make_estimator(cell: Cell, n_classes: int) -> Any:

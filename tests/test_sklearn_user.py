@@ -21,7 +21,7 @@ from consilience._kernels.runtime import memory
 from consilience.errors import ConsilienceWarning, InputError, NotEnoughMemoryError
 
 X, TRUTH = make_blobs(90, centers=3, cluster_std=0.6, random_state=1)
-L = cs.generate.kmeans(X, k=4, n_clusterings=8, random_state=0)
+L = cs.generate.kmeans(X, n_clusters=4, n_clusterings=8, random_state=0)
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 
 
@@ -281,13 +281,13 @@ def test_objects_that_no_member_saw_name_remedies_that_work():
     params = {"generator": "bagging", "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"seen by none of the 2 base clusterings.*n_clusterings=2.*'ratio'.*'unseen': 'nearest'",
+        match=r"seen by none of the 2 base clusterings.*n_clusterings=2.*'sample_fraction'.*'unseen': 'nearest'",
     ):
-        cs.ConsensusClustering(3, n_clusterings=2, generator_params={"ratio": 0.5}, **params).fit(X)
+        cs.ConsensusClustering(3, n_clusterings=2, generator_params={"sample_fraction": 0.5}, **params).fit(X)
     for remedy in (
-        {"n_clusterings": 30, "generator_params": {"ratio": 0.5}},
-        {"n_clusterings": 2, "generator_params": {"ratio": 1.0, "bootstrap": False}},
-        {"n_clusterings": 2, "generator_params": {"ratio": 0.5, "unseen": "nearest"}},
+        {"n_clusterings": 30, "generator_params": {"sample_fraction": 0.5}},
+        {"n_clusterings": 2, "generator_params": {"sample_fraction": 1.0, "bootstrap": False}},
+        {"n_clusterings": 2, "generator_params": {"sample_fraction": 0.5, "unseen": "nearest"}},
     ):
         assert cs.ConsensusClustering(3, **params, **remedy).fit(X).labels_.size == 90
 

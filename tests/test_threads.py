@@ -29,21 +29,27 @@ CONSENSUS = list(methods().values())
 MULTITASK = [cs.SPMTC, cs.multitask.LSSMTC, cs.multitask.ASI]
 X = make_blobs(180, 12, centers=4, cluster_std=2.0, random_state=3)[0]
 GENERATORS = {
-    "kmeans": lambda j: cs.generate.kmeans(X, 4, k=4, random_state=0, n_jobs=j),
+    "kmeans": lambda j: cs.generate.kmeans(X, n_clusterings=4, n_clusters=4, random_state=0, n_jobs=j),
     "kmeans of many rows": lambda j: cs.generate.kmeans(
-        np.tile(X, (60, 1)), 2, k=4, max_iter=5, random_state=0, n_jobs=j
+        np.tile(X, (60, 1)), n_clusterings=2, n_clusters=4, max_iter=5, random_state=0, n_jobs=j
     ),
-    "random_k": lambda j: cs.generate.random_k(X, 4, random_state=0, n_jobs=j),
-    "random_features": lambda j: cs.generate.random_features(X, 4, k=4, random_state=0, n_jobs=j),
-    "stratified": lambda j: cs.generate.stratified(X, 4, k=4, random_state=0, n_jobs=j),
-    "bagging": lambda j: cs.generate.bagging(X, 4, k=4, unseen="nearest", random_state=0, n_jobs=j),
-    "metric_subspace": lambda j: cs.generate.metric_subspace(X, 4, random_state=0, n_jobs=j),
+    "random_k": lambda j: cs.generate.random_k(X, n_clusterings=4, random_state=0, n_jobs=j),
+    "random_features": lambda j: cs.generate.random_features(
+        X, n_clusterings=4, n_clusters=4, random_state=0, n_jobs=j
+    ),
+    "stratified": lambda j: cs.generate.stratified(
+        X, n_clusterings=4, n_clusters=4, random_state=0, n_jobs=j
+    ),
+    "bagging": lambda j: cs.generate.bagging(
+        X, n_clusterings=4, n_clusters=4, unseen="nearest", random_state=0, n_jobs=j
+    ),
+    "metric_subspace": lambda j: cs.generate.metric_subspace(X, n_clusterings=4, random_state=0, n_jobs=j),
     "landmarks": lambda j: cs.generate.landmarks(
-        X, 4, n_landmarks=60, preprocess="diverse", random_state=0, n_jobs=j
+        X, n_clusterings=4, n_landmarks=60, preprocess="diverse", random_state=0, n_jobs=j
     ),
-    "spectral": lambda j: cs.generate.spectral(X, 4, random_state=0, n_jobs=j),
+    "spectral": lambda j: cs.generate.spectral(X, n_clusters=4, random_state=0, n_jobs=j),
     "estimators": lambda j: cs.generate.estimators(
-        X, [KMeans(4, n_init=1), DBSCAN(eps=6)], n_clusterings=4, random_state=0, n_jobs=j
+        X, clusterers=[KMeans(4, n_init=1), DBSCAN(eps=6)], n_clusterings=4, random_state=0, n_jobs=j
     ),
 }
 

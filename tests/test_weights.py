@@ -201,21 +201,21 @@ def test_the_scale_of_weights_does_not_decide_ties(name, scale):
 
 
 MAKERS = {
-    "kmeans": lambda X, w: generate.kmeans(X, 3, k=4, sample_weight=w, random_state=0),
-    "random starts": lambda X, w: generate.kmeans(X, 3, k=4, init="random", sample_weight=w, random_state=0),
-    "random_k": lambda X, w: generate.random_k(X, 3, sample_weight=w, random_state=0),
+    "kmeans": lambda X, w: generate.kmeans(X, n_clusterings=3, n_clusters=4, sample_weight=w, random_state=0),
+    "random starts": lambda X, w: generate.kmeans(X, n_clusterings=3, n_clusters=4, init="random", sample_weight=w, random_state=0),
+    "random_k": lambda X, w: generate.random_k(X, n_clusterings=3, sample_weight=w, random_state=0),
     "random_features": lambda X, w: generate.random_features(
-        X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0
+        X, n_clusterings=3, n_clusters=4, feature_fraction=0.5, sample_weight=w, random_state=0
     ),
-    "stratified": lambda X, w: generate.stratified(X, 3, k=4, ratio=0.5, sample_weight=w, random_state=0),
+    "stratified": lambda X, w: generate.stratified(X, n_clusterings=3, n_clusters=4, feature_fraction=0.5, sample_weight=w, random_state=0),
     "bagging": lambda X, w: generate.bagging(
-        X, 3, k=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
+        X, n_clusterings=3, n_clusters=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
     ),
     "metric_subspace": lambda X, w: generate.metric_subspace(
-        X, 3, n_init=2, sample_weight=w, random_state=0
+        X, n_clusterings=3, n_init=2, sample_weight=w, random_state=0
     ),
     "landmarks": lambda X, w: generate.landmarks(
-        X, 3, n_landmarks=50, k_max=20, sample_weight=w, random_state=0
+        X, n_clusterings=3, n_landmarks=50, n_clusters=(None, 20), sample_weight=w, random_state=0
     ),
 }  # fmt: skip
 
@@ -243,10 +243,16 @@ def test_the_scale_of_weights_does_not_matter_to_generators(maker, kind, scale):
 
 def test_inertia_beyond_all_numbers_is_infinite():
     X = np.random.default_rng(0).standard_normal((30, 2)) * 1e80
-    found = generate.kmeans(X, 2, k=3, sample_weight=np.full(30, 1e300), random_state=0)
+    found = generate.kmeans(
+        X, n_clusterings=2, n_clusters=3, sample_weight=np.full(30, 1e300), random_state=0
+    )
     assert [recipe["inertia"] for recipe in found.recipes] == [np.inf] * 2
-    assert found == generate.kmeans(X, 2, k=3, sample_weight=np.full(30, 1e300), random_state=0)
-    np.testing.assert_array_equal(found.labels, generate.kmeans(X, 2, k=3, random_state=0).labels)
+    assert found == generate.kmeans(
+        X, n_clusterings=2, n_clusters=3, sample_weight=np.full(30, 1e300), random_state=0
+    )
+    np.testing.assert_array_equal(
+        found.labels, generate.kmeans(X, n_clusterings=2, n_clusters=3, random_state=0).labels
+    )
 
 
 def test_relative_to_the_lightest():

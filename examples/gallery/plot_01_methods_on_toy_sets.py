@@ -47,7 +47,7 @@ methods = {
 
 def answers(X, k):
     """The labels of one k-means run and of every consensus method."""
-    ensemble = cs.generate.random_k(X, n_clusterings=40, k_min=15, k_max=30, random_state=0)
+    ensemble = cs.generate.random_k(X, n_clusterings=40, n_clusters=(15, 30), random_state=0)
     found = {"k-means, one run": KMeans(k, n_init=1, random_state=0).fit_predict(X)}
     for name, method in methods.items():
         with warnings.catch_warnings():
@@ -98,5 +98,5 @@ for method, values in scores.items():
 # In the last column every method was asked for three clusters and gave three, and no two gave the same. A single answer does not tell
 # that the question was wrong; :func:`consilience.choose_k` compares the data with clouds that have no clusters, and does.
 
-study = cs.choose_k(sets["no clusters"][0], k=range(2, 6), random_state=0)
+study = cs.choose_k(sets["no clusters"][0], n_clusters=(2, 5), random_state=0)
 print(study)

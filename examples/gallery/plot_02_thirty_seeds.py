@@ -25,7 +25,9 @@ runs = [KMeans(10, n_init=1, random_state=seed).fit(X) for seed in range(30)]
 
 model = cs.consensus.EvidenceAccumulation(n_clusters=10).fit(runs)
 again = [
-    cs.consensus.EvidenceAccumulation(10).fit_predict(cs.generate.kmeans(X, 30, k=10, random_state=seed))
+    cs.consensus.EvidenceAccumulation(10).fit_predict(
+        cs.generate.kmeans(X, n_clusterings=30, n_clusters=10, random_state=seed)
+    )
     for seed in (1, 2, 3)
 ]
 

@@ -18,7 +18,7 @@ import consilience as cs
 
 X, cultivar = load_wine(return_X_y=True)
 X = scale(X)
-whole = cs.generate.random_k(X, n_clusterings=12, k_min=3, k_max=6, random_state=0)
+whole = cs.generate.random_k(X, n_clusterings=12, n_clusters=(3, 6), random_state=0)
 
 
 def with_gaps(share, seed):

@@ -37,18 +37,24 @@ fig, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained", height_ra
 for (above, below), (name, X) in zip(axes.T, sets.items()):
     study = studies[name]
     above.scatter(*X.T, s=9, c=cs.plot.colors(study.labels()))
-    what = f"{study.k} clusters" if study.k > 1 else "1 cluster"
+    what = f"{study.n_clusters} clusters" if study.n_clusters > 1 else "1 cluster"
     above.set(title=f"{name}: {what} ({study.verdict})", xticks=[], yticks=[], aspect="equal")
     above.set_adjustable("datalim")
     null = study.references.ari
     below.fill_between(
-        study.ks, null.min(axis=0), null.max(axis=0), color="0.88", label="clouds without clusters"
+        study.n_clusters_tried,
+        null.min(axis=0),
+        null.max(axis=0),
+        color="0.88",
+        label="clouds without clusters",
     )
-    below.plot(study.ks, study.columns["ari_null"], color="0.6", ls="--", label="their mean")
-    below.plot(study.ks, study.columns["ari"], "o-", color=cs.plot.colors([0])[0], label="these data")
-    if study.k > 1:
-        below.axvline(study.k, color="0.4", lw=1, ls=":")
-    below.set(xlabel="number of clusters", ylim=(0, 1.03), xticks=study.ks)
+    below.plot(study.n_clusters_tried, study.columns["ari_null"], color="0.6", ls="--", label="their mean")
+    below.plot(
+        study.n_clusters_tried, study.columns["ari"], "o-", color=cs.plot.colors([0])[0], label="these data"
+    )
+    if study.n_clusters > 1:
+        below.axvline(study.n_clusters, color="0.4", lw=1, ls=":")
+    below.set(xlabel="number of clusters", ylim=(0, 1.03), xticks=study.n_clusters_tried)
     below.spines[["top", "right"]].set_visible(False)
 axes[1, 0].set_ylabel("agreement of runs (ARI)")
 axes[1, 2].legend(frameon=False, fontsize=8)

@@ -21,7 +21,7 @@ sets = {
     "three clusters": make_blobs(150, centers=centers, cluster_std=1.0, random_state=0)[0],
     "no clusters": rng.normal(size=(150, 10)),
 }
-studies = {name: cs.choose_k(X, k=range(2, 9), random_state=0) for name, X in sets.items()}
+studies = {name: cs.choose_k(X, n_clusters=(2, 8), random_state=0) for name, X in sets.items()}
 
 # %%
 # Top: the consensus CDFs (how many pairs are together in at most such a share of the runs). Middle: delta area. In both columns it
@@ -33,17 +33,21 @@ shades = plt.colormaps["viridis"](np.linspace(0, 0.9, 7))
 for column, (name, study) in zip(axes.T, studies.items()):
     top, middle, bottom = column
     top.set_title(name)
-    for shade, k in zip(shades, study.ks):
+    for shade, k in zip(shades, study.n_clusters_tried):
         level, share, _ = study.cdf(k)
         top.step(level, share, where="post", color=shade, label=f"k = {k}")
     top.set_xlabel("share of runs together")
-    middle.plot(study.ks, study.columns["delta_area"], "o-", color="0.4")
+    middle.plot(study.n_clusters_tried, study.columns["delta_area"], "o-", color="0.4")
     bottom.axhline(0, color="0.7", lw=1)
     bottom.errorbar(
-        study.ks, study.columns["gain"], study.columns["gain_error"], fmt="o-", color=cs.plot.colors([0])[0]
+        study.n_clusters_tried,
+        study.columns["gain"],
+        study.columns["gain_error"],
+        fmt="o-",
+        color=cs.plot.colors([0])[0],
     )
     for ax in (middle, bottom):
-        ax.set(xlabel="number of clusters", xticks=study.ks)
+        ax.set(xlabel="number of clusters", xticks=study.n_clusters_tried)
     for ax in column:
         ax.spines[["top", "right"]].set_visible(False)
 axes[0, 0].set_ylabel("share of pairs")
@@ -59,4 +63,4 @@ for name, study in studies.items():
     print(name)
     print("  delta area", *(f"{value:5.2f}" for value in study.columns["delta_area"]))
     print("  gain      ", *(f"{value:5.2f}" for value in study.columns["gain"]))
-    print(f"  answer: k = {study.k}, {study.verdict}")
+    print(f"  answer: k = {study.n_clusters}, {study.verdict}")

@@ -37,7 +37,9 @@ print(
 
 labels = {}
 for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.items():
-    ensemble = cs.generate.random_k(codes, 40, k_min=5, k_max=12, sample_weight=weights, random_state=0)
+    ensemble = cs.generate.random_k(
+        codes, n_clusterings=40, n_clusters=(5, 12), sample_weight=weights, random_state=0
+    )
     model = cs.consensus.LWEA(n_clusters=5).fit(ensemble)
     labels[name] = model.labels_
     score = cs.metrics.ari(model.labels_[code_of[~debris]], population[~debris])

@@ -34,9 +34,9 @@ X = X[:, genes]
 # %%
 # How many subtypes? Then the consensus for that many.
 
-study = cs.choose_k(X, k=range(2, 7), random_state=0)
+study = cs.choose_k(X, n_clusters=(2, 6), random_state=0)
 print(study)
-model = cs.ConsensusClustering(n_clusters=study.k, random_state=0).fit(X)
+model = cs.ConsensusClustering(n_clusters=study.n_clusters, random_state=0).fit(X)
 print(f"ARI with the simulated subtypes: {cs.metrics.ari(model.labels_, subtype):.2f}")
 for name, values in cs.metrics.compare(model.labels_, model.ensemble_, subtype).items():
     print(f"  {name:10} ARI {values['ari']:.2f}")
@@ -56,7 +56,7 @@ plt.show()
 display = cs.plot.FeaturesDisplay.from_estimator(model, cs.io.Features(X, feature_names=names))
 display.plot()
 plt.show()
-for cluster in range(study.k):
+for cluster in range(study.n_clusters):
     top = display.top(cluster, 20)
     print(
         f"cluster {cluster}: of its 20 strongest genes, {sum(genes[g] < 120 for g in top)} were raised in the simulation"

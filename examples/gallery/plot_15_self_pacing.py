@@ -19,7 +19,7 @@ import consilience as cs
 
 X, digits = load_digits(return_X_y=True)
 X, digits = X[:300], digits[:300]
-ensemble = cs.generate.random_k(X, 30, k_min=5, k_max=20, random_state=0)
+ensemble = cs.generate.random_k(X, n_clusterings=30, n_clusters=(5, 20), random_state=0)
 
 spce = cs.SPCE(n_clusters=10, threshold=0.1).fit(ensemble)
 sccabg = cs.SCCABG(n_clusters=10, first_trust=0.4).fit(ensemble)

@@ -22,7 +22,9 @@ strays = X.mean(axis=0) + 14 * strays / np.linalg.norm(strays, axis=1, keepdims=
 X = np.vstack([X, strays])
 stray = np.arange(len(X)) >= 180
 
-ensemble = cs.generate.random_features(X, 40, k=(3, 6), ratio=0.4, random_state=0)
+ensemble = cs.generate.random_features(
+    X, n_clusterings=40, n_clusters=(3, 6), feature_fraction=0.4, random_state=0
+)
 model = cs.RSEC(n_clusters=3, random_state=0).fit(ensemble)
 print(f"ARI of the 180 regular objects: {cs.metrics.ari(model.labels_[~stray], kind):.2f}")
 

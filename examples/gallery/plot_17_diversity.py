@@ -19,8 +19,8 @@ X, digits = load_digits(return_X_y=True)
 X, digits = X[:600], digits[:600]
 mdec = cs.MDEC(n_clusters=10, n_clusterings=30, random_state=0).fit(X)
 ensembles = {
-    "k-means, k = 10": cs.generate.kmeans(X, 30, k=10, random_state=0),
-    "k-means, random k": cs.generate.random_k(X, 30, random_state=0),
+    "k-means, k = 10": cs.generate.kmeans(X, n_clusterings=30, n_clusters=10, random_state=0),
+    "k-means, random k": cs.generate.random_k(X, n_clusterings=30, random_state=0),
     "MDEC": mdec.ensemble_,
 }
 

@@ -32,7 +32,7 @@ ensemble = cs.dask.generate(
     X,
     "kmeans",
     n_clusterings=10,
-    generator_params={"k": (6, 12)},
+    generator_params={"n_clusters": (6, 12)},
     max_samples=20_000,
     random_state=0,
 )

@@ -23,7 +23,7 @@ def test_the_number_is_chosen():
     model = cs.ConsensusClustering(n_clusterings=10, random_state=0)
     assert model.n_clusters == "auto"
     model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
-    assert model.study_.k == 3
+    assert model.study_.n_clusters == 3
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
@@ -52,11 +52,11 @@ def test_a_file_keeps_the_study(fitted, tmp_path):
     for name in vars(other.references):
         np.testing.assert_array_equal(getattr(own.references, name), getattr(other.references, name))
     assert own.mixed_ensemble == other.mixed_ensemble
-    for k in other.ks.tolist():
+    for k in other.n_clusters_tried.tolist():
         assert own.ensemble(k) == other.ensemble(k)
         np.testing.assert_array_equal(own.labels(k), other.labels(k))
         np.testing.assert_equal(own.cdf(k), other.cdf(k))
-    np.testing.assert_array_equal(own.fitted(4).confidence_, other.fitted(4).confidence_)
+    np.testing.assert_array_equal(own.model(4).confidence_, other.model(4).confidence_)
     assert own.table.equals(other.table)
     again.save(tmp_path / "twice")
     assert (tmp_path / "twice").read_bytes() == (tmp_path / "model").read_bytes()
@@ -73,11 +73,11 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"k": 99},
+        {"n_clusters": 99},
         {"mixed": None},
         {"labels": {}},
-        {"ks": np.array([2, 3])},
-        {"columns": {"k": np.arange(3)}},
+        {"n_clusters_tried": np.array([2, 3])},
+        {"columns": {"n_clusters": np.arange(3)}},
         {"n_samples": 7},
         {"backend": "antigravity"},
     ],
@@ -85,7 +85,7 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
 )
 def test_parts_of_a_study_that_do_not_fit_are_refused(fitted, change):
     parts = fitted.study_.to_parts()
-    assert cs.io.ChooseKResult.from_parts(parts).k == 3
+    assert cs.io.ChooseKResult.from_parts(parts).n_clusters == 3
     with pytest.raises(InputError, match="The parts of a study of k=.* do not fit together"):
         cs.io.ChooseKResult.from_parts({**parts, **change})
 
@@ -108,7 +108,7 @@ def test_a_number_from_elsewhere_is_taken():
 
 def test_a_fit_with_a_number_leaves_no_study(fitted):
     model = copy(fitted)
-    assert model.study_.k == 3
+    assert model.study_.n_clusters == 3
     model.set_params(n_clusters=2).fit(BLOBS)
     assert not hasattr(model, "study_")
 
@@ -117,7 +117,7 @@ def test_weights_of_zero_take_no_part():
     weights = np.where(TRUTH == 2, 0.0, 1.0)
     model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(BLOBS, sample_weight=weights)
     assert model.study_.n_samples == 60
-    assert 2 in [model.study_.k, *model.study_.alternatives]
+    assert 2 in [model.study_.n_clusters, *model.study_.alternatives]
 
 
 def test_too_few_objects():
@@ -146,12 +146,12 @@ def test_on_the_command_line(features, tmp_path):
     assert done.stdout.startswith("3 clusters (verdict: ")
     with open(out) as file:
         lines = file.read().splitlines()
-    assert lines[0].startswith("name,k,ari,")
+    assert lines[0].startswith("name,n_clusters,ari,")
     assert [line.split(",")[:2] for line in lines[1:]] == [[f"k={k}", str(k)] for k in range(2, 6)]
     assert cs.io.read_labels(labels).n_clusters.tolist() == [3]
     told = run("choose-k", features, "-k", "2,3", "-n", "8", "--null", "none", "--json", "-q")
     found = json.loads(told.stdout)
-    assert (found["command"], found["k"], found["verdict"], found["table"]["k"]) == (
+    assert (found["command"], found["n_clusters"], found["verdict"], found["table"]["n_clusters"]) == (
         "choose-k",
         3,
         "not tested",
@@ -159,23 +159,26 @@ def test_on_the_command_line(features, tmp_path):
     )
     wrong = run("choose-k", features, "-k", "two")
     assert wrong.exit_code == 2
-    assert "-k two is not valid: expected the smallest and the largest number, such as 2:10" in wrong.stderr
+    assert (
+        "-k two is not valid: expected a number, the smallest and the largest number, such as 2:10"
+        in wrong.stderr
+    )
     wrong = run("choose-k", features, "--features", features)
     assert "--features goes with --from-ensemble" in wrong.stderr
 
 
 def test_an_ensemble_on_the_command_line(features, tmp_path):
     ensemble = str(tmp_path / "e.npz")
-    run("generate", features, "-n", "15", "--generator-param", "k_max=8", "-o", ensemble)
+    run("generate", features, "-n", "15", "-k", "2:8", "-o", ensemble)
     done = run("choose-k", ensemble, "--from-ensemble", "-k", "2:6", "--json")
-    assert json.loads(done.stdout)["k"] == 3
+    assert json.loads(done.stdout)["n_clusters"] == 3
 
 
 def test_cluster_by_itself(features, tmp_path):
     done = run("cluster", features, "-k", "auto", "-o", str(tmp_path / "labels.csv"), "--json")
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["n_clusters"], found["study"]["k"]) == (3, 3)
+    assert (found["n_clusters"], found["study"]["n_clusters"]) == (3, 3)
     assert found["notes"][-1].startswith("3 clusters (verdict: ")
     wrong = run("cluster", features, "-k", "some")
     assert "'some' is neither a whole number nor auto" in wrong.stderr

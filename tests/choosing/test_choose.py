@@ -21,7 +21,7 @@ from ..consensus.test_base import Blind
 
 BLOBS, TRUTH = make_blobs(120, centers=[[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], random_state=0)
 #: Nine references are enough for a level of .2.
-QUICK = {"k": range(2, 6), "n_clusterings": 8, "n_references": 9, "alpha": 0.2, "random_state": 0}
+QUICK = {"n_clusters": (2, 5), "n_clusterings": 8, "n_references": 9, "alpha": 0.2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def nothing():
 
 
 def test_clear_clusters(study):
-    assert (study.k, study.verdict) == (4, "strong")
+    assert (study.n_clusters, study.verdict) == (4, "strong")
     assert study.alternatives == []
     assert study.votes == dict.fromkeys(["gain", "eigengap", "lifetime", "rcsi", "silhouette"], 4)
     assert [(test.name, test.p, test.rejected) for test in study.tests] == [
@@ -43,12 +43,17 @@ def test_clear_clusters(study):
         ("stability", 0.1, True),
     ]
     assert cs.metrics.scores(study.labels(), TRUTH)["ari"] == 1
-    np.testing.assert_array_equal(study.labels(4), study.fitted(4).labels_)
+    np.testing.assert_array_equal(study.labels(4), study.model(4).labels_)
     assert study.ensemble(4).n_clusterings == 8
     assert (study.ensemble(3).n_clusters == 3).all()
     assert study.spectrum[3] > 3 * study.spectrum[4]
-    values, shares, band = study.cdf(4)
-    assert (values[-1], shares[-1], band) == (1.0, pytest.approx(1.0), 0.0)
+    found = study.cdf(4)
+    assert found._fields == ("values", "cdf", "area", "band")
+    assert (found.values[-1], found.cdf[-1], found.band) == (1.0, pytest.approx(1.0), 0.0)
+    # The curve is a step function: the area under it is 1 - the mean of what it is the distribution of.
+    steps = np.diff(np.append(found.values, 1.0))
+    assert found.area == pytest.approx(steps @ found.cdf)
+    assert found.area == study.columns["area"][2]
     assert study.references.ari.shape == (9, 4)
 
 
@@ -56,7 +61,7 @@ def test_the_table_holds_what_it_says(study):
     assert list(study.columns) == [name for name in COLUMNS if name != "frequency"]
     assert list(study.table.columns) == list(study.columns)
     row = {name: values[2] for name, values in study.columns.items()}
-    assert row["k"] == 4
+    assert row["n_clusters"] == 4
     assert row["gain"] == pytest.approx(row["ari"] - row["ari_null"])
     pairs = study.ensemble(4).coassociation()[np.triu_indices(120, 1)]
     seen = study.ensemble(4).cooccurrence_counts()[np.triu_indices(120, 1)]
@@ -76,14 +81,15 @@ def test_the_table_holds_what_it_says(study):
 
 
 def test_no_clusters(nothing):
-    assert (nothing.k, nothing.verdict, nothing.alternatives) == (1, "none", [])
+    assert (nothing.n_clusters, nothing.verdict, nothing.alternatives) == (1, "none", [])
     assert (nothing.labels() == 0).all()
     assert nothing.labels(3).max() == 2
     with pytest.raises(
-        InputError, match="The answer is one cluster, which has no clusterings; give k, one of 2, 3, 4 and 5"
+        InputError,
+        match="The answer is one cluster, which has no clusterings; give n_clusters, one of 2, 3, 4 and 5",
     ):
-        nothing.fitted()
-    with pytest.raises(InputError, match="k=9 was not studied; choose one of 2, 3, 4 and 5"):
+        nothing.model()
+    with pytest.raises(InputError, match="n_clusters=9 was not studied; choose one of 2, 3, 4 and 5"):
         nothing.labels(9)
 
 
@@ -99,12 +105,16 @@ def test_what_is_said(study, nothing):
     assert " ".join(str(study).split()) == " ".join([study.summary(), *study.notes])
     assert str(study).splitlines()[0] == "4 clusters (verdict: strong, of k = 2, 3, 4 and 5)."
     assert max(map(len, str(study).splitlines())) <= 80
-    assert repr(study) == "ChooseKResult: k = 4, verdict 'strong'"
+    assert repr(study) == "ChooseKResult: n_clusters=4, verdict 'strong'"
     assert "<table>" in study._repr_html_()
     assert 'title="number of clusters"' in study._repr_html_()
     assert "real" not in str(study) + str(nothing)
     told = json.loads(json.dumps(study.to_dict()))
-    assert (told["k"], told["tests"][0]["name"], told["table"]["k"]) == (4, "inertia", [2, 3, 4, 5])
+    assert (told["n_clusters"], told["tests"][0]["name"], told["table"]["n_clusters"]) == (
+        4,
+        "inertia",
+        [2, 3, 4, 5],
+    )
 
 
 def test_threads_and_an_interruption_change_nothing(study, tmp_path):
@@ -121,7 +131,7 @@ def test_threads_and_an_interruption_change_nothing(study, tmp_path):
     third = cs.choose_k(
         BLOBS, **{**QUICK, "random_state": 1}, checkpoint=file
     )  # another study, in the same file
-    assert third.k == 4
+    assert third.n_clusters == 4
     assert len(file.read_text().splitlines()) == 18
     (tmp_path / "other.txt").write_text("a,b\n1,2\n")
     with pytest.raises(FileError, match="line 1: this is no checkpoint of choose_k"):
@@ -131,13 +141,13 @@ def test_threads_and_an_interruption_change_nothing(study, tmp_path):
 def test_rotation_and_units_change_nothing(study):
     rng = np.random.default_rng(5)
     turned = (BLOBS @ np.linalg.qr(rng.normal(size=(3, 3)))[0]) * 7 + 3
-    assert cs.choose_k(turned, **QUICK).k == study.k
+    assert cs.choose_k(turned, **QUICK).n_clusters == study.n_clusters
 
 
 def test_weights_count_objects():
     weights = np.where(TRUTH < 2, 3.0, 1.0)
     study = cs.choose_k(BLOBS, **QUICK, sample_weight=weights)
-    assert study.k == 4
+    assert study.n_clusters == 4
     assert study.columns["smallest"][2] == pytest.approx(1 / 8)
     assert study.ensemble(4).weights[TRUTH == 0].mean() == pytest.approx(
         3 * study.ensemble(4).weights[TRUTH == 3].mean()
@@ -147,7 +157,7 @@ def test_weights_count_objects():
 def test_many_features_sparse_and_frames():
     rng = np.random.default_rng(6)
     wide = np.hstack([BLOBS, rng.normal(size=(120, 300)) * 0.3])
-    assert cs.choose_k(wide, **QUICK).k == 4
+    assert cs.choose_k(wide, **QUICK).n_clusters == 4
     sparse = sp.csr_array(np.where(np.abs(wide) > 0.5, wide, 0))
     dense = cs.choose_k(sparse.toarray(), **QUICK)
     for ours, theirs in zip(cs.choose_k(sparse, **QUICK).tests, dense.tests):
@@ -169,7 +179,7 @@ def test_a_sample_is_studied_and_said():
 )
 def test_other_nulls(null):
     study = cs.choose_k(BLOBS, **QUICK, null=null)
-    assert study.k == 4
+    assert study.n_clusters == 4
     assert "one uniform cloud" in str(study) or "the references of <lambda>" in str(study)
 
 
@@ -177,7 +187,7 @@ def test_other_generators():
     def by_sign(X, k):
         return np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, k + 1)[1:-1]))
 
-    quick = {**QUICK, "n_references": 3, "alpha": 0.5, "k": [2, 3]}
+    quick = {**QUICK, "n_references": 3, "alpha": 0.5, "n_clusters": [2, 3]}
     for generator in (AgglomerativeClustering(linkage="average"), by_sign, "random-features"):
         study = cs.choose_k(BLOBS[::2], **quick, generator=generator)
         assert study.verdict in ("strong", "moderate", "weak", "none")
@@ -192,13 +202,13 @@ def test_prepared_features():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = cs.choose_k(scaled, **QUICK)
-    assert plain.k != 4
-    assert cs.choose_k(scaled, **QUICK, preprocess="standardize").k == 4
+    assert plain.n_clusters != 4
+    assert cs.choose_k(scaled, **QUICK, preprocess="standardize").n_clusters == 4
 
 
 def test_another_consensus():
     study = cs.choose_k(BLOBS, **QUICK, null=None, method="lwgp")
-    assert isinstance(study.fitted(4), cs.consensus.LWGP)
+    assert isinstance(study.model(4), cs.consensus.LWGP)
 
 
 def test_answers_of_every_k_are_compared_not_warned_of():
@@ -206,8 +216,8 @@ def test_answers_of_every_k_are_compared_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowAgreementWarning)
         study = cs.choose_k(BLOBS, **QUICK, null=None, method=Blind())
-    assert study.fitted(4).messages_
-    assert study.fitted().messages_[0] in study.notes  # of the answer it is said
+    assert study.model(4).messages_
+    assert study.model().messages_[0] in study.notes  # of the answer it is said
 
 
 # Labels ----------------------------------------------------------------------------------------------------
@@ -215,14 +225,14 @@ def test_answers_of_every_k_are_compared_not_warned_of():
 
 @pytest.fixture(scope="module")
 def ensemble():
-    return cs.generate.random_k(BLOBS, 30, k_max=10, random_state=0)
+    return cs.generate.random_k(BLOBS, n_clusterings=30, n_clusters=(None, 10), random_state=0)
 
 
 def test_labels_alone_are_not_tested(ensemble):
-    study = cs.choose_k(ensemble, k=range(2, 8))
-    assert (study.k, study.verdict, study.tests) == (4, "not tested", [])
+    study = cs.choose_k(ensemble, n_clusters=(2, 7))
+    assert (study.n_clusters, study.verdict, study.tests) == (4, "not tested", [])
     assert study.summary().endswith(
-        "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(ensemble, X=X)."
+        "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(X, ensemble=ensemble)."
     )
     counts = ensemble.n_clusters
     np.testing.assert_allclose(study.columns["frequency"], [np.mean(counts == k) for k in range(2, 8)])
@@ -231,15 +241,15 @@ def test_labels_alone_are_not_tested(ensemble):
 
 
 def test_features_beside_labels_add_the_tests(ensemble):
-    study = cs.choose_k(ensemble, **QUICK, X=BLOBS)
-    assert (study.k, study.verdict) == (4, "strong")
+    study = cs.choose_k(BLOBS, ensemble=ensemble, **QUICK)
+    assert (study.n_clusters, study.verdict) == (4, "strong")
     assert "frequency" in study.columns
     assert study.mixed_ensemble is ensemble
 
 
 def test_features_beside_labels_may_be_sampled(ensemble):
-    study = cs.choose_k(ensemble, **QUICK, X=BLOBS, max_samples=60)
-    assert (study.k, study.n_samples, study.sample) == (4, 120, None)
+    study = cs.choose_k(BLOBS, ensemble=ensemble, **QUICK, max_samples=60)
+    assert (study.n_clusters, study.n_samples, study.sample) == (4, 120, None)
     assert study.labels().shape == (120,)
     assert study.notes == [
         "What X shows is that of a random sample of 60 of the 120 objects (max_samples=60)."
@@ -247,8 +257,10 @@ def test_features_beside_labels_may_be_sampled(ensemble):
 
 
 def test_an_ensemble_of_one_k():
-    study = cs.choose_k(cs.generate.bagging(BLOBS, 20, k=4, random_state=0), k=range(2, 7))
-    assert study.k == 4
+    study = cs.choose_k(
+        cs.generate.bagging(BLOBS, n_clusterings=20, n_clusters=4, random_state=0), n_clusters=(2, 6)
+    )
+    assert study.n_clusters == 4
     assert study.notes[-1].startswith(
         "Every clustering has 4 clusters, so that eigengap and lifetime lean towards 4: add clusterings"
     )
@@ -258,8 +270,8 @@ def test_an_ensemble_of_one_k():
 def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
     monkeypatch.setattr(description, "LINK_ALL", 20)
     monkeypatch.setattr(statistics, "LINKED", 30)
-    study = cs.choose_k(ensemble, k=range(2, 6))
-    assert isinstance(study.fitted(4), cs.consensus.LWEA)
+    study = cs.choose_k(ensemble, n_clusters=(2, 5))
+    assert isinstance(study.model(4), cs.consensus.LWEA)
     assert cs.metrics.scores(study.labels(4), TRUTH)["ari"] > 0.9
 
 
@@ -267,13 +279,13 @@ def test_many_distinct_objects_are_linked_by_a_sample(ensemble, monkeypatch):
 
 
 def answer(p, *curves, pac=(1, 1, 1), voters=VOTERS):
-    columns = {"k": np.array([2, 3, 4]), "pac": np.array(pac, float)}
+    columns = {"n_clusters": np.array([2, 3, 4]), "pac": np.array(pac, float)}
     columns |= {name: np.array(values, float) for name, values in zip(voters, curves)}
     tests = [
         OneTest(name, 1.0, value, 0.025, "gaussian", 39) for name, value in zip(("inertia", "stability"), p)
     ]
     found = decide(columns, tests)
-    return found.k, found.verdict, found.alternatives
+    return found.n_clusters, found.verdict, found.alternatives
 
 
 #: Statistics that are largest at 2, at 3 and at 4, and the other numbers in their order.
@@ -313,13 +325,13 @@ def test_clear_clusters_of_fewer_objects_than_features():
     """Gain and RCSI name too many here; statistics that do without references outvote them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 1000)) + 12 * np.eye(4, 1000)[np.arange(120) % 4]
-    study = cs.choose_k(X, **{**QUICK, "k": range(2, 8)})
-    assert (study.k, study.verdict) == (4, "strong")
+    study = cs.choose_k(X, **{**QUICK, "n_clusters": (2, 7)})
+    assert (study.n_clusters, study.verdict) == (4, "strong")
     assert study.votes["rcsi"] > 4
 
 
 def test_remarks():
-    study = cs.choose_k(BLOBS, **{**QUICK, "k": range(2, 5)})
+    study = cs.choose_k(BLOBS, **{**QUICK, "n_clusters": (2, 4)})
     assert study.notes == ["4 is the largest number looked at: look at larger ones."]
     far = np.vstack([BLOBS, [[900, 900, 900]]])
     notes = cs.choose_k(far, **QUICK).notes
@@ -335,17 +347,22 @@ def test_remarks():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"k": []}, r"k=\[\] is empty: give the numbers of clusters to look at, such as range\(2, 11\)"),
-        ({"k": range(5, 2)}, r"k=range\(5, 2\) is empty"),
-        ({"k": 1}, "k=1 alone leaves nothing to compare with: one cluster is always among the answers"),
-        ({"k": [1]}, "k=1 alone"),
-        ({"k": "4"}, "k='4' is not valid: expected whole numbers of at least 1"),
-        ({"k": [2, 0]}, r"k=\[2, 0\] is not valid"),
-        ({"k": [2.5]}, r"k=\[2.5\] is not valid"),
-        ({"k": range(2, 200)}, "k=199 exceeds the 120 objects in X"),
+        ({"n_clusters": []}, r"n_clusters=\[\] is empty: give at least one number"),
+        ({"n_clusters": range(5, 2)}, r"n_clusters=range\(5, 2\) is empty"),
         (
-            {"k": range(2, 101)},
-            r"k=100 is too large for subsamples of 96 objects \(ratio=0.8 of 120\); choose k below 96",
+            {"n_clusters": 1},
+            "n_clusters=1 leaves nothing to compare with: one cluster is always among the answers",
+        ),
+        ({"n_clusters": [1]}, r"n_clusters=\[1\] leaves"),
+        ({"n_clusters": "4"}, "n_clusters='4' is not valid: expected a whole number of at least 1, a pair"),
+        ({"n_clusters": [2, 0]}, r"n_clusters=\[2, 0\] is not valid"),
+        ({"n_clusters": (5, 2)}, r"n_clusters=\(5, 2\): the first is above the second; swap them"),
+        ({"n_clusters": (2, 3, 5)}, r"a tuple is an interval, .*Give a list for these 3 numbers"),
+        ({"n_clusters": [2.5]}, r"n_clusters=\[2.5\] is not valid"),
+        ({"n_clusters": range(2, 200)}, "n_clusters=199 exceeds the 120 objects in X"),
+        (
+            {"n_clusters": range(2, 101)},
+            r"n_clusters=100 is too large for subsamples of 96 objects \(sample_fraction=0.8 of 120\); choose numbers below 96",
         ),
         (
             {"n_references": 20, "alpha": 0.05},
@@ -356,14 +373,15 @@ def test_remarks():
         ({"generator": "landmarks"}, "generator='landmarks' is not known here: choose one of kmeans"),
         ({"generator": 3}, "generator=3 is not valid"),
         (
-            {"n_clusterings": 2, "ratio": 0.1, "k": 2},
-            "objects are in none of the 2 subsamples; raise n_clusterings or ratio=0.1",
+            {"n_clusterings": 2, "sample_fraction": 0.1, "n_clusters": 2},
+            "objects are in none of the 2 subsamples; raise n_clusterings or sample_fraction=0.1",
         ),
         (
             {"null": lambda X, rng: X[:5]},
             r"null returned an array of shape \(5, 3\) for X of shape \(120, 3\)",
         ),
-        ({"X": BLOBS}, "X is given beside data of type ndarray, which are taken for features"),
+        ({"sample_fraction": 0}, "sample_fraction=0 is not valid"),
+        ({"feature_fraction": 1.5}, "feature_fraction=1.5 is not valid"),
     ],
 )
 def test_bad_settings(change, said):
@@ -374,7 +392,7 @@ def test_bad_settings(change, said):
 def test_bad_data():
     with pytest.raises(InputError, match="All 30 rows of X are equal: there is nothing to cluster"):
         cs.choose_k(np.ones((30, 2)), **QUICK)
-    with pytest.raises(InputError, match="k=5 exceeds the 3 distinct rows of X"):
+    with pytest.raises(InputError, match="n_clusters=5 exceeds the 3 distinct rows of X"):
         cs.choose_k(np.repeat(np.eye(3), 10, axis=0), **QUICK)
     with pytest.raises(InputError, match=r"X contains 1 missing value \(NaN\)"):
         cs.choose_k(np.where(np.arange(360).reshape(120, 3) == 7, np.nan, BLOBS), **QUICK)
@@ -383,15 +401,21 @@ def test_bad_data():
     with pytest.raises(InputError, match="The ensemble has a single clustering"):
         cs.choose_k(cs.Ensemble([TRUTH]))
     with pytest.raises(
-        InputError, match="k=10 exceeds the 4 distinct objects of the ensemble; choose k up to 4"
+        InputError,
+        match="n_clusters=10 exceeds the 4 distinct objects of the ensemble; choose numbers up to 4",
     ):
         cs.choose_k(cs.Ensemble([TRUTH, TRUTH]))
     with pytest.raises(InputError, match="X has 10 rows for the 120 objects of the ensemble"):
-        cs.choose_k(cs.Ensemble([TRUTH, TRUTH]), k=[2], X=BLOBS[:10])
+        cs.choose_k(BLOBS[:10], ensemble=cs.Ensemble([TRUTH, TRUTH]), n_clusters=[2])
     with pytest.raises(InputError, match="1 objects are missing from every clustering"):
-        cs.choose_k(cs.Ensemble([[0, 1, 0, -1], [0, 1, 1, -1]]), k=[2])
+        cs.choose_k(cs.Ensemble([[0, 1, 0, -1], [0, 1, 1, -1]]), n_clusters=[2])
 
 
 def test_one_k_is_enough():
-    assert cs.choose_k(BLOBS, **{**QUICK, "k": 4}).k == 4
-    assert cs.choose_k(BLOBS, **{**QUICK, "k": range(1, 6)}).ks.tolist() == [2, 3, 4, 5]
+    assert cs.choose_k(BLOBS, **{**QUICK, "n_clusters": 4}).n_clusters == 4
+    assert cs.choose_k(BLOBS, **{**QUICK, "n_clusters": range(1, 6)}).n_clusters_tried.tolist() == [
+        2,
+        3,
+        4,
+        5,
+    ]

@@ -130,10 +130,10 @@ def test_names_may_be_written_either_way(folder, run):
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_every_generator_makes_ensembles(folder, run, generator):
     maker = cs.generate.generator(generator)
-    given = ["-k", "3"] if maker.takes_k else []
+    given = ["-k", "3"]
     result = run("generate", "features.csv", "-g", generator, *given, "-n", "9", "-o", "e.npz", "-q")
     assert result.exit_code == 0, result.stderr
-    params = {"k": 3} if maker.takes_k else {}
+    params = {"n_clusters": 3}
     X = cs.io.read_features("features.csv").values
     expected = maker(X, params, n_clusterings=9, random_state=0)
     np.testing.assert_array_equal(cs.io.read_labels("e.npz").labels, expected.labels)
@@ -156,12 +156,14 @@ def test_generate_equals_the_library(folder, run):
         "--json",
     )
     assert result.exit_code == 0, result.stderr
-    ensemble = cs.generate.kmeans(cs.io.read_features("features.csv").values, 3, 4, random_state=2)
+    ensemble = cs.generate.kmeans(
+        cs.io.read_features("features.csv").values, n_clusterings=3, n_clusters=4, random_state=2
+    )
     back = cs.io.read_labels("e.npz")
     np.testing.assert_array_equal(back.labels, ensemble.labels)
     assert back.sample_names == [f"row {i}" for i in range(60)]
     assert back.recipes == json.loads(result.stdout)["recipes"]
-    assert [recipe["k"] for recipe in back.recipes] == [4, 4, 4]
+    assert [recipe["n_clusters"] for recipe in back.recipes] == [4, 4, 4]
 
 
 def test_cluster_writes_the_base_clusterings_too(folder, run):
@@ -175,7 +177,7 @@ def test_cluster_writes_the_base_clusterings_too(folder, run):
         "--save-ensemble",
         "e.npz",
         "--generator-param",
-        "k_max=5",
+        "n_clusters=2,5",
     ]
     result = run("cluster", "features.csv", *args)
     assert result.exit_code == 0, result.stderr

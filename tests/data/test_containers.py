@@ -161,7 +161,7 @@ def test_a_list_with_a_few_more_vectors_than_labels_is_questioned():
 
 def test_members_of_few_objects_are_not_questioned():
     with said(None, ""):
-        cs.generate.kmeans(X[:5], k=5, n_clusterings=60, random_state=0)
+        cs.generate.kmeans(X[:5], n_clusters=5, n_clusterings=60, random_state=0)
 
 
 # Series ----------------------------------------------------------------------------------------------------
@@ -239,14 +239,14 @@ def test_a_fitted_mixture_says_what_to_pass_and_that_works():
         ):
             cs.Ensemble(labels)
     assert cs.Ensemble([mixture.predict(X), L[:, 0]]).n_clusterings == 2
-    assert cs.generate.estimators(X, [mixture]).n_clusterings == 1
+    assert cs.generate.estimators(X, clusterers=[mixture]).n_clusterings == 1
 
 
 def test_an_unfitted_clusterer_says_what_to_do_and_that_works():
     for model in (KMeans(3), make_pipeline(KMeans(3)), GaussianMixture(3)):
         with pytest.raises(InputError, match="has no labels_ yet: fit every clusterer first, or let"):
             cs.Ensemble([model])
-        assert cs.generate.estimators(X, [model], random_state=0).n_clusterings == 1
+        assert cs.generate.estimators(X, clusterers=[model], random_state=0).n_clusterings == 1
 
 
 # Things that hold tables -----------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_vectors_in_an_array_of_objects():
 #: What is refused or questioned, a word of the remedy, and the remedy followed.
 REMEDIES = {
     "features": (X, "ConsensusClustering", lambda: cs.ConsensusClustering(n_clusters=3).fit(X).ensemble_),
-    "features, base clusterings first": (X, "consilience.generate", lambda: cs.generate.kmeans(X, k=3)),
+    "features, base clusterings first": (X, "consilience.generate", lambda: cs.generate.kmeans(X, n_clusters=3)),
     "coarse features": (
         IRIS, "numpy.unique", lambda: cs.Ensemble([np.unique(c, return_inverse=True)[1] for c in IRIS.T])),
     "array turned": (L.T, r"labels\.T", lambda: cs.Ensemble(L)),

@@ -13,7 +13,7 @@ from consilience.errors import InputError
 
 def bad(X, pattern):
     with pytest.raises(InputError, match=pattern):
-        cs.generate.kmeans(X, n_clusterings=2, k=2)
+        cs.generate.kmeans(X, n_clusterings=2, n_clusters=2)
 
 
 def test_accepts_arrays_frames_lists_and_sparse():
@@ -124,10 +124,12 @@ def test_k_against_objects_and_distinct_rows():
         with pytest.raises(
             InputError, match=r"k=13 exceeds the 12 objects in X; choose a value between 1 and 12"
         ):
-            cs.generate.kmeans(form, k=13)
+            cs.generate.kmeans(form, n_clusters=13)
         with pytest.raises(InputError, match=r"k=4 exceeds the 3 distinct rows of X \(12 objects"):
-            cs.generate.kmeans(form, k=4)
-        assert cs.generate.kmeans(form, 2, k=3, random_state=0).n_clusters.tolist() == [3, 3]
+            cs.generate.kmeans(form, n_clusters=4)
+        assert cs.generate.kmeans(
+            form, n_clusterings=2, n_clusters=3, random_state=0
+        ).n_clusters.tolist() == [3, 3]
 
 
 def test_minus_zero_is_zero_and_rows_are_counted_across_blocks():
@@ -157,7 +159,7 @@ def test_made_once_and_shared():
         [5, 2],
     )
     assert features.take(X[:, 0] > 5).sample_names == ["d", "e", "f"]
-    ensemble = cs.generate.kmeans(features, 2, k=2, random_state=0)
+    ensemble = cs.generate.kmeans(features, n_clusterings=2, n_clusters=2, random_state=0)
     assert ensemble.sample_names == list("abcdef")
     assert ensemble.weights.tolist() == [1, 2, 3, 4, 5, 6]
     assert repr(cs.io.Features(sp.eye_array(3))) == "Features: 3 objects, 3 features (sparse float64)"
@@ -210,10 +212,10 @@ def test_features_are_left_alone():
     X = np.random.default_rng(0).normal(size=(50, 4))
     before = X.copy()
     X.setflags(write=False)
-    cs.generate.kmeans(X, 2, k=3, random_state=0)
-    cs.generate.random_features(X, 2, k=3, random_state=0)
-    cs.generate.bagging(X, 2, k=3, random_state=0)
-    cs.generate.spectral(X, k=3, bandwidths=[1], random_state=0)
+    cs.generate.kmeans(X, n_clusterings=2, n_clusters=3, random_state=0)
+    cs.generate.random_features(X, n_clusterings=2, n_clusters=3, random_state=0)
+    cs.generate.bagging(X, n_clusterings=2, n_clusters=3, random_state=0)
+    cs.generate.spectral(X, n_clusters=3, bandwidths=[1], random_state=0)
     assert np.array_equal(X, before)
 
 
@@ -226,6 +228,6 @@ def test_one_entry_for_each_column_is_named_as_samples_in_columns():
         ):
             Features(X, **given)
     with pytest.raises(InputError, match=r"The ensemble has 6 entries.*Pass X\.T"):
-        cs.choose_k(cs.Ensemble([[0, 0, 0, 1, 1, 1]] * 4), k=[2], X=X)
+        cs.choose_k(X, ensemble=cs.Ensemble([[0, 0, 0, 1, 1, 1]] * 4), n_clusters=[2])
     with pytest.raises(InputError, match="shape \\(7,\\) for 40 objects"):
         Features(X, sample_weight=np.ones(7))

@@ -121,7 +121,7 @@ def test_align_to_the_largest_numbers(reference):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda X: generate.random_k(X, 2, random_state=0),
+        lambda X: generate.random_k(X, n_clusterings=2, random_state=0),
         lambda X: generate.metric_subspace(X, n_clusterings=2, random_state=0),
         lambda X: cs.MDEC(3, random_state=0).fit(X),
         lambda X: cs.multitask.ASI(2, subspace="nonnegative").fit(np.abs(X)),
@@ -135,8 +135,8 @@ def test_features_beyond_the_range_of_squares_are_refused(use, scale):
 
 @pytest.mark.parametrize("scale", [1e-59, 1e-20, 1e20, 1e89])
 def test_features_of_any_other_scale(scale):
-    plain = generate.random_k(X, 3, random_state=0, sample_weight=np.full(40, 1e12))
-    found = generate.random_k(X * scale, 3, random_state=0, sample_weight=np.full(40, 1e12))
+    plain = generate.random_k(X, n_clusterings=3, random_state=0, sample_weight=np.full(40, 1e12))
+    found = generate.random_k(X * scale, n_clusterings=3, random_state=0, sample_weight=np.full(40, 1e12))
     assert np.isfinite([recipe["inertia"] for recipe in found.recipes]).all()
     assert found.n_clusters.tolist() == plain.n_clusters.tolist()
     parts = (
@@ -147,7 +147,7 @@ def test_features_of_any_other_scale(scale):
 
 def test_whole_number_beyond_all_floats_in_features():
     with pytest.raises(InputError, match="in row 0, column 0 that is beyond all floating-point numbers"):
-        generate.random_k([[10**400, 1], [2, 3]], 2)
+        generate.random_k([[10**400, 1], [2, 3]], n_clusterings=2)
 
 
 def test_masked_cells_among_features_are_missing():
@@ -155,7 +155,7 @@ def test_masked_cells_among_features_are_missing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InputError, match=r"1 missing value \(NaN\)"):
-            cs.generate.kmeans(X, 2, k=2)
+            cs.generate.kmeans(X, n_clusterings=2, n_clusters=2)
 
 
 @pytest.mark.parametrize("init", [b"\xff", [["a"], ["b"]], {}])
@@ -185,7 +185,9 @@ def test_a_far_value_takes_no_digits_from_the_others(kind, shape, outlier, copie
     table[:copies] = 0
     table[:copies, 0] = outlier
     weights = rng.uniform(0.5, 3, shape[0])
-    found = generate.kmeans(kind(table), 2, k=4, tol=0, sample_weight=weights, random_state=0)
+    found = generate.kmeans(
+        kind(table), n_clusterings=2, n_clusters=4, tol=0, sample_weight=weights, random_state=0
+    )
     assert found.n_clusters.tolist() == [4, 4]
     for labels, recipe in zip(found.labels.T, found.recipes):
         assert recipe["inertia"] == pytest.approx(own_inertia(table, labels, weights), rel=1e-6)
@@ -206,9 +208,9 @@ def test_unseen_objects_go_to_the_nearest_center_beside_far_ones(kind, outlier, 
     rng = np.random.default_rng(1)
     table = rng.standard_normal(shape)
     table[7] = outlier
-    settings = {"k": 4, "ratio": 0.6, "tol": 0, "random_state": 3}
-    seen = generate.bagging(kind(table), 8, **settings).labels
-    found = generate.bagging(kind(table), 8, unseen="nearest", **settings).labels
+    settings = {"n_clusters": 4, "sample_fraction": 0.6, "tol": 0, "random_state": 3}
+    seen = generate.bagging(kind(table), n_clusterings=8, **settings).labels
+    found = generate.bagging(kind(table), n_clusterings=8, unseen="nearest", **settings).labels
     for i in range(8):
         known = seen[:, i] >= 0
         np.testing.assert_array_equal(found[known, i], seen[known, i])

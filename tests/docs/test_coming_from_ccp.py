@@ -53,7 +53,7 @@ def scope():
         "AgglomerativeClustering": AgglomerativeClustering,
         "linkage": lambda k: AgglomerativeClustering(k, metric="precomputed", linkage="average"),
         "medoids": lambda X, k, random_state: KMeans(k, n_init=1, random_state=random_state).fit_predict(X),
-        "study": cs.choose_k(X, k=range(2, 5), n_clusterings=8, random_state=0, verbose=False),
+        "study": cs.choose_k(X, n_clusters=(2, 4), n_clusterings=8, random_state=0, verbose=False),
         "model": cs.ConsensusClustering(3, n_clusterings=4, random_state=0).fit(X),
     }
 
@@ -65,7 +65,7 @@ def few(monkeypatch):
 
     def quick(*args, **given):
         settings = {
-            "k": [2, 3],
+            "n_clusters": [2, 3],
             "random_state": 0,
             "n_clusterings": 6,
             "n_references": 9,

@@ -151,7 +151,9 @@ def test_commands_in_prose_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True)
     cs.io.write_features("features.csv", X)
-    cs.io.write_ensemble("base_labels.csv", cs.generate.kmeans(X, n_clusterings=5, k=6, random_state=0))
+    cs.io.write_ensemble(
+        "base_labels.csv", cs.generate.kmeans(X, n_clusterings=5, n_clusters=6, random_state=0)
+    )
     cs.io.write_labels("truth.csv", y)
     shell = blocks("sh", (ROOT / page).read_text("utf-8"))
     lines = [line for block in shell for line in block.splitlines() if line.startswith("consilience ")]

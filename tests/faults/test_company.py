@@ -92,4 +92,4 @@ def test_a_clusterer_that_fails_is_not_swallowed(error, n_jobs):
     with pytest.raises(
         wanted, match="Fails failed .* RuntimeError: worker lost" if wanted is InputError else None
     ):
-        cs.generate.estimators(X, clusterers, n_clusterings=6, n_jobs=n_jobs, random_state=0)
+        cs.generate.estimators(X, clusterers=clusterers, n_clusterings=6, n_jobs=n_jobs, random_state=0)

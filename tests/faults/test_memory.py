@@ -38,9 +38,9 @@ def attempts(n):
         "SCCABG": lambda: cs.SCCABG(3, n_jobs=1, max_iter=2).fit(labels),
         "LWEA": lambda: cs.consensus.LWEA(3, n_jobs=1).fit(labels),
         "LWSC": lambda: cs.consensus.LWSC(3, n_init=1, n_jobs=1).fit(holes),
-        "spectral": lambda: cs.generate.spectral(X, 3, bandwidths=[1.0], random_state=0, n_jobs=1),
+        "spectral": lambda: cs.generate.spectral(X, n_clusters=3, bandwidths=[1.0], random_state=0, n_jobs=1),
         "metric_subspace": lambda: cs.generate.metric_subspace(
-            sparse, 1, metric="correlation", random_state=0, n_jobs=1
+            sparse, n_clusterings=1, metric="correlation", random_state=0, n_jobs=1
         ),
         "coassociation": lambda: cs.Ensemble(labels).coassociation(n_jobs=1),
         "cooccurrence_counts": lambda: cs.Ensemble(labels).cooccurrence_counts(),

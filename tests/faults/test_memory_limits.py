@@ -140,31 +140,31 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
 
 
 GENERATORS = {
-    "kmeans": (lambda X: generate.kmeans(X, 2, k=3), "_kmeans.many_kmeans", "k-means on 40"),
-    "random_k": (lambda X: generate.random_k(X, 2), "_kmeans.many_kmeans", "k-means on 40"),
+    "kmeans": (lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "k-means on 40"),
+    "random_k": (lambda X: generate.random_k(X, n_clusterings=2), "_kmeans.many_kmeans", "k-means on 40"),
     "random_features": (
-        lambda X: generate.random_features(X, 2, k=3),
+        lambda X: generate.random_features(X, n_clusterings=2, n_clusters=3),
         "_kmeans.many_kmeans",
         r"random features on 40.*; lower n_jobs",
     ),
-    "bagging": (lambda X: generate.bagging(X, 2, k=3), "_kmeans.many_kmeans", "bagging on 40.*; lower n_jobs"),
+    "bagging": (lambda X: generate.bagging(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "bagging on 40.*; lower n_jobs"),
     "spectral": (
-        lambda X: generate.spectral(X, 3),
+        lambda X: generate.spectral(X, n_clusters=3),
         "_spectral.euclidean_distances",
         "Spectral clustering of 40 .*use generate.kmeans",
     ),
     "metric_subspace": (
-        lambda X: generate.metric_subspace(X, 2),
+        lambda X: generate.metric_subspace(X, n_clusterings=2),
         "_metric_subspace.affinity_and_widths",
         "metric subspace on 40 .*; lower n_jobs",
     ),
     "landmarks": (
-        lambda X: generate.landmarks(X, 2),
+        lambda X: generate.landmarks(X, n_clusterings=2),
         "_landmarks.place_landmarks",
         "landmarks on 40 .*; lower n_jobs or n_landmarks",
     ),
     "assembly": (
-        lambda X: generate.kmeans(X, 2, k=3),
+        lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3),
         "_members.Ensemble",
         "An ensemble of 40 objects in 2 clusterings .*ask for fewer clusterings",
     ),
@@ -196,22 +196,22 @@ def test_a_clusterer_that_runs_out_of_memory():
             raise MemoryError("Unable to allocate 198. GiB")
 
     with pytest.raises(
-        NotEnoughMemoryError, match=r"estimators on 40.*Hungry: .*198.*a lower ratio or n_jobs=1"
+        NotEnoughMemoryError, match=r"estimators on 40.*Hungry: .*198.*a lower sample_fraction or n_jobs=1"
     ):
-        generate.estimators(np.random.default_rng(0).standard_normal((40, 3)), [Hungry(3)])
+        generate.estimators(np.random.default_rng(0).standard_normal((40, 3)), clusterers=[Hungry(3)])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         # Scores of all rows and centers at once, in data that fits a cache.
-        (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), 2, k=4000), "up to 4000 clusters .*fewer clus"),
+        (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), n_clusterings=2, n_clusters=4000), "up to 4000 clusters .*fewer clus"),
         # Centers of sparse rows are dense.
-        (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), 3), "400000 features .*fewer features"),
-        (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), 3, k=9), "400000 features .*fewer feat"),
-        (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), 2000, k=3), "2000 runs .*fewer clus"),
-        (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), 2, 2000, 2000), "2000 clusters .*lower k_max"),
-        (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), 3), "3000 x 3000 .*use generate.kmeans"),
+        (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), n_clusterings=3), "400000 features .*fewer features"),
+        (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), n_clusterings=3, n_clusters=9), "400000 features .*fewer feat"),
+        (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), n_clusterings=2000, n_clusters=3), "2000 runs .*fewer clus"),
+        (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), n_clusterings=2, n_clusters=2000), "2000 clusters .*lower n_clusters"),
+        (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), n_clusters=3), "3000 x 3000 .*use generate.kmeans"),
         (lambda: cs.ConsensusClustering(3, generator="spectral").fit(np.random.default_rng(0).random((3000, 2))), "3000 x 3000"),
         (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)), "dense 300 x 20000 .*use metric="),
     ],

@@ -174,7 +174,7 @@ def names(case: Case) -> None:
 @suite.promises("container as features", 0.5)
 def as_features(case: Case) -> None:
     for call in (
-        lambda: cs.generate.kmeans(_given(case), 1, 1, random_state=0),
+        lambda: cs.generate.kmeans(_given(case), n_clusterings=1, n_clusters=1, random_state=0),
         lambda: cs.multitask.ASI(1, random_state=0, max_iter=2).fit(_given(case)),
     ):
         try:

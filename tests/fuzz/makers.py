@@ -46,17 +46,18 @@ def make(rng: np.random.Generator) -> dict[str, Any]:
     k = int(rng.integers(1, max(2, min(features.distinct_rows(X), 12)) + 1))
     params: dict[str, Any] = {}
     if name == "random_k":
-        params = {"k_min": 1, "k_max": k}
+        params = {"n_clusters": (1, k)}
     elif name == "metric_subspace":
-        params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
+        params = {"n_clusters": (1, k), "feature_fraction": float(rng.choice([0.1, 0.5, 1.0]))}
         params["kernel"] = str(rng.choice(["normal", "exponential"]))
     elif name == "landmarks":
-        params = {"k_min": 1, "k_max": k, "ratio": float(rng.choice([0.1, 0.5, 1.0]))}
+        params = {"n_clusters": (1, k), "feature_fraction": float(rng.choice([0.1, 0.5, 1.0]))}
         params |= {"n_landmarks": int(rng.integers(k, 40)), "n_neighbors": int(rng.integers(1, 7))}
     elif name != "estimators":
-        params = {"k": k}
+        params = {"n_clusters": [k, (1, k), list(range(1, k + 1))][int(rng.integers(3))]}
     if name == "bagging":
         params |= {"unseen": str(rng.choice(["missing", "nearest"])), "bootstrap": bool(rng.random() < 0.3)}
+        params["feature_fraction"] = float(rng.choice([0.1, 0.5, 1.0]))
     if name == "spectral":
         params["bandwidths"] = [float(v) for v in rng.choice([0.01, 0.1, 0.5, 1, 10, 100], 2, replace=False)]
     params["preprocess"] = str(rng.choice(PREPARE, p=[0.28, 0.3, *[0.07] * 6]))
@@ -86,7 +87,7 @@ def call(case: Case, **more: Any) -> cs.Ensemble:
 
         k = min(2, features.distinct_rows(data["X"]))
         return cs.generate.estimators(
-            data["X"], [KMeans(k, n_init=1), DBSCAN(min_samples=2)], ratio=1.0, **options
+            data["X"], clusterers=[KMeans(k, n_init=1), DBSCAN(min_samples=2)], sample_fraction=1.0, **options
         )
     if data["maker"] != "spectral":
         options.setdefault("n_clusterings", data["n_clusterings"])
@@ -104,7 +105,7 @@ def makes(case: Case) -> None:
     data = case.data
     before = data["X"].copy()
     ordinary = data["kind"] in ORDINARY and data["weights_kind"] in ensembles.ORDINARY
-    k = data["params"].get("k", data["params"].get("k_max", 1))
+    k = int(np.max(data["params"].get("n_clusters", 1)))
     ordinary &= k <= features.distinct_rows(data["X"]) and data["maker"] in (
         "kmeans",
         "random_k",
@@ -129,7 +130,7 @@ def makes(case: Case) -> None:
 
 @suite.promises("generators: n_jobs and seed", 0.4)
 def jobs(case: Case) -> None:
-    for options in ({}, {"n_jobs": 2}, {"n_jobs": None}):
+    for options in ({}, {"n_jobs": 2}, {"n_jobs": None}, {"n_jobs": -1}):
         again = call(case, **options)
         require(
             np.array_equal(again.labels, case.memory["ensemble"].labels),
@@ -245,7 +246,7 @@ def fits_features(case: Case) -> None:
 
 @whole_suite.promises("features: n_jobs and seed", 0.4)
 def whole_jobs(case: Case) -> None:
-    for options in ({}, {"n_jobs": 2}, {"n_jobs": None}):
+    for options in ({}, {"n_jobs": 2}, {"n_jobs": None}, {"n_jobs": -1}):
         again = fit_whole(case, **options)
         require(
             np.array_equal(again.labels_, case.memory["model"].labels_),

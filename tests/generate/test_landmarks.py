@@ -26,11 +26,11 @@ def row_vectors(index, squares, sigma, vectors):
 
 
 X, y = make_blobs(180, 12, centers=4, cluster_std=2.0, random_state=3)
-SMALL = {"n_landmarks": 40, "k_min": 2, "k_max": 9}
+SMALL = {"n_landmarks": 40, "n_clusters": (2, 9)}
 
 
 def make(X, m=3, **options):
-    return cs.generate.landmarks(X, m, **{**SMALL, "random_state": 0, **options})
+    return cs.generate.landmarks(X, n_clusterings=m, **{**SMALL, "random_state": 0, **options})
 
 
 def rows_of(X):
@@ -148,11 +148,11 @@ def test_weights_count_like_repeated_rows(seed):
 
 def test_pieces_are_the_clusters_where_there_are_as_many():
     X, y = make_blobs(400, 3, centers=8, cluster_std=0.01, random_state=1)
-    ens = make(X, 4, ratio=1.0, k_min=8, k_max=8, n_landmarks=100)
+    ens = make(X, 4, feature_fraction=1.0, n_clusters=8, n_landmarks=100)
     for i, recipe in enumerate(ens.recipes):
         assert recipe["pieces"] >= 8
         assert cs.metrics.ari(y, ens.labels[:, i]) == 1.0
-    fewer = make(X, 2, ratio=1.0, k_min=3, k_max=3, n_landmarks=100)
+    fewer = make(X, 2, feature_fraction=1.0, n_clusters=3, n_landmarks=100)
     assert fewer.n_clusters.tolist() == [3, 3]
     for column in fewer.labels.T:  # no blob is cut
         assert all(len(np.unique(column[y == blob])) == 1 for blob in range(8))
@@ -160,7 +160,7 @@ def test_pieces_are_the_clusters_where_there_are_as_many():
 
 def test_finds_what_k_means_cannot():
     X, y = make_moons(3000, noise=0.06, random_state=0)
-    ens = cs.generate.landmarks(X, 20, ratio=1.0, random_state=0)
+    ens = cs.generate.landmarks(X, n_clusterings=20, feature_fraction=1.0, random_state=0)
     assert cs.metrics.nmi(y, cs.consensus.LWEA(2).fit(ens).labels_) > 0.95
 
 
@@ -215,26 +215,26 @@ def test_labels_of_members_are_codes_even_where_a_center_has_no_objects(monkeypa
     ens = make(X, 2, keep_base_models=True)
     for i, member in enumerate(ens.base_models):
         np.testing.assert_array_equal(member.label(X), ens.labels[:, i])
-        assert ens.n_clusters[i] == ens.recipes[i]["k"]
+        assert ens.n_clusters[i] == ens.recipes[i]["n_clusters"]
         assert member.label(X).max() == ens.n_clusters[i] - 1
 
 
 def test_members_are_kept_only_if_asked_for_and_go_with_their_clusterings():
-    assert make(X).members is None
+    assert make(X).base_models is None
     ens = make(X, 3, keep_base_models=True)
     kept = ens.base_models
-    assert ens.select([2, 0]).members == [kept[2], kept[0]]
-    assert cs.Ensemble.concatenate([ens, ens]).members == kept + kept
-    assert cs.Ensemble.concatenate([ens, make(X)]).members is None
-    assert ens.take([0, 1, 5]).members is None  # clusters left empty disappear, and codes change
-    again = pickle.loads(pickle.dumps(ens)).members
+    assert ens.select([2, 0]).base_models == [kept[2], kept[0]]
+    assert cs.Ensemble.concatenate([ens, ens]).base_models == kept + kept
+    assert cs.Ensemble.concatenate([ens, make(X)]).base_models is None
+    assert ens.take([0, 1, 5]).base_models is None  # clusters left empty disappear, and codes change
+    again = pickle.loads(pickle.dumps(ens)).base_models
     np.testing.assert_array_equal(again[1].label(X), ens.labels[:, 1])
-    with pytest.raises(InputError, match="members"):
+    with pytest.raises(InputError, match="base_models"):
         cs.Ensemble(ens.labels, base_models=kept[:2])
 
 
 def test_a_member_refuses_other_features():
-    member = make(X, 1, keep_base_models=True).members[0]
+    member = make(X, 1, keep_base_models=True).base_models[0]
     with pytest.raises(InputError, match="X has 11 features, but .* learned from 12"):
         member.label(X[:, :11])
 
@@ -255,7 +255,7 @@ def test_sparse_and_dense_features_give_the_same(seed):
 
 
 def test_float32_stays_float32():
-    member = make(X.astype(np.float32), 1, keep_base_models=True).members[0]
+    member = make(X.astype(np.float32), 1, keep_base_models=True).base_models[0]
     assert member.model.landmarks.points.dtype == np.float32
 
 
@@ -283,14 +283,21 @@ def test_recipes_are_json_and_name_given_columns():
 
 
 def test_range_of_k():
-    ks = [recipe["k"] for recipe in cs.generate.landmarks(X, 40, random_state=0).recipes]
+    ks = [
+        recipe["n_clusters"] for recipe in cs.generate.landmarks(X, n_clusterings=40, random_state=0).recipes
+    ]
     assert (min(ks), max(ks)) == (4, 14)  # a third, and the square root of 180 rounded up
     big = np.random.default_rng(0).normal(size=(6000, 2))
-    ks = [recipe["k"] for recipe in cs.generate.landmarks(big, 30, n_landmarks=80, random_state=0).recipes]
+    ks = [
+        recipe["n_clusters"]
+        for recipe in cs.generate.landmarks(big, n_clusterings=30, n_landmarks=80, random_state=0).recipes
+    ]
     assert min(ks) >= 20
     assert max(ks) <= 60
     maker = cs.generate.generator("landmarks")
-    ks = [recipe["k"] for recipe in maker(X, n_clusters=30, n_clusterings=30, random_state=0).recipes]
+    ks = [
+        recipe["n_clusters"] for recipe in maker(X, n_clusters=30, n_clusterings=30, random_state=0).recipes
+    ]
     assert min(ks) >= 10
     assert max(ks) > 14  # room for as many as the consensus is asked for
 
@@ -302,13 +309,13 @@ def test_fewer_objects_than_landmarks():
     ens = make(X[:25], 4, n_landmarks=600, keep_base_models=True)
     assert all(recipe["n_landmarks"] == 25 for recipe in ens.recipes)
     np.testing.assert_array_equal(ens.base_models[0].label(X[:25]), ens.labels[:, 0])
-    two = make(X[:2], 2, k_min=None, k_max=None)
+    two = make(X[:2], 2, n_clusters=None)
     assert two.n_clusters.tolist() == [2, 2]
 
 
 def test_repeated_rows_are_one_landmark():
     table = np.repeat(X[:6], 30, axis=0)
-    ens = make(table, 3, k_max=6)
+    ens = make(table, 3, n_clusters=(2, 6))
     assert all(recipe["n_landmarks"] <= 6 for recipe in ens.recipes)
     for column in ens.labels.T:
         assert all(len(np.unique(column[a : a + 30])) == 1 for a in range(0, 180, 30))
@@ -316,7 +323,7 @@ def test_repeated_rows_are_one_landmark():
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_equal_rows_are_one_cluster(kind):
-    ens = make(kind(np.full((20, 3), 2.0)), 2, k_min=None, k_max=None, keep_base_models=True)
+    ens = make(kind(np.full((20, 3), 2.0)), 2, n_clusters=None, keep_base_models=True)
     assert ens.n_clusters.tolist() == [1, 1]
     assert ens.base_models[0].label(kind(np.full((2, 3), 9.0))).tolist() == [0, 0]
 
@@ -333,7 +340,7 @@ def test_a_subspace_without_enough_distinct_rows_says_so():
     table = np.zeros((60, 8))
     table[np.arange(60), np.arange(60) % 8] = 1.0
     with pytest.warns(ConsilienceWarning, match="fewer clusters than asked for"):
-        make(table, 4, ratio=0.25, k_min=8, k_max=8)
+        make(table, 4, feature_fraction=0.25, n_clusters=8)
 
 
 def test_new_rows_whose_landmarks_nobody_used_go_with_the_nearest():
@@ -347,10 +354,13 @@ def test_new_rows_whose_landmarks_nobody_used_go_with_the_nearest():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k_max": 41}, r"n_landmarks=40 is below k=\d+, .*raise n_landmarks or pass k_max=40"),
-        ({"k_max": 181}, "k_max=181 exceeds the 180 objects"),
-        ({"k_min": 9, "k_max": 3}, "k_min=9 is above k_max=3"),
-        ({"ratio": 0}, "ratio=0"),
+        (
+            {"n_clusters": (2, 41)},
+            r"n_landmarks=40 is below n_clusters=\d+, .*raise n_landmarks, or lower n_clusters to at most 40",
+        ),
+        ({"n_clusters": (2, 181)}, "n_clusters=181 exceeds the 180 objects"),
+        ({"n_clusters": (9, 3)}, "the first is above the second"),
+        ({"feature_fraction": 0}, "feature_fraction=0"),
         ({"n_landmarks": 0}, "n_landmarks=0"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"scales": (1.0, 0.5)}, "swap"),

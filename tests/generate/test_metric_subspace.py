@@ -117,7 +117,7 @@ def test_pieces_are_clusters_and_near_ones_are_joined():
 @pytest.mark.parametrize("kernel", ["normal", "exponential"])
 def test_members_know_the_clusters(seed, kernel):
     X, truth = blobs(seed)
-    ens = metric_subspace(X, 12, kernel=kernel, random_state=seed)
+    ens = metric_subspace(X, n_clusterings=12, kernel=kernel, random_state=seed)
     assert ens.shape == (120, 12)
     assert ens.n_clusters.max() <= 11
     assert scores(cs.consensus.LWEA(3, instability_tolerance=1.0).fit_predict(ens), truth)["ari"] > 0.95
@@ -125,9 +125,9 @@ def test_members_know_the_clusters(seed, kernel):
 
 def test_recipes_say_how():
     X, _ = blobs()
-    ens = metric_subspace(X, 20, ratio=0.3, random_state=0)
+    ens = metric_subspace(X, n_clusterings=20, feature_fraction=0.3, random_state=0)
     for recipe, k in zip(ens.recipes, ens.n_clusters):
-        assert recipe["k"] == k
+        assert recipe["n_clusters"] == k
         assert len(recipe["features"]) == 3
         assert 5 <= recipe["n_neighbors"] <= 20
         assert 0.2 <= recipe["scale"] <= 0.8
@@ -138,16 +138,16 @@ def test_recipes_say_how():
     recipe = ens.recipes[3]
     Z = np.ascontiguousarray(X[:, recipe["features"]])
     W = affinity(Z, recipe["n_neighbors"], recipe["scale"], recipe["kernel"])
-    again, _ = spectral_cut(W, recipe["k"], Z, seed=recipe["seed"])
+    again, _ = spectral_cut(W, recipe["n_clusters"], Z, seed=recipe["seed"])
     assert same_partition(again, ens.labels[:, 3])
 
 
 def test_same_seed_same_members_for_any_threads_and_more_leave_the_first():
     X, _ = blobs()
-    first = metric_subspace(X, 6, random_state=1, n_jobs=1)
-    assert np.array_equal(first.labels, metric_subspace(X, 6, random_state=1, n_jobs=2).labels)
-    assert np.array_equal(first.labels, metric_subspace(X, 9, random_state=1).labels[:, :6])
-    assert not np.array_equal(first.labels, metric_subspace(X, 6, random_state=2).labels)
+    first = metric_subspace(X, n_clusterings=6, random_state=1, n_jobs=1)
+    assert np.array_equal(first.labels, metric_subspace(X, n_clusterings=6, random_state=1, n_jobs=2).labels)
+    assert np.array_equal(first.labels, metric_subspace(X, n_clusterings=9, random_state=1).labels[:, :6])
+    assert not np.array_equal(first.labels, metric_subspace(X, n_clusterings=6, random_state=2).labels)
 
 
 @pytest.mark.parametrize("metric", ["diversified", "cosine", "correlation", "spearman"])
@@ -156,10 +156,10 @@ def test_metrics_on_dense_sparse_and_frames(metric):
     centers = rng.uniform(size=(3, 40)) * (rng.random((3, 40)) < 0.3)
     truth = np.repeat([0, 1, 2], 20)
     X = centers[truth] * rng.uniform(0.8, 1.2, (60, 40))
-    dense = metric_subspace(X, 8, metric=metric, random_state=0)
-    sparse = metric_subspace(sp.csr_matrix(X), 8, metric=metric, random_state=0)
+    dense = metric_subspace(X, n_clusterings=8, metric=metric, random_state=0)
+    sparse = metric_subspace(sp.csr_matrix(X), n_clusterings=8, metric=metric, random_state=0)
     frame = metric_subspace(
-        pd.DataFrame(X, index=[f"s{i}" for i in range(60)]), 8, metric=metric, random_state=0
+        pd.DataFrame(X, index=[f"s{i}" for i in range(60)]), n_clusterings=8, metric=metric, random_state=0
     )
     assert np.array_equal(dense.labels, frame.labels)
     assert frame.sample_names[0] == "s0"
@@ -169,27 +169,31 @@ def test_metrics_on_dense_sparse_and_frames(metric):
 
 def test_units_do_not_matter():
     X, _ = blobs()
-    expected = metric_subspace(X, 4, random_state=0).labels
+    expected = metric_subspace(X, n_clusterings=4, random_state=0).labels
     for unit in (2.0**-180, 2.0**40, 2.0**180):
-        assert np.array_equal(metric_subspace(X * unit, 4, random_state=0).labels, expected)
+        assert np.array_equal(metric_subspace(X * unit, n_clusterings=4, random_state=0).labels, expected)
 
 
 def test_spearman_sees_ranks_only():
     X = np.random.default_rng(0).uniform(1, 2, (40, 30))
-    expected = metric_subspace(X, 3, metric="spearman", random_state=0).labels
-    assert np.array_equal(metric_subspace(X**5, 3, metric="spearman", random_state=0).labels, expected)
+    expected = metric_subspace(X, n_clusterings=3, metric="spearman", random_state=0).labels
+    assert np.array_equal(
+        metric_subspace(X**5, n_clusterings=3, metric="spearman", random_state=0).labels, expected
+    )
 
 
 def test_weights_are_kept():
     X, _ = blobs(n=40)
     weights = np.linspace(1, 2, 40)
-    assert np.array_equal(metric_subspace(X, 2, sample_weight=weights, random_state=0).weights, weights)
+    assert np.array_equal(
+        metric_subspace(X, n_clusterings=2, sample_weight=weights, random_state=0).weights, weights
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_few_objects(n):
     X = np.random.default_rng(0).normal(size=(n, 5))
-    ens = metric_subspace(X, 4, random_state=0)
+    ens = metric_subspace(X, n_clusterings=4, random_state=0)
     assert ens.n_samples == n
     assert (ens.n_clusters >= 2).all()
 
@@ -198,39 +202,39 @@ def test_repeated_and_constant_rows():
     X = np.repeat(blobs(n=10)[0], 6, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ens = metric_subspace(X, 5, random_state=0)
+        ens = metric_subspace(X, n_clusterings=5, random_state=0)
     assert (ens.labels >= 0).all()
 
 
 def test_rows_similar_to_nothing_are_missing():
     X = np.vstack([np.abs(blobs(n=60)[0]), np.zeros((6, 10))])
-    ens = metric_subspace(X, 3, metric="cosine", random_state=0)
+    ens = metric_subspace(X, n_clusterings=3, metric="cosine", random_state=0)
     assert (ens.labels[60:] == -1).all()
     assert (ens.labels[:60] >= 0).all()
     assert [recipe["missing"] for recipe in ens.recipes] == [6, 6, 6]
     with pytest.raises(InputError, match="No two objects are similar in a random subspace"):
-        metric_subspace(np.diag(np.arange(1.0, 9.0)), 1, metric="cosine", random_state=0)
+        metric_subspace(np.diag(np.arange(1.0, 9.0)), n_clusterings=1, metric="cosine", random_state=0)
 
 
 def test_one_feature():
     X = np.concatenate([np.linspace(0, 1, 20), np.linspace(5, 6, 20)])[:, None]
-    assert metric_subspace(X, 3, random_state=0).recipes[0]["features"] == [0]
+    assert metric_subspace(X, n_clusterings=3, random_state=0).recipes[0]["features"] == [0]
 
 
 def test_refusals():
     X, _ = blobs(n=30)
-    with pytest.raises(InputError, match=r"neighbors=\(20, 5\): the first is above the second; swap them"):
-        metric_subspace(X, 2, neighbors=(20, 5))
-    with pytest.raises(InputError, match="neighbors=7 is not valid: expected a pair"):
-        metric_subspace(X, 2, neighbors=7)
+    with pytest.raises(InputError, match=r"n_neighbors=\(20, 5\): the first is above the second; swap them"):
+        metric_subspace(X, n_clusterings=2, n_neighbors=(20, 5))
+    with pytest.raises(InputError, match="n_neighbors=0 is not valid: expected a whole number of at least 1"):
+        metric_subspace(X, n_clusterings=2, n_neighbors=0)
     with pytest.raises(
         InputError, match="kernel='gauss' is not valid: expected one of 'normal', 'exponential'"
     ):
-        metric_subspace(X, 2, kernel="gauss")
-    with pytest.raises(InputError, match="ratio=0 is not valid"):
-        metric_subspace(X, 2, ratio=0)
-    with pytest.raises(InputError, match="k_max=31 exceeds the 30 objects in X"):
-        metric_subspace(X, 2, k_max=31)
+        metric_subspace(X, n_clusterings=2, kernel="gauss")
+    with pytest.raises(InputError, match="feature_fraction=0 is not valid"):
+        metric_subspace(X, n_clusterings=2, feature_fraction=0)
+    with pytest.raises(InputError, match="n_clusters=31 exceeds the 30 objects in X"):
+        metric_subspace(X, n_clusterings=2, n_clusters=(None, 31))
 
 
 @pytest.mark.parametrize("metric", ["diversified", "cosine"])
@@ -238,10 +242,10 @@ def test_approximate_search_gives_nearly_the_same_members(seed, metric):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 5, 2000)
     X = rng.normal(size=(2000, 12)) + 3.0 * rng.normal(size=(5, 12))[truth]
-    options = {"k_min": 5, "k_max": 5, "metric": metric, "random_state": seed}
-    exact = metric_subspace(X, 3, **options)
-    found = metric_subspace(X, 3, search="approximate", **options)
-    again = metric_subspace(X, 3, search="approximate", n_jobs=1, **options)
+    options = {"n_clusters": 5, "metric": metric, "random_state": seed}
+    exact = metric_subspace(X, n_clusterings=3, **options)
+    found = metric_subspace(X, n_clusterings=3, search="approximate", **options)
+    again = metric_subspace(X, n_clusterings=3, search="approximate", n_jobs=1, **options)
     assert np.array_equal(found.labels, again.labels)
     assert [recipe["search"] for recipe in found.recipes] == ["approximate"] * 3
     for a, b in zip(exact.labels.T, found.labels.T):
@@ -250,7 +254,9 @@ def test_approximate_search_gives_nearly_the_same_members(seed, metric):
 
 def test_approximate_search_of_equal_objects():
     X = np.repeat(np.eye(4), 60, axis=0)
-    ens = metric_subspace(X, 2, k_min=4, k_max=4, ratio=1.0, search="approximate", random_state=0)
+    ens = metric_subspace(
+        X, n_clusterings=2, n_clusters=4, feature_fraction=1.0, search="approximate", random_state=0
+    )
     for labels in ens.labels.T:
         assert adjusted_rand_score(labels, np.repeat(np.arange(4), 60)) == 1.0
 
@@ -261,9 +267,15 @@ def test_equal_objects_as_one_of_their_weight(form, search):
     X, _ = make_blobs(80, 4, centers=3, random_state=0)
     times = np.random.default_rng(0).integers(1, 6, 80)
     rows = np.repeat(np.arange(80), times)
-    options = {"k_max": 9, "ratio": 0.5, "distinct": True, "search": search, "random_state": 0}
-    repeated = metric_subspace(form(X[rows]), 6, **options)
-    weighted = metric_subspace(form(X), 6, sample_weight=times.astype(float), **options)
+    options = {
+        "n_clusters": (2, 9),
+        "feature_fraction": 0.5,
+        "distinct": True,
+        "search": search,
+        "random_state": 0,
+    }
+    repeated = metric_subspace(form(X[rows]), n_clusterings=6, **options)
+    weighted = metric_subspace(form(X), n_clusterings=6, sample_weight=times.astype(float), **options)
     assert np.array_equal(repeated.labels, weighted.labels[rows])
     assert all(recipe["distinct"] for recipe in repeated.recipes)
 
@@ -274,7 +286,10 @@ def test_equal_rows_do_not_tear_the_graph_apart():
     X = np.vstack([np.full((300, 9), 1.0), rng.integers(1, 4, (150, 9)), rng.integers(4, 11, (150, 9))])
     pieces = [
         np.mean(
-            [recipe["pieces"] for recipe in metric_subspace(X, 10, distinct=flag, random_state=0).recipes]
+            [
+                recipe["pieces"]
+                for recipe in metric_subspace(X, n_clusterings=10, distinct=flag, random_state=0).recipes
+            ]
         )
         for flag in (False, True)
     ]
@@ -283,6 +298,8 @@ def test_equal_rows_do_not_tear_the_graph_apart():
 
 def test_all_rows_equal_in_a_members_features():
     X = np.column_stack([np.zeros((40, 3)), np.random.default_rng(0).random(40)])
-    found = metric_subspace(X, 12, ratio=0.25, k_max=3, distinct=True, random_state=0)
+    found = metric_subspace(
+        X, n_clusterings=12, feature_fraction=0.25, n_clusters=(None, 3), distinct=True, random_state=0
+    )
     assert (found.n_clusters >= 1).all()
     assert found.labels.min() >= 0

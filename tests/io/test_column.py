@@ -64,7 +64,7 @@ def test_without_a_column_there_is_none():
 def test_a_table_goes_where_features_go():
     table = cs.io.read_features(io.BytesIO(b"n,a,b\nr,1,2\ns,3,4\nt,9,9\nu,8,9\n"))
     assert cs.ConsensusClustering(2, random_state=0).fit(table).ensemble_.sample_names == list("rstu")
-    assert cs.generate.kmeans(table, 2, k=2).sample_names == list("rstu")
+    assert cs.generate.kmeans(table, n_clusterings=2, n_clusters=2).sample_names == list("rstu")
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])

@@ -470,7 +470,7 @@ def features(rng):
         broken[rng.integers(broken.size)] = rng.choice([-1, 70, 2**30])
     if rng.random() < 0.5:
         X = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape[::-1])
-    cs.generate.kmeans(X, 2, k=1, random_state=0)
+    cs.generate.kmeans(X, n_clusterings=2, n_clusters=1, random_state=0)
 
 
 def differences(rng):

@@ -132,7 +132,7 @@ def broken(layout):
 def test_damaged_sparse_matrices_are_refused_at_the_door(layout):
     for X in broken(layout):
         with pytest.raises(InputError, match=r"X is a damaged sparse matrix of shape \(4, 3\)"):
-            cs.generate.kmeans(X, 2, k=2, random_state=0)
+            cs.generate.kmeans(X, n_clusterings=2, n_clusters=2, random_state=0)
         with pytest.raises(InputError, match="Block 0 of the list is a damaged sparse matrix"):
             cs.Ensemble([X, X])
 

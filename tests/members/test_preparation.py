@@ -217,7 +217,9 @@ def test_constant_columns_are_left_out(name):
 @pytest.mark.parametrize("value", [0.0, 3.0])
 @pytest.mark.parametrize("name", [*PREPARATIONS, "diverse"])
 def test_nothing_but_constant_columns(name, value):
-    ens = cs.generate.kmeans(np.full((6, 3), value), 2, k=1, preprocess=name, random_state=0)
+    ens = cs.generate.kmeans(
+        np.full((6, 3), value), n_clusterings=2, n_clusters=1, preprocess=name, random_state=0
+    )
     assert ens.labels.tolist() == [[0, 0]] * 6
     if name == "diverse":
         assert {recipe["preprocess"] for recipe in ens.recipes} == {"none"}
@@ -269,7 +271,7 @@ def test_what_fills_sparse_features_is_refused(name):
     with pytest.raises(
         InputError, match=rf"preprocess='{name}' on a sparse X of shape \(60, 5\).*X\.toarray\(\)"
     ):
-        cs.generate.kmeans(sp.csr_array(table(0)), 2, k=2, preprocess=name)
+        cs.generate.kmeans(sp.csr_array(table(0)), n_clusterings=2, n_clusters=2, preprocess=name)
 
 
 def test_squared_distances_of_pearson_are_correlations(seed):
@@ -289,7 +291,7 @@ def test_a_constant_row_correlates_with_nothing():
 
 def test_pearson_of_two_features_is_refused():
     with pytest.raises(InputError, match="preprocess='pearson' on 2 features: every correlation.*at least 3"):
-        cs.generate.kmeans(table(0)[:, :2], 2, k=2, preprocess="pearson")
+        cs.generate.kmeans(table(0)[:, :2], n_clusterings=2, n_clusters=2, preprocess="pearson")
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
@@ -299,7 +301,7 @@ def test_negative_values_are_refused(name, storage):
     preparation = learn(name, Features(storage(X)))
     X[3, 0] = -2.5
     with pytest.raises(InputError, match=f"preprocess='{name}' is for values that are not negative.*-2.5"):
-        cs.generate.kmeans(storage(X), 2, k=2, preprocess=name)
+        cs.generate.kmeans(storage(X), n_clusterings=2, n_clusters=2, preprocess=name)
     with pytest.raises(InputError, match="not negative"):
         preparation.apply(storage(X))
 
@@ -307,7 +309,7 @@ def test_negative_values_are_refused(name, storage):
 @pytest.mark.parametrize("wrong", ["standardise", "raw", 3, True, ["ranks"]])
 def test_other_words_are_refused(wrong):
     with pytest.raises(InputError, match=r"preprocess=.* is not valid: expected .*'standardize'.*'diverse'"):
-        cs.generate.random_k(table(0), 2, preprocess=wrong)
+        cs.generate.random_k(table(0), n_clusterings=2, preprocess=wrong)
 
 
 def test_no_memory_for_a_copy_is_said_beforehand(monkeypatch):
@@ -346,7 +348,7 @@ def test_narrow_columns_are_named_once():
     assert "2 of 4 have less than a thousandth of that range ('height' and 'share')" in note
     assert "preprocess='standardize' or 'diverse'" in note
     with pytest.warns(ConsilienceWarning, match=r"beside column 1, .*\(column 0 and column 3\)"):
-        cs.generate.bagging(X, 3, k=3, random_state=0)
+        cs.generate.bagging(X, n_clusterings=3, n_clusters=3, random_state=0)
 
 
 def test_the_note_is_not_for_those_who_took_care():
@@ -355,10 +357,10 @@ def test_the_note_is_not_for_those_who_took_care():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for preprocess in (*CHANGING, "diverse"):
-            cs.generate.random_k(X, 4, preprocess=preprocess, random_state=0)
-        cs.generate.random_k(X[:, :1], 4, random_state=0)
-        cs.generate.random_k(constant, 4, random_state=0)
-        cs.generate.estimators(X, KMeans(3, n_init=1), random_state=0)
+            cs.generate.random_k(X, n_clusterings=4, preprocess=preprocess, random_state=0)
+        cs.generate.random_k(X[:, :1], n_clusterings=4, random_state=0)
+        cs.generate.random_k(constant, n_clusterings=4, random_state=0)
+        cs.generate.estimators(X, clusterers=KMeans(3, n_init=1), random_state=0)
 
 
 def test_the_widest_number_of_a_column():
@@ -370,14 +372,14 @@ def test_the_widest_number_of_a_column():
 # Generators ------------------------------------------------------------------------------------------------
 
 MAKERS = {
-    "kmeans": {"k": 4},
-    "random_k": {"k_max": 6},
-    "random_features": {"k": (2, 5), "ratio": 0.7},
-    "stratified": {"k": (2, 5), "ratio": 0.7, "n_strata": 2},
-    "bagging": {"k": 3, "unseen": "nearest"},
-    "metric_subspace": {"k_max": 6},
-    "spectral": {"k": 3, "bandwidths": [0.5, 1, 2]},
-    "estimators": {"clusterers": [KMeans(3, n_init=1), KMeans(4, n_init=1)], "ratio": 0.9},
+    "kmeans": {"n_clusters": 4},
+    "random_k": {"n_clusters": (2, 6)},
+    "random_features": {"n_clusters": (2, 5), "feature_fraction": 0.7},
+    "stratified": {"n_clusters": (2, 5), "feature_fraction": 0.7, "n_strata": 2},
+    "bagging": {"n_clusters": 3, "unseen": "nearest"},
+    "metric_subspace": {"n_clusters": (2, 6)},
+    "spectral": {"n_clusters": 3, "bandwidths": [0.5, 1, 2]},
+    "estimators": {"clusterers": [KMeans(3, n_init=1), KMeans(4, n_init=1)], "sample_fraction": 0.9},
 }
 every_maker = pytest.mark.parametrize("maker", MAKERS)
 
@@ -435,9 +437,11 @@ def test_recipes_name_columns_of_what_was_given(maker):
 def test_weights_reach_the_preparation(seed):
     X = table(seed)
     weights = np.random.default_rng(seed).uniform(0.1, 9, len(X))
-    ours = cs.generate.kmeans(X, 3, k=4, preprocess="ranks", sample_weight=weights, random_state=0)
+    ours = cs.generate.kmeans(
+        X, n_clusterings=3, n_clusters=4, preprocess="ranks", sample_weight=weights, random_state=0
+    )
     ready = prepared("ranks", X, weights)
-    theirs = cs.generate.kmeans(ready, 3, k=4, sample_weight=weights, random_state=0)
+    theirs = cs.generate.kmeans(ready, n_clusterings=3, n_clusters=4, sample_weight=weights, random_state=0)
     np.testing.assert_array_equal(ours.labels, theirs.labels)
 
 

@@ -47,7 +47,11 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_every_generator_by_name(generator):
     # One of two features cannot tell the blobs apart.
-    params = {"ratio": 1.0} if generator in ("random-features", "metric-subspace", "landmarks") else None
+    params = (
+        {"feature_fraction": 1.0}
+        if generator in ("random-features", "metric-subspace", "landmarks")
+        else None
+    )
     model = cs.ConsensusClustering(
         4, generator=generator, generator_params=params, n_clusterings=30, random_state=0
     )
@@ -68,7 +72,7 @@ def test_every_generator_with_every_method(generator, consensus):
         model = cs.ConsensusClustering(
             3,
             generator=generator.replace("-", "_"),
-            generator_params={"ratio": 0.9} if generator == "bagging" else None,
+            generator_params={"sample_fraction": 0.9} if generator == "bagging" else None,
             method=consensus.replace("-", "_"),
             random_state=0,
         ).fit(tiny)
@@ -78,10 +82,10 @@ def test_every_generator_with_every_method(generator, consensus):
 
 
 @pytest.mark.parametrize(("generator", "largest"), [("random-k", 10), ("metric-subspace", 7)])
-@pytest.mark.parametrize("params", [None, {"ratio": 1.0}, {"k_min": 2}])
+@pytest.mark.parametrize("params", [None, {"feature_fraction": 1.0}, {"n_clusters": (2, None)}])
 def test_range_of_k_depends_on_objects_and_clusters_alone(generator, largest, params):
     X = np.random.default_rng(0).normal(size=(40, 3))
-    if generator == "random-k" and params == {"ratio": 1.0}:
+    if generator == "random-k" and params == {"feature_fraction": 1.0}:
         params = {"init": "random"}
     model = cs.ConsensusClustering(
         10, generator=generator, generator_params=params, n_clusterings=60, random_state=0
@@ -93,7 +97,7 @@ def test_parameters_reach_generator_and_method():
     model = cs.ConsensusClustering(
         4,
         generator="kmeans",
-        generator_params={"k": 7, "init": "random"},
+        generator_params={"n_clusters": 7, "init": "random"},
         method="evidence_accumulation",
         method_params={"linkage": "single"},
         n_clusterings=3,
@@ -138,7 +142,7 @@ def test_list_of_clusterers_and_function():
     assert cs.metrics.scores(model.labels_, TRUTH)["ari"] > 0.9
 
     def own(X, random_state, members=4):
-        return cs.generate.kmeans(X, n_clusterings=members, k=5, random_state=random_state)
+        return cs.generate.kmeans(X, n_clusterings=members, n_clusters=5, random_state=random_state)
 
     assert cs.ConsensusClustering(4, generator=own).fit(BLOBS).ensemble_.n_clusterings == 4
     model = cs.ConsensusClustering(4, generator=own, generator_params={"members": 6})
@@ -188,28 +192,28 @@ def test_named_rows():
             r"generator_params=\[1\] is not valid: expected None or a dict of parameters",
         ),
         (
-            {"generator": "random-k", "generator_params": {"k_mx": 4}},
-            "The generator random-k has no parameter 'k_mx'; its parameters are k_min, k",
+            {"generator": "random-k", "generator_params": {"n_clsters": 4}},
+            "The generator random-k has no parameter 'n_clsters'",
         ),
         (
             {"generator": "random-k", "generator_params": {"n_clusterings": 4}},
             "The parameter 'n_clusterings' is set by the argument n_clusterings",
         ),
-        ({"generator_params": {"k_max": 0}}, "k_max=0 is not valid"),
-        ({"generator_params": {"k_min": 0}}, "k_min=0 is not valid"),
+        ({"generator_params": {"n_clusters": (2, 0)}}, r"n_clusters=\(2, 0\) is not valid"),
+        ({"generator_params": {"n_clusters": (0, None)}}, r"n_clusters\[0\]=0 is not valid"),
         ({"generator": "spectral", "n_clusterings": 5}, "n_clusterings=5 is below the 9 bandwidths"),
         (
             {"generator": lambda X, random_state: [], "n_clusterings": 5},
             "means nothing to a generator that is a function",
         ),
         (
-            {"generator": [KMeans(2)], "generator_params": {"k": 3}},
-            "A list of clusterers has no parameter 'k'; .* ratio",
+            {"generator": [KMeans(2)], "generator_params": {"n_clusters": 3}},
+            "A list of clusterers has no parameter 'n_clusters'; .* sample_fraction",
         ),
         ({"n_clusterings": 0}, "n_clusterings=0 is not valid: expected None or a whole number of at least 1"),
         (
             {"method": "eac", "method_params": {"linkag": "single"}},
-            "EvidenceAccumulation has no parameter 'linkag'; its parameters are linkage",
+            "EvidenceAccumulation has no parameter 'linkag'; its parameters are distance, linkage",
         ),
         (
             {"method": "eac", "method_params": {"n_clusters": 3}},
@@ -249,12 +253,12 @@ def test_objects_that_bagging_leaves_out_and_each_remedy_named():
     with pytest.raises(
         InputError,
         match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each see more "
-        r"\(generator_params=\{'ratio': ...\}\), or .*'unseen': 'nearest'",
+        r"\(generator_params=\{'sample_fraction': ...\}\), or .*'unseen': 'nearest'",
     ):
         cs.ConsensusClustering(2, **few).fit(X)
     remedies = (
         {"n_clusterings": 30},
-        {"generator_params": {"ratio": 1.0}},
+        {"generator_params": {"sample_fraction": 1.0}},
         {"generator_params": {"unseen": "nearest"}},
     )
     for remedy in remedies:

@@ -54,14 +54,14 @@ def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, all_pai
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "members", "k_min", "k_max"),
+    ("n", "c", "members", "low", "high"),
     [(40, 2, 50, 2, 8), (1_001, 6, 30, 3, 12), (2_501, 20, 20, 10, 40), (12, 5, 50, 2, 6), (3, 2, 50, 2, 2)],
 )
-def test_sparse_tables_are_clustered_by_k_means(n, c, members, k_min, k_max):
+def test_sparse_tables_are_clustered_by_k_means(n, c, members, low, high):
     X = sp.csr_array(np.random.default_rng(0).random((n, 5)))
     plan = default_plan(Features(X), c)
     assert (plan.generator, plan.n_clusterings) == ("random-k", members)
-    assert plan.generator_params == {"preprocess": "diverse", "k_min": k_min, "k_max": k_max}
+    assert plan.generator_params == {"preprocess": "diverse", "n_clusters": (low, high)}
     assert (plan.method, plan.method_params) == ("lwgp", {"instability_tolerance": 0.4})
 
 
@@ -77,7 +77,10 @@ def test_texts_of_two_themes_are_told_apart():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"generator_params": {"ratio": 0.5}}, "which is random-k for a sparse X, has no parameter 'ratio'"),
+        (
+            {"generator_params": {"feature_fraction": 0.5}},
+            "which is random-k for a sparse X, has no parameter 'feature_fraction'",
+        ),
         (
             {"method_params": {"max_samples": 9}},
             "which is lwgp for a sparse X, has no parameter 'max_samples'",
@@ -103,24 +106,24 @@ def test_the_consensus_of_many_objects_links_a_sample():
 
 def test_more_clusters_than_landmarks_are_never_asked_for():
     plan = default_plan(Features(np.random.default_rng(0).random((12_001, 2))), 700)
-    assert plan.generator_params["n_landmarks"] >= plan.generator_params["k_max"] == 1_400
+    assert plan.generator_params["n_landmarks"] >= plan.generator_params["n_clusters"][1] == 1_400
 
 
-@pytest.mark.parametrize(("d", "ratio"), [(1, 1.0), (2, 1.0), (8, 1.0), (10, 0.8), (16, 0.5), (500, 0.5)])
-def test_members_see_half_of_the_features_but_eight_at_least(d, ratio):
-    assert plan_for(40, d, 3).generator_params["ratio"] == pytest.approx(ratio)
+@pytest.mark.parametrize(("d", "fraction"), [(1, 1.0), (2, 1.0), (8, 1.0), (10, 0.8), (16, 0.5), (500, 0.5)])
+def test_members_see_half_of_the_features_but_eight_at_least(d, fraction):
+    assert plan_for(40, d, 3).generator_params["feature_fraction"] == pytest.approx(fraction)
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "k_max"), [(100, 2, 10), (101, 2, 11), (100, 8, 16), (30, 20, 20), (30, 12, 15), (3, 2, 2)]
+    ("n", "c", "most"), [(100, 2, 10), (101, 2, 11), (100, 8, 16), (30, 20, 20), (30, 12, 15), (3, 2, 2)]
 )
-def test_members_may_have_more_clusters_than_are_asked_for(n, c, k_max):
-    assert plan_for(n, 2, c).generator_params["k_max"] == k_max
+def test_members_may_have_more_clusters_than_are_asked_for(n, c, most):
+    assert plan_for(n, 2, c).generator_params["n_clusters"] == (None, most)
 
 
 def test_no_more_clusters_than_distinct_rows():
     X = np.repeat(np.eye(4), 25, axis=0)
-    assert default_plan(Features(X), 3).generator_params["k_max"] == 4
+    assert default_plan(Features(X), 3).generator_params["n_clusters"] == (None, 4)
     assert np.unique(cs.ConsensusClustering(3, random_state=0).fit(X).labels_).size == 3
 
 
@@ -128,7 +131,7 @@ def test_what_is_given_stays():
     X, _ = make_blobs(90, 3, centers=3, random_state=0)
     model = cs.ConsensusClustering(
         3,
-        generator_params={"preprocess": "ranks", "k_min": 12},
+        generator_params={"preprocess": "ranks", "n_clusters": (12, None)},
         method_params={"instability_tolerance": 2.0},
         n_clusterings=7,
     ).fit(X)
@@ -151,11 +154,11 @@ def test_what_is_given_stays():
     [
         (
             {"generator_params": {"bandwidths": [1]}},
-            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*ratio",
+            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*feature_fraction",
         ),
         (
             {"method_params": {"linkage": "single"}},
-            "method='auto', which is lwea, has no parameter 'linkage'; its parameters are theta, sample",
+            "method='auto', which is lwea, has no parameter 'linkage'; its parameters are instability_tolerance, max_samples",
         ),
     ],
 )

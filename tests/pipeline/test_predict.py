@@ -254,7 +254,7 @@ def test_clusterers_predict_or_go_by_neighbors_and_the_recipe_says_which():
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)
     near = BLOBS + 1e-6
     np.testing.assert_array_equal(model.predict(near), model.labels_)
-    sampled = pipeline([AgglomerativeClustering(4)], m=15, generator_params={"ratio": 0.6})
+    sampled = pipeline([AgglomerativeClustering(4)], m=15, generator_params={"sample_fraction": 0.6})
     np.testing.assert_array_equal(sampled.predict(BLOBS), sampled.labels_)
     assert cs.metrics.ari(sampled.predict(near), sampled.labels_) > 0.9
     alone = pipeline(KMeans(4), m=3)

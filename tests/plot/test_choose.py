@@ -19,7 +19,7 @@ def three_groups(rng, each=30):
 @pytest.fixture(scope="module")
 def study():
     X = three_groups(np.random.default_rng(0))
-    return cs.choose_k(X, k=range(2, 6), n_clusterings=12, random_state=0, verbose=False)
+    return cs.choose_k(X, n_clusters=(2, 5), n_clusterings=12, random_state=0, verbose=False)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def of_labels():
     groups = np.arange(60) % 3
     labels = np.where(rng.random((60, 8)) < 0.8, groups[:, None], rng.integers(0, 3, (60, 8)))
     labels[:, 6:] = groups[:, None] % 2
-    return cs.choose_k(cs.Ensemble(labels), k=range(2, 5))
+    return cs.choose_k(cs.Ensemble(labels), n_clusters=(2, 4))
 
 
 def test_the_curve_and_its_band_are_those_of_the_study(study):
@@ -38,7 +38,7 @@ def test_the_curve_and_its_band_are_those_of_the_study(study):
     around = study.references.ari - study.references.ari.mean(axis=0)
     within = (around >= display.low) & (around <= display.high)
     assert 0.85 <= within.mean() <= 0.97
-    assert (display.k, display.verdict) == (study.k, study.verdict)
+    assert (display.n_clusters, display.verdict) == (study.n_clusters, study.verdict)
 
 
 def test_without_references_the_eigengap_is_drawn_and_no_band(of_labels):
@@ -50,15 +50,15 @@ def test_without_references_the_eigengap_is_drawn_and_no_band(of_labels):
 def test_the_band_of_a_spectrum_is_of_the_same_kind_of_clusterings():
     """Clusterings that are given have other spectra than those made for the references."""
     X = three_groups(np.random.default_rng(0))
-    given = cs.generate.kmeans(X, n_clusterings=6, k=(2, 6), random_state=0)
-    study = cs.choose_k(given, k=range(2, 5), X=X, random_state=0, verbose=False)
+    given = cs.generate.kmeans(X, n_clusterings=6, n_clusters=(2, 6), random_state=0)
+    study = cs.choose_k(X, ensemble=given, n_clusters=(2, 4), random_state=0, verbose=False)
     assert study.references is not None
     assert cs.plot.SpectrumDisplay.from_study(study).low is None
 
 
 def test_curves_of_pairs_end_at_one_and_hold_pac(study):
     display = cs.plot.CDFDisplay.from_study(study)
-    assert display.ks == study.ks.tolist()
+    assert display.n_clusters_tried == study.n_clusters_tried.tolist()
     for values, shares, pac in zip(display.values, display.shares, display.pac):
         assert shares[-1] == pytest.approx(1)
         assert (np.diff(values) > 0).all()
@@ -67,9 +67,9 @@ def test_curves_of_pairs_end_at_one_and_hold_pac(study):
 
 
 def test_only_numbers_with_clusterings_of_their_own_have_a_curve(of_labels):
-    assert cs.plot.CDFDisplay.from_study(of_labels).ks == [2, 3]
-    assert cs.plot.DeltaAreaDisplay.from_study(of_labels).ks.tolist() == [2, 3]
-    alone = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), k=[2, 3])
+    assert cs.plot.CDFDisplay.from_study(of_labels).n_clusters_tried == [2, 3]
+    assert cs.plot.DeltaAreaDisplay.from_study(of_labels).n_clusters_tried.tolist() == [2, 3]
+    alone = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     with pytest.raises(
         InputError, match="No two clusterings have the same number of clusters among \\[2, 3\\]"
     ):
@@ -87,14 +87,14 @@ def test_colors_are_kept_as_k_rises(study):
     display = cs.plot.TrackingDisplay.from_study(study)
     back = np.empty_like(display.labels)
     back[:, display.order] = display.labels
-    for row, k in zip(back, study.ks.tolist()):
+    for row, k in zip(back, study.n_clusters_tried.tolist()):
         assert cs.metrics.ari(row, study.labels(k)) == 1
     for above, below in zip(display.labels, display.labels[1:]):
         # A cluster that splits leaves its name to one part; nothing is named after a cluster it has nothing of.
         kept = [(above[below == j] == j).any() for j in np.unique(above)]
         assert all(kept)
-    changes = (np.diff(display.labels[study.ks.tolist().index(study.k)]) != 0).sum()
-    assert changes == study.k - 1  # nested here, so that clusters are side by side
+    changes = (np.diff(display.labels[study.n_clusters_tried.tolist().index(study.n_clusters)]) != 0).sum()
+    assert changes == study.n_clusters - 1  # nested here, so that clusters are side by side
 
 
 def test_a_strip_is_at_most_so_wide(study):
@@ -107,8 +107,8 @@ def test_a_strip_is_at_most_so_wide(study):
 def test_the_spectrum_names_the_largest_gap(study):
     display = cs.plot.SpectrumDisplay.from_study(study)
     assert display.values[0] == pytest.approx(1)
-    gaps = (display.values[:-1] - display.values[1:])[study.ks - 1]
-    assert display.named == study.ks[gaps.argmax()]
+    gaps = (display.values[:-1] - display.values[1:])[study.n_clusters_tried - 1]
+    assert display.named == study.n_clusters_tried[gaps.argmax()]
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
@@ -128,8 +128,8 @@ def test_every_display_draws(name, which, request):
 def test_one_cluster_is_drawn_too():
     pytest.importorskip("matplotlib").use("Agg")
     X = np.random.default_rng(3).normal(size=(60, 3))
-    study = cs.choose_k(X, k=range(2, 5), n_clusterings=8, random_state=0, verbose=False)
-    assert study.k == 1
+    study = cs.choose_k(X, n_clusters=(2, 4), n_clusterings=8, random_state=0, verbose=False)
+    assert study.n_clusters == 1
     for name in DISPLAYS:
         getattr(cs.plot, name).from_study(study).plot()
     assert "1 cluster (" in cs.plot.ChooseKDisplay.from_study(study).plot().ax_.get_title()

@@ -446,7 +446,7 @@ def test_every_display_draws_into_the_axes_given(ensemble, pyplot):
             display = cls.from_estimator(model, np.arange(60) % 3)
         elif hasattr(cls, "from_study"):
             display = cls.from_study(
-                cs.choose_k(cs.Ensemble(np.arange(60)[:, None] % [2, 2, 3, 3]), k=[2, 3])
+                cs.choose_k(cs.Ensemble(np.arange(60)[:, None] % [2, 2, 3, 3]), n_clusters=[2, 3])
             )
         else:
             display = cls.from_estimator(model, *([X] if name == "FeaturesDisplay" else []))

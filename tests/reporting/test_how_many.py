@@ -19,14 +19,14 @@ def three_groups(n=90, seed=0):
 
 @pytest.fixture(scope="module")
 def study():
-    return cs.choose_k(three_groups(), k=range(2, 6), n_clusterings=10, random_state=0, verbose=False)
+    return cs.choose_k(three_groups(), n_clusters=(2, 5), n_clusterings=10, random_state=0, verbose=False)
 
 
 @pytest.fixture(scope="module")
 def nothing():
     X = np.random.default_rng(3).normal(size=(60, 3))
-    study = cs.choose_k(X, k=range(2, 5), n_clusterings=8, random_state=0, verbose=False)
-    assert study.k == 1
+    study = cs.choose_k(X, n_clusters=(2, 4), n_clusterings=8, random_state=0, verbose=False)
+    assert study.n_clusters == 1
     return study
 
 
@@ -78,17 +78,17 @@ def test_labels_alone_are_not_tested():
     rng = np.random.default_rng(1)
     groups = np.arange(60) % 3
     labels = np.where(rng.random((60, 8)) < 0.8, groups[:, None], rng.integers(0, 3, (60, 8)))
-    page = Page(cs.report(cs.choose_k(cs.Ensemble(labels), k=range(2, 5))).html)
+    page = Page(cs.report(cs.choose_k(cs.Ensemble(labels), n_clusters=(2, 4))).html)
     assert "Eigengap by number of clusters" in page.headings
     assert "There were no references to compare stability with." in page.visible
-    single = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), k=[2, 3])
+    single = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     assert "Ambiguity of pairs" not in Page(cs.report(single).html).headings
 
 
 def test_what_is_given_for_all_objects_is_cut_to_the_sample():
     X = three_groups(300)
     names = [f"row {i}" for i in range(300)]
-    study = cs.choose_k(X, k=range(2, 5), n_clusterings=8, max_samples=90, random_state=0, verbose=False)
+    study = cs.choose_k(X, n_clusters=(2, 4), n_clusterings=8, max_samples=90, random_state=0, verbose=False)
     page = Page(cs.report(study, X, sample_names=names, truth=np.repeat([0, 1, 2], 100)).html)
     assert "a random sample of 90 of the 300 objects" in page.visible
     assert page.data["objects"]["names"] == [names[i] for i in study.sample]

@@ -102,7 +102,7 @@ def test_a_printed_figure_is_reached_at_its_printed_precision():
 def test_results_stored_under_former_names_are_read_by_the_new_ones():
     methods = [
         {"name": "S", "method": "SPCE", "tuned": {"grid": {"threshold": [0.1, 0.2]}, "choice": "set"}},
-        {"name": 'NRSEC, start="zero"', "method": "NRSEC", "params": {"start": "zero"}},
+        {"name": 'NRSEC, start="zero"', "method": "NRSEC", "params": {"linearize_about": "zero"}},
     ]
     records = [cell("S", v, 0, column="tuned", params={"theta": v}) for v in (0.1, 0.2)]
     records.append(

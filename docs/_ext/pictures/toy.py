@@ -25,7 +25,9 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def runs() -> cs.Ensemble:
-    return cs.generate.random_k(data()[0], MEMBERS, FEWEST, MOST, random_state=0, n_jobs=1)
+    return cs.generate.random_k(
+        data()[0], n_clusterings=MEMBERS, n_clusters=(FEWEST, MOST), random_state=0, n_jobs=1
+    )
 
 
 def like_the_groups(labels: np.ndarray) -> np.ndarray:

@@ -158,6 +158,9 @@ class RandomState(Rule):
 #: Accepts what joblib accepts; see :func:`consilience._kernels.runtime.threads.resolve_jobs`.
 N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
 
+#: A share of the objects or of the features, not none of them.
+FRACTION = Real(0, 1, open_low=True)
+
 #: Parameters that mean the same in every estimator.
 COMMON_RULES: dict[str, Rule] = {
     "n_clusters": Integer(1),

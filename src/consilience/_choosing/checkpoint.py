@@ -21,7 +21,8 @@ def fingerprint(X: Any, weights: np.ndarray, plan: Plan, null: str | None) -> st
     arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
     for array in (*arrays, weights, plan.ks):
         digest.update(np.ascontiguousarray(array).tobytes())
-    settings = (X.shape, plan.n_clusterings, plan.ratio, plan.generator.name, plan.seed, plan.widest, null)
+    fractions = plan.sample_fraction, plan.feature_fraction
+    settings = (X.shape, plan.n_clusterings, *fractions, plan.generator.name, plan.seed, plan.widest, null)
     digest.update(repr(settings).encode())
     return digest.hexdigest()[:32]
 

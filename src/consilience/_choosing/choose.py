@@ -1,15 +1,26 @@
-"""One study: base clusterings for every k, the same on references without clusters, and the answer."""
+"""One study: base clusterings for every number of clusters, the same on references without clusters, and the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from .._base.names import Named
-from .._base.parameters import N_JOBS, Choice, Flag, Integer, Kind, Nothing, RandomState, Real, check_all
+from .._base.numbers import numbers
+from .._base.parameters import (
+    FRACTION,
+    N_JOBS,
+    Choice,
+    Flag,
+    Integer,
+    Kind,
+    Nothing,
+    RandomState,
+    Real,
+    check_all,
+)
 from .._base.progress import progress_shown
 from .._base.rng import entropy
 from .._data.ensemble import Ensemble
@@ -27,7 +38,8 @@ from .study import ChooseKResult
 
 _RULES = {
     "n_clusterings": Integer(2),
-    "ratio": Real(0, 1, open_low=True),
+    "sample_fraction": FRACTION,
+    "feature_fraction": FRACTION,
     "preprocess": Choice(*PREPARATIONS),
     "method": Nothing()
     | Named(methods())
@@ -46,12 +58,13 @@ _RULES = {
 
 
 def choose_k(
-    data: Any,
-    k: Any = range(2, 11),
-    *,
     X: Any = None,
+    *,
+    ensemble: Any = None,
+    n_clusters: Any = (2, 10),
     n_clusterings: int = 50,
-    ratio: float = 0.8,
+    sample_fraction: float = 0.8,
+    feature_fraction: float = 1.0,
     preprocess: str = "none",
     generator: Any = "kmeans",
     generator_params: Any = None,
@@ -71,22 +84,25 @@ def choose_k(
 
     Parameters
     ----------
-    data : features or Ensemble
-        Features (array, data frame, sparse matrix), of which base clusterings are made here; or an :class:`~consilience.Ensemble`, whose
-        clusterings are taken as they are. Label vectors become one by ``cs.Ensemble(labels)``.
-    k : iterable of int, default 2 to 10
-        The numbers of clusters looked at. One cluster is always among the answers; it need not be listed.
-    X : features, optional
-        Of the objects of an Ensemble: adds the tests, which labels alone do not allow.
+    X : features or None
+        Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made of them, unless ``ensemble`` is given; beside
+        one they add the tests, which labels alone do not allow. An :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
+    ensemble : Ensemble or label vectors, optional
+        Base clusterings, which are taken as they are.
+    n_clusters : int, pair, list or range, default (2, 10)
+        The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the numbers in it. One cluster is
+        always among the answers; it need not be listed.
     n_clusterings : int, default 50
-        Clusterings of random subsamples for each k.
-    ratio : float, default 0.8
+        Clusterings of random subsamples for each number of clusters.
+    sample_fraction : float in (0, 1], default 0.8
         Share of the objects in each subsample.
+    feature_fraction : float in (0, 1], default 1
+        Share of the features that each clustering sees, drawn anew for each; at least one.
     preprocess : str, default "none"
         How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
         :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
-        What clusters a subsample: the name of a generator that takes k, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
+        What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
         function ``(X, k, random_state) -> labels``.
     generator_params : dict, optional
         More parameters of the generator, by name.
@@ -127,14 +143,15 @@ def choose_k(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_wine
-    >>> study = cs.choose_k(load_wine().data, k=range(2, 6), preprocess="standardize", random_state=0)
-    >>> study.k, study.verdict, study.alternatives
+    >>> study = cs.choose_k(load_wine().data, n_clusters=(2, 5), preprocess="standardize", random_state=0)
+    >>> study.n_clusters, study.verdict, study.alternatives
     (3, 'strong', [])
     """
     check_all(
         {
             "n_clusterings": n_clusterings,
-            "ratio": ratio,
+            "sample_fraction": sample_fraction,
+            "feature_fraction": feature_fraction,
             "preprocess": preprocess,
             "method": method,
             "null": null,
@@ -148,23 +165,16 @@ def choose_k(
         },
         _RULES,
     )
-    ks = _candidates(k)
+    ks = _candidates(n_clusters)
     if null is not None:
         _check_references(n_references, alpha)
     made = make_generator(generator, generator_params)
-    if isinstance(data, SoftEnsemble):
-        raise InputError(
-            "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn from it."
-        )
-    given = data if isinstance(data, Ensemble) else None
-    if given is None and X is not None:
-        raise InputError(
-            f"X is given beside data of type {type(data).__name__}, which are taken for features. Pass the features alone, or "
-            "cs.Ensemble(labels) and X."
-        )
+    if feature_fraction < 1:
+        made = made._replace(by_distance=False)
+    features, given = _told_apart(X, ensemble)
     seed = int(np.random.SeedSequence(entropy(random_state)).generate_state(1, np.uint64)[0] >> np.uint64(11))
-    settings = Settings(ks, n_clusterings, float(ratio), made, method, seed, n_pairs, n_jobs)
-    features = data if given is None else X
+    fractions = float(sample_fraction), float(feature_fraction)
+    settings = Settings(ks, n_clusterings, *fractions, made, method, seed, n_pairs, n_jobs)
     shown = None if verbose is None else bool(verbose)
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
         objects, runs, references = None, None, []
@@ -190,26 +200,35 @@ def choose_k(
 # Small rules -----------------------------------------------------------------------------------------------
 
 
-def _candidates(k: Any) -> np.ndarray:
-    """The numbers of clusters, rising, without 1, which is always among the answers."""
-    values = (
-        [k]
-        if isinstance(k, (int, np.integer))
-        else list(k)
-        if isinstance(k, Iterable) and not isinstance(k, str)
-        else None
-    )
-    whole = Integer(1)
-    if values is None or not all(whole.accepts(value) for value in values):
-        raise InputError(f"k={k!r} is not valid: expected whole numbers of at least 1, such as range(2, 11).")
-    if not values:
-        raise InputError(f"k={k!r} is empty: give the numbers of clusters to look at, such as range(2, 11).")
-    ks = np.unique([int(value) for value in values])
-    if ks[-1] == 1:
+def _told_apart(X: Any, ensemble: Any) -> tuple[Any, Ensemble | None]:
+    """(features or None, base clusterings or None) of what was given."""
+    for given in (X, ensemble):
+        if isinstance(given, SoftEnsemble):
+            raise InputError(
+                "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn from it."
+            )
+    if isinstance(X, Ensemble):
+        if ensemble is not None:
+            raise InputError(
+                "X and ensemble are both clusterings. Give the features as X, or one ensemble alone."
+            )
+        return None, X
+    if X is None and ensemble is None:
         raise InputError(
-            "k=1 alone leaves nothing to compare with: one cluster is always among the answers. Give the others, such as range(2, 11)."
+            "There is nothing to study: give features, choose_k(X), or clusterings, choose_k(ensemble=...)."
         )
-    return ks[ks > 1]
+    return X, ensemble if ensemble is None or isinstance(ensemble, Ensemble) else Ensemble(ensemble)
+
+
+def _candidates(n_clusters: Any) -> np.ndarray:
+    """The numbers of clusters, rising, without 1, which is always among the answers."""
+    among = numbers("n_clusters", n_clusters)
+    if among[-1] == 1:
+        raise InputError(
+            f"n_clusters={n_clusters!r} leaves nothing to compare with: one cluster is always among the answers. Give the others, such as "
+            "(2, 10)."
+        )
+    return np.array([k for k in among if k > 1])
 
 
 def _check_references(count: int, alpha: float) -> None:

@@ -26,6 +26,11 @@ def run_references(
     """What each of them shows, in their order."""
     X, cloud, by_distance = objects.features.X, objects.cloud, objects.by_distance
     if sp.issparse(X) and not by_distance and not callable(null):
+        if plan.feature_fraction < 1:
+            raise InputError(
+                f"X is sparse, and feature_fraction={plan.feature_fraction:g} needs columns, which the references do not have. Pass "
+                "X.toarray() if it fits, leave feature_fraction out, or pass null=None."
+            )
         raise InputError(
             f"X is sparse, and generator={settings.generator.name!r} depends on more than distances, so that no reference can be drawn that "
             "it could cluster. Pass X.toarray() if it fits, or null=None."

@@ -39,7 +39,7 @@ def conclude(
     studied = None if base.given else objects
     return ChooseKResult(
         **answer._asdict(),
-        ks=ks,
+        n_clusters_tried=ks,
         columns={name: found.columns[name] for name in COLUMNS if name in found.columns},
         tests=tests,
         spectrum=found.spectrum,
@@ -61,19 +61,19 @@ def conclude(
 
 def _remarks(answer: Answer, found: Description, compared: Objects | None) -> list[str]:
     """What a reader of the answer should know; ``compared`` with Gaussian references, if so."""
-    if answer.k == 1:
+    if answer.n_clusters == 1:
         return []
     ks = found.settings.ks
-    said = list(getattr(found.models[answer.k], "messages_", []))
-    if answer.k == ks[-1] and len(ks) > 1:
+    said = list(getattr(found.models[answer.n_clusters], "messages_", []))
+    if answer.n_clusters == ks[-1] and len(ks) > 1:
         said.append(f"{ks[-1]} is the largest number looked at: look at larger ones.")
-    smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.k)[0])]
+    smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.n_clusters)[0])]
     if smallest < _TINY:
         said.append(
-            f"With {answer.k} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
+            f"With {answer.n_clusters} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
         )
     if compared is not None and not sp.issparse(compared.features.X):
-        labels = found.labels[answer.k]
+        labels = found.labels[answer.n_clusters]
         if found.base.given and compared.sample is not None:  # labels of all objects, features of a sample
             labels = labels[compared.sample]
         far = far_from_gaussian(compared.features.X, labels)
@@ -89,7 +89,7 @@ def _not_tested(null: str | None, *, with_features: bool, most: int) -> str:
     """What this study leaves open."""
     if null is None:
         why = "null=None" if with_features else "there are no features"
-        more = "" if with_features else " Give the features, choose_k(ensemble, X=X)."
+        more = "" if with_features else " Give the features, choose_k(X, ensemble=ensemble)."
         return f"Not tested: whether there is any structure at all, as {why}.{more}"
     shape = "a Gaussian" if null == "gaussian" else "the references"
     return f"Not tested: whether one cloud of another shape than {shape} would show as much, and numbers of clusters above {most}."

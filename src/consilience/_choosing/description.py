@@ -54,7 +54,7 @@ class Description:
         self.labels: dict[int, np.ndarray] = {}
         self.pairs: dict[int, Pairs] = {}
         self._linked: Linked | None = None
-        self.columns: dict[str, np.ndarray] = {"k": settings.ks}
+        self.columns: dict[str, np.ndarray] = {"n_clusters": settings.ks}
         self._describe_mixed(runs)
         self._describe_each()
         if references:

@@ -35,7 +35,8 @@ class Settings(NamedTuple):
 
     ks: np.ndarray  # rising
     n_clusterings: int
-    ratio: float
+    sample_fraction: float
+    feature_fraction: float
     generator: Generator
     method: Any
     seed: int
@@ -129,11 +130,12 @@ def _check_distinct(features: Features, settings: Settings) -> None:
         raise InputError(
             f"All {n} rows of X are equal: there is nothing to cluster. Check how X was read or scaled."
         )
-    features.check_k(most)
-    drawn = max(1, round(settings.ratio * n))
+    features.check_k(most, "n_clusters")
+    drawn = max(1, round(settings.sample_fraction * n))
     if most >= drawn:
         raise InputError(
-            f"k={most} is too large for subsamples of {drawn} objects (ratio={settings.ratio:g} of {n}); choose k below {drawn}, or raise ratio."
+            f"n_clusters={most} is too large for subsamples of {drawn} objects (sample_fraction={settings.sample_fraction:g} of {n}); choose "
+            f"numbers below {drawn}, or raise sample_fraction."
         )
 
 
@@ -142,13 +144,14 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
     X, weights, ks = objects.X, objects.weights, settings.ks
     n, most = len(weights), int(ks[-1])
     top = widest_mixed(n, most, objects.features.distinct_rows(max(most, int(n**0.5) + 1)))
-    plan = Plan(ks, settings.n_clusterings, settings.ratio, settings.generator, settings.seed, top)
+    fractions = settings.sample_fraction, settings.feature_fraction
+    plan = Plan(ks, settings.n_clusterings, *fractions, settings.generator, settings.seed, top)
     labels, left = subsampled(X, weights, plan, 0, range(settings.n_clusterings), n_jobs=settings.n_jobs)
     unseen = np.flatnonzero((labels[:, :, 0] < 0).all(axis=0))
     if unseen.size:
         raise InputError(
             f"{unseen.size} of {n} objects are in none of the {settings.n_clusterings} subsamples; raise n_clusterings or "
-            f"ratio={settings.ratio:g}."
+            f"sample_fraction={settings.sample_fraction:g}."
         )
     blend = mixed(X, weights, plan, 0)
     kept, names = weights if objects.weighted else None, objects.features.sample_names
@@ -174,7 +177,7 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
     distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
     if settings.ks[-1] > distinct:
         raise InputError(
-            f"k={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose k up to {distinct}."
+            f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose numbers up to {distinct}."
         )
     counts = ensemble.n_clusters
     with_k = {k: np.flatnonzero(counts == k) for k in settings.ks.tolist()}

@@ -62,7 +62,7 @@ class Test(NamedTuple):
 class Answer(NamedTuple):
     """What the rule says."""
 
-    k: int
+    n_clusters: int
     verdict: str
     alternatives: list[int]
     votes: dict[str, int]
@@ -108,7 +108,7 @@ def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
     """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k is what the ranks say."""
-    ks, ranks = columns["k"], ranks_of(columns)
+    ks, ranks = columns["n_clusters"], ranks_of(columns)
     votes = {name: int(ks[np.argmin(own)]) for name, own in ranks.items()}
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
@@ -128,5 +128,5 @@ def clear_coarser(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
     """Smaller numbers with hardly an ambiguous pair: of nested clusters both levels are plausible."""
     if "pac" not in columns:
         return set()
-    ks = columns["k"]
+    ks = columns["n_clusters"]
     return set(ks[(columns["pac"] < CLEAR) & (ks < k)].tolist())

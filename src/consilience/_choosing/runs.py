@@ -1,6 +1,6 @@
 """The base clusterings of a study, and what is measured on each data set: the features, or a reference.
 
-For every k, m clusterings of random subsamples (Monti et al. 2003); all k of a subsample share it, and a call. Beside them one
+For every k, m clusterings of random subsamples (Monti et al. 2003), of the features too if so wished; all k of a subsample share it, and a call. Beside them one
 mixed ensemble of all objects, with a random number of clusters in each member. Random numbers depend on the seed of the study,
 what they are for, the data set (0: the features; r: the r-th reference), the member and k alone: not on the order of the work.
 """
@@ -30,7 +30,7 @@ from ..generate import generators, takes_pairs
 from .statistics import counted_pairs, mean_ari_of, spectrum_of
 
 #: What random numbers are for.
-SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS = range(1, 8)
+SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS, COLUMNS, MIXED_COLUMNS = range(1, 10)
 #: Members of the mixed ensemble, and the most clusters that one of them has.
 MIXED, MOST_MIXED = 30, 50
 #: Subsamples of each reference, and of the features where they are compared with them.
@@ -61,7 +61,11 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
     if find(chosen, {"kmeans": True, "bagging": True}) and not params:
         return Generator("kmeans", _kmeans, True)
     if isinstance(chosen, str):
-        makers = {name: maker for name, maker in generators().items() if maker.takes_k and name != "bagging"}
+        makers = {
+            name: maker
+            for name, maker in generators().items()
+            if not maker.draws_n_clusters and name != "bagging"
+        }
         maker = find(chosen, makers)
         if maker is None:
             raise InputError(
@@ -79,7 +83,8 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         if takes_pairs(chosen):
             raise InputError(
                 f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. Make the clusterings with "
-                "cs.generate.estimators(D, [clusterer for each k], n_clusterings=..., ratio=0.8), and pass these to choose_k."
+                "cs.generate.estimators(D, clusterers=[one for each number of clusters], n_clusterings=..., sample_fraction=0.8), and pass these "
+                "to choose_k as ensemble."
             )
         return Generator(type(chosen).__name__, _by_clusterer(chosen), False)
     if callable(chosen) and not isinstance(chosen, type):
@@ -158,7 +163,8 @@ class Plan(NamedTuple):
 
     ks: np.ndarray  # rising
     n_clusterings: int
-    ratio: float
+    sample_fraction: float
+    feature_fraction: float
     generator: Generator
     seed: int
     widest: int  # clusters of a member of the mixed ensemble, at most
@@ -170,6 +176,14 @@ class Plan(NamedTuple):
 
     def rng(self, purpose: int, data: int, *more: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, purpose, data, *more])
+
+    def seen(self, X: Any, purpose: int, data: int, member: int) -> Any:
+        """The features that a member sees, of rows X: that share of them, at least one."""
+        if self.feature_fraction == 1:
+            return X
+        d = X.shape[1]
+        count = max(1, round(self.feature_fraction * d))
+        return X[:, np.sort(self.rng(purpose, data, member).choice(d, count, replace=False))]
 
 
 def widest_mixed(n: int, k_max: int, distinct: int) -> int:
@@ -191,11 +205,11 @@ def subsampled(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(labels (members, n, K), -1 outside the subsample; log of the share of scatter that is left (members, K))."""
     n, ks = X.shape[0], plan.ks.tolist()
-    drawn = max(1, round(plan.ratio * n))
+    drawn = max(1, round(plan.sample_fraction * n))
 
     def run(member: int) -> tuple[np.ndarray, np.ndarray]:
         rows = np.sort(plan.rng(SUBSAMPLE, data, member).choice(n, drawn, replace=False))
-        part = X[rows]
+        part = plan.seen(X[rows], COLUMNS, data, member)
         seeds = [[plan.seed, START, data, member, k] for k in ks]
         labels = np.full((n, len(ks)), -1, np.int32)
         labels[rows] = own = plan.generator.label(part, ks, seeds, weights[rows])
@@ -227,7 +241,13 @@ def mixed(X: Any, weights: np.ndarray, plan: Plan, data: int) -> np.ndarray:
     """(n, MIXED) labels of all objects, the number of clusters of each drawn between 2 and ``plan.widest``."""
     ks = [int(plan.rng(MIXED_K, data, i).integers(2, plan.widest, endpoint=True)) for i in range(MIXED)]
     seeds = [[plan.seed, MIXED_START, data, i] for i in range(MIXED)]
-    return plan.generator.label(X, ks, seeds, weights)
+    if plan.feature_fraction == 1:
+        return plan.generator.label(X, ks, seeds, weights)
+    made = [
+        plan.generator.label(plan.seen(X, MIXED_COLUMNS, data, i), [k], [seed], weights)
+        for i, (k, seed) in enumerate(zip(ks, seeds))
+    ]
+    return np.hstack(made)
 
 
 def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: Any = None) -> Ensemble:

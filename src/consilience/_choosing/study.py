@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from html import escape
 from textwrap import fill
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -19,7 +19,7 @@ from .statistics import Pairs
 
 #: What each column of the table is, in the order of the columns.
 COLUMNS = {
-    "k": "number of clusters",
+    "n_clusters": "number of clusters",
     "frequency": "share of the clusterings given that have k clusters",
     "ari": "mean adjusted Rand index of every two clusterings with k clusters",
     "ari_null": "the same of the references, their mean",
@@ -44,7 +44,7 @@ COLUMNS = {
 
 #: Columns that are shown where there is little room: those that decide, and what else is worth a look.
 SHOWN = (
-    *("k", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
+    *("n_clusters", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
     *("gap", "pac", "smallest", "doubtful"),
 )
 
@@ -66,13 +66,28 @@ class References:
         return len(self.ari)
 
 
+class CDF(NamedTuple):
+    """The distribution of co-association over pairs of objects.
+
+    values : of co-association, rising.
+    cdf : share of the pairs with at most that.
+    area : under the curve, 1 - mean co-association.
+    band : half width of the band that holds the whole curve with 99% probability where pairs were sampled; 0 where all were counted.
+    """
+
+    values: np.ndarray
+    cdf: np.ndarray
+    area: float
+    band: float
+
+
 @dataclass(repr=False)
 class ChooseKResult:
     """How many clusters, with the evidence: what :func:`choose_k` returns.
 
     Attributes
     ----------
-    k : int
+    n_clusters : int
         The answer; 1 where nothing tells the data from one cloud.
     verdict : str
         "strong": both tests find more structure than the references have, and three of five votes name k. "moderate": one test
@@ -82,7 +97,7 @@ class ChooseKResult:
         Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an ambiguous pair.
     votes : dict
         The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and lifetime alone.
-    ks : array (K,)
+    n_clusters_tried : array (K,)
         The numbers of clusters that were looked at.
     columns : dict of arrays (K,)
         The table, by name; ``choosing.COLUMNS`` says what each is. Columns that could not be computed are left out.
@@ -102,18 +117,18 @@ class ChooseKResult:
     >>> import consilience as cs
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    >>> study = cs.choose_k(X, k=range(2, 5), n_clusterings=10, random_state=0)
+    >>> study = cs.choose_k(X, n_clusters=(2, 4), n_clusterings=10, random_state=0)
     >>> study
-    ChooseKResult: k = 3, verdict 'strong'
+    ChooseKResult: n_clusters=3, verdict 'strong'
     >>> study.labels(3).shape, list(study.votes)
     ((90,), ['gain', 'eigengap', 'lifetime', 'rcsi', 'silhouette'])
     """
 
-    k: int
+    n_clusters: int
     verdict: str
     alternatives: list[int]
     votes: dict[str, int]
-    ks: np.ndarray
+    n_clusters_tried: np.ndarray
     columns: dict[str, np.ndarray]
     tests: list[Test]
     spectrum: np.ndarray
@@ -131,32 +146,34 @@ class ChooseKResult:
     _pairs: dict[int, Pairs] = field(default_factory=dict)
     _backend: str | None = None
 
-    # What was found for one k ------------------------------------------------------------------------------
+    # What was found for one number of clusters ------------------------------------------------------------------------------
 
     def _check(self, k: Any) -> int:
-        if k not in self.ks.tolist():
-            raise InputError(f"k={k!r} was not studied; choose one of {listed(self.ks.tolist(), most=20)}.")
+        if k not in self.n_clusters_tried.tolist():
+            raise InputError(
+                f"n_clusters={k!r} was not studied; choose one of {listed(self.n_clusters_tried.tolist(), most=20)}."
+            )
         return int(k)
 
-    def fitted(self, k: int | None = None) -> Any:
-        """The consensus method fitted to the clusterings of k (by default the answer): labels, confidence, and all else.
+    def model(self, n_clusters: int | None = None) -> Any:
+        """The consensus method fitted to the clusterings with so many clusters (by default the answer): labels, confidence, and all else.
 
         Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked for; of so many, which are linked
         may differ from :meth:`labels`.
         """
-        k = self._answer(k)
+        k = self._answer(n_clusters)
         model = self._models[k]
         return model if hasattr(model, "labels_") else model.fit(self._combined[k])
 
-    def labels(self, k: int | None = None) -> np.ndarray:
-        """(n_samples,) the consensus for k clusters, of the objects studied; by default for the answer."""
-        if k == 1 or (k is None and self.k == 1):
+    def labels(self, n_clusters: int | None = None) -> np.ndarray:
+        """(n_samples,) the consensus for so many clusters, of the objects studied; by default for the answer."""
+        if n_clusters == 1 or (n_clusters is None and self.n_clusters == 1):
             return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
-        return self._labels[self._answer(k)]
+        return self._labels[self._answer(n_clusters)]
 
-    def ensemble(self, k: int | None = None) -> Ensemble:
-        """The base clusterings that the statistics of k are of; by default of the answer."""
-        return self._ensembles[self._answer(k)]
+    def ensemble(self, n_clusters: int | None = None) -> Ensemble:
+        """The base clusterings that the statistics of so many clusters are of; by default of the answer."""
+        return self._ensembles[self._answer(n_clusters)]
 
     @property
     def mixed_ensemble(self) -> Ensemble:
@@ -164,17 +181,17 @@ class ChooseKResult:
         assert self._mixed is not None
         return self._mixed
 
-    def cdf(self, k: int | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """(co-association, rising; share of pairs with at most that; half width of the band where pairs were sampled)."""
-        pairs = self._pairs[self._answer(k)]
-        return *pairs.cdf(), pairs.band
+    def cdf(self, n_clusters: int | None = None) -> CDF:
+        """The distribution of co-association over pairs, of so many clusters; by default of the answer."""
+        pairs = self._pairs[self._answer(n_clusters)]
+        return CDF(*pairs.cdf(), pairs.area, pairs.band)
 
     def _answer(self, k: int | None) -> int:
-        if k is None and self.k == 1:
+        if k is None and self.n_clusters == 1:
             raise InputError(
-                f"The answer is one cluster, which has no clusterings; give k, one of {listed(self.ks.tolist(), most=20)}."
+                f"The answer is one cluster, which has no clusterings; give n_clusters, one of {listed(self.n_clusters_tried.tolist(), most=20)}."
             )
-        return self._check(self.k if k is None else k)
+        return self._check(self.n_clusters if k is None else k)
 
     # All of them -------------------------------------------------------------------------------------------
 
@@ -190,7 +207,7 @@ class ChooseKResult:
     def to_dict(self) -> dict[str, Any]:
         """The answer and its evidence as plain data, for JSON."""
         return {
-            "k": self.k,
+            "n_clusters": self.n_clusters,
             "verdict": self.verdict,
             "alternatives": self.alternatives,
             "votes": self.votes,
@@ -213,11 +230,14 @@ class ChooseKResult:
     def from_parts(cls, parts: Mapping[str, Any]) -> ChooseKResult:
         """The way back; raises unless the parts fit together."""
         made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
-        ks, studied = made.ks.tolist(), made.n_samples if made.sample is None else len(made.sample)
+        ks, studied = (
+            made.n_clusters_tried.tolist(),
+            made.n_samples if made.sample is None else len(made.sample),
+        )
         fit = [
-            made.k in (1, *ks),
+            made.n_clusters in (1, *ks),
             made._backend in (None, *FRAMES),  # it is imported
-            all(values.shape == made.ks.shape for values in made.columns.values()),
+            all(values.shape == made.n_clusters_tried.shape for values in made.columns.values()),
             all(own.shape == (studied,) for own in made._labels.values()),
             all(
                 isinstance(one, Ensemble) and one.n_samples == studied
@@ -247,10 +267,10 @@ class ChooseKResult:
         return [self._what(), self._why(), *self._else(), self.not_tested]
 
     def _what(self) -> str:
-        looked = f"of k = {listed(self.ks.tolist(), most=20)}"
+        looked = f"of k = {listed(self.n_clusters_tried.tolist(), most=20)}"
         if self.verdict == "none":
             return f"1 cluster (verdict: none, {looked})."
-        return f"{self.k} clusters (verdict: {self.verdict}, {looked})."
+        return f"{self.n_clusters} clusters (verdict: {self.verdict}, {looked})."
 
     def _why(self) -> str:
         p = ", ".join(f"{test.name} p = {test.p:.3f}" for test in self.tests)
@@ -287,16 +307,16 @@ class ChooseKResult:
 
     def __repr__(self) -> str:
         also = f", alternatives {self.alternatives}" if self.alternatives else ""
-        return f"ChooseKResult: k = {self.k}, verdict {self.verdict!r}{also}"
+        return f"ChooseKResult: n_clusters={self.n_clusters}, verdict {self.verdict!r}{also}"
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and the columns that decide."""
         names = [name for name in SHOWN if name in self.columns]
         head = "".join(f'<th title="{escape(COLUMNS[name])}">{name}</th>' for name in names)
         rows = []
-        for i, k in enumerate(self.ks.tolist()):
+        for i, k in enumerate(self.n_clusters_tried.tolist()):
             cells = "".join(f"<td>{self.columns[name][i]:.3g}</td>" for name in names)
-            bold = ' style="font-weight:bold"' if k == self.k else ""
+            bold = ' style="font-weight:bold"' if k == self.n_clusters else ""
             rows.append(f"<tr{bold}>{cells}</tr>")
         said = "".join(f"<p>{escape(line)}</p>" for line in (self.summary(), *self.notes))
         return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -17,6 +17,20 @@ METHOD_OPTIONS = {
 }
 
 
+def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
+    """What ``-k`` says: one number, an interval 2:10 with both ends, or a list 2,3,5."""
+    try:
+        if "," in text:
+            return [int(part) for part in text.split(",")]
+        low, colon, high = text.partition(":")
+        return (int(low), int(high)) if colon else int(low)
+    except ValueError:
+        raise InputError(
+            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as 2:10, or a "
+            "list, such as 2,3,5."
+        ) from None
+
+
 def parse_params(
     given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
 ) -> dict[str, Any]:

@@ -20,21 +20,11 @@ from ._options import (
     running,
     save_report_option,
 )
+from ._params import parse_n_clusters
 from ._session import Session
 
-
-def parse_ks(text: str) -> list[int]:
-    """2:10, both ends included, or 2,3,5, or both."""
-    ks: list[int] = []
-    for part in text.split(","):
-        low, colon, high = part.partition(":")
-        try:
-            ks += range(int(low), int(high) + 1) if colon else [int(low)]
-        except ValueError:
-            raise InputError(
-                f"-k {text} is not valid: expected the smallest and the largest number, such as 2:10, or a list, such as 2,3,5."
-            ) from None
-    return ks
+#: Characters of a column of the table.
+_WIDTH = 10
 
 
 @click.command("choose-k", short_help="Estimate the number of clusters, with the evidence.")
@@ -124,7 +114,7 @@ def command(
     from ..io import read_features, read_labels
 
     start = time.perf_counter()
-    ks = parse_ks(n_clusters)
+    numbers = parse_n_clusters(n_clusters)
     inputs = [file, *([] if features is None else [features])]
     _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
     if features is not None and not from_ensemble:
@@ -133,13 +123,16 @@ def command(
     with progress_shown(False if session.quiet else None):
         if from_ensemble:
             data: Any = read_labels(source(file), **layout)
-            X = None if features is None else read_features(source(features), on_note=session.note)
+            ensemble, X = data, None
+            if features is not None:
+                X = read_features(source(features), on_note=session.note)
         else:
-            data, X = read_features(source(file), **layout), None
+            data = X = read_features(source(file), **layout)
+            ensemble = None
         study = choose_k(
-            data,
-            ks,
-            X=X,
+            X,
+            ensemble=ensemble,
+            n_clusters=numbers,
             n_clusterings=n_clusterings,
             preprocess=preprocess or "none",
             null=None if null == "none" else null,
@@ -153,12 +146,11 @@ def command(
         _write_columns(session, output, study)
     if save_labels is not None:
         _write_answer(session, save_labels, study, data.sample_names)
-    pictured = X if from_ensemble else data
     write_report(
         session,
         save_report,
         study,
-        None if pictured is None else pictured.X,
+        None if X is None else X.X,
         source=file,
         names=data.sample_names,
         seconds=time.perf_counter() - start,
@@ -175,11 +167,14 @@ def _print_table(study: Any) -> None:
 
     names = [name for name in SHOWN if name in study.columns]  # a file has all
     click.echo()
-    click.echo(" ".join(f"{name:>9}" for name in names))
-    for i in range(len(study.ks)):
+    click.echo(" ".join(f"{name:>{_WIDTH}}" for name in names))
+    for i in range(len(study.n_clusters_tried)):
         cells = (study.columns[name][i] for name in names)
         click.echo(
-            " ".join(f"{cell:9d}" if name == "k" else f"{cell:9.3f}" for name, cell in zip(names, cells))
+            " ".join(
+                f"{cell:{_WIDTH}d}" if name == "n_clusters" else f"{cell:{_WIDTH}.3f}"
+                for name, cell in zip(names, cells)
+            )
         )
 
 
@@ -204,9 +199,9 @@ def _write_columns(session: Session, output: str, study: Any) -> None:
     from ..io import write_table
 
     target = sys.stdout.buffer if output == "-" else output
-    write_table(target, study.columns, sample_names=[f"k={one}" for one in study.ks])
+    write_table(target, study.columns, sample_names=[f"k={one}" for one in study.n_clusters_tried])
     if output != "-":
-        session.say(f"wrote a table of {len(study.ks)} numbers of clusters to {output}")
+        session.say(f"wrote a table of {len(study.n_clusters_tried)} numbers of clusters to {output}")
 
 
 def _write_answer(session: Session, output: str, study: Any, names: Any) -> None:
@@ -219,5 +214,5 @@ def _write_answer(session: Session, output: str, study: Any, names: Any) -> None
     write_labels(sys.stdout.buffer if output == "-" else output, labels, sample_names=names)
     if output != "-":
         session.say(
-            f"wrote {len(labels)} labels in {study.k} cluster{'' if study.k == 1 else 's'} to {output}"
+            f"wrote {len(labels)} labels in {study.n_clusters} cluster{'' if study.n_clusters == 1 else 's'} to {output}"
         )

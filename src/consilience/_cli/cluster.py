@@ -100,7 +100,7 @@ def command(
       consilience cluster features.csv -k 3 -o labels.csv --save-report report.html
       consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
-      consilience cluster features.csv -k 3 --generator random-k --generator-param k_max=8 --json
+      consilience cluster features.csv -k 3 --generator random-k --generator-param n_clusters=2,8 --json
       consilience cluster features.csv -k 3 --generator spectral --method lwea --method-param instability_tolerance=1 -o labels.csv
       consilience cluster features.csv -k 3 --preprocess standardize --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv

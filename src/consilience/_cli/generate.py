@@ -21,7 +21,7 @@ from ._options import (
     reading,
     running,
 )
-from ._params import generator_params
+from ._params import generator_params, parse_n_clusters
 from ._session import Session
 
 
@@ -30,7 +30,11 @@ from ._session import Session
 @generator_option("random-k")
 @n_clusterings_option
 @preprocess_option
-@n_clusters_option("Clusters of each, for generators with a fixed number.", type=int, default=None)
+@n_clusters_option(
+    "Clusters of each; 2:8 draws each from an interval, 3,5,8 from a list.",
+    metavar="INTEGER|LOW:HIGH",
+    default=None,
+)
 @output
 @param_option("generator")
 @running
@@ -43,7 +47,7 @@ def command(
     generator: str,
     n_clusterings: int | None,
     preprocess: str | None,
-    n_clusters: int | None,
+    n_clusters: str | None,
     output: str,
     generator_param: tuple[str, ...],
     running: Running,
@@ -58,7 +62,7 @@ def command(
     Examples:
       consilience generate features.csv -n 20 -o ensemble.npz
       consilience generate features.csv --generator kmeans -k 3 -n 10 --random-state 1 -o ensemble.csv
-      consilience generate features.csv -g random-k --generator-param k_max=8 > ensemble.csv
+      consilience generate features.csv -g random-k -k 2:8 > ensemble.csv
     """
     from .. import generate
     from .._base.progress import progress_shown
@@ -67,16 +71,12 @@ def command(
 
     check_output(output, features, as_json=as_json, json_instead=False)
     maker = generate.generator(generator)
-    reserved = {"k": "the option -k"} if maker.takes_k else {}
+    reserved = {} if n_clusters is None else {"n_clusters": "the option -k"}
     params = generator_params(maker, generator_param, reserved, preprocess=preprocess)
-    if maker.needs_k and n_clusters is None:
-        raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
     if n_clusters is not None:
-        if not maker.takes_k:
-            raise InputError(
-                f"The generator {maker.name} does not take -k; its parameters are {', '.join(maker.settings)} (NAME=VALUE)."
-            )
-        params["k"] = n_clusters
+        params["n_clusters"] = parse_n_clusters(n_clusters)
+    if maker.needs_n_clusters and "n_clusters" not in params:
+        raise InputError(f"The generator {maker.name} needs a number of clusters: give -k.")
     uses = [f"generate.{maker.make.__name__}"]
     with compiling_beside(uses, session.say), progress_shown(False if session.quiet else None):
         table = read_features(source(features), **vars(reading), on_note=session.note)

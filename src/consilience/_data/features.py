@@ -57,7 +57,7 @@ class Features:
     Features: 3 objects, 2 features (float64)
     >>> features.take([0, 2]).sample_names
     ['a', 'c']
-    >>> cs.generate.kmeans(features, n_clusterings=2, k=2).sample_names
+    >>> cs.generate.kmeans(features, n_clusterings=2, n_clusters=2).sample_names
     ['a', 'b', 'c']
     """
 

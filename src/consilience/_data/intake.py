@@ -136,10 +136,10 @@ def _labels_of(model: Any) -> Any:
     if hasattr(inner, "predict") and _is_fitted(inner):
         raise InputError(
             f"{name} is fitted but keeps no labels_: pass its labels instead, model.predict(X), or let "
-            "consilience.generate.estimators(X, models) fit it."
+            "consilience.generate.estimators(X, clusterers=models) fit it."
         )
     raise InputError(
-        f"{name} has no labels_ yet: fit every clusterer first, or let consilience.generate.estimators(X, clusterers) do it."
+        f"{name} has no labels_ yet: fit every clusterer first, or let consilience.generate.estimators(X, clusterers=clusterers) do it."
     )
 
 

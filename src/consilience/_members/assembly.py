@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from .._base.numbers import is_interval, numbers
 from .._base.parameters import Integer, Nothing, RandomState, check, listed
 from .._base.rng import entropy
 from .._data.ensemble import Ensemble
 from .._data.features import Features
 from .._data.labels import Clusterings
 from .._kernels.runtime.memory import refusing
-from ..errors import InputError, warn
+from ..errors import warn
 
+#: How many clusters members have: a number, an interval whose ends may be left open, or a set.
+NClusters = int | tuple[int | None, int | None] | Sequence[int] | None
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
 CHOOSE_PREPARATION = 6  # 4 and 5 are those of random metrics
@@ -33,23 +36,42 @@ def stream(seed: int, purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, purpose])
 
 
+def draw_columns(d: int, count: int, seed: int) -> np.ndarray:
+    """So many of d columns for one member, sorted."""
+    return np.sort(stream(seed, CHOOSE_FEATURES).choice(d, count, replace=False))
+
+
+def some_columns(d: int, fraction: float, seed: int) -> np.ndarray | None:
+    """That share of d columns for one member, at least one, sorted; None where it sees all of them."""
+    count = max(1, round(fraction * d))
+    return None if count == d else draw_columns(d, count, seed)
+
+
 def check_n_clusterings(n_clusterings: Any) -> int:
     check("n_clusterings", n_clusterings, Integer(1))
     return int(n_clusterings)
 
 
-def choose_ks(k: Any, features: Features, seeds: Sequence[int]) -> list[int]:
-    """Number of clusters of each member: fixed, drawn uniformly from a range, or about sqrt(n) for None."""
-    if k is None:
+def choose_ks(
+    n_clusters: Any,
+    features: Features,
+    seeds: Sequence[int],
+    *,
+    widest: int | None = None,
+    share: float = 0.0,
+) -> list[int]:
+    """Number of clusters of each member: fixed, or drawn uniformly from an interval or a set.
+
+    ``widest`` is the largest number of members that draw theirs where none is given, ``share`` of it the smallest. Without it, members
+    have about sqrt(n) clusters where none is given.
+    """
+    if n_clusters is None and widest is None:
         top = max(2, root(features.n_samples))
         return [min(top, features.distinct_rows(top))] * len(seeds)
-    if isinstance(k, (tuple, list, np.ndarray)):
-        if len(k) != 2:
-            raise InputError(f"k={k!r} is not valid: expected a whole number or a pair (smallest, largest).")
-        return draw_ks(k[0], k[1], features, seeds, names=("smallest k", "largest k"))
-    check("k", k, Integer(1))
-    features.check_k(int(k))
-    return [int(k)] * len(seeds)
+    widest = root(features.n_samples) if widest is None else widest
+    among = numbers("n_clusters", k_range(features, n_clusters, widest=widest, share=share))
+    features.check_k(among[-1], "n_clusters")
+    return [among[int(stream(seed, CHOOSE_K).integers(len(among)))] for seed in seeds]
 
 
 def root(n: int) -> int:
@@ -62,40 +84,23 @@ def root_upwards(n: int) -> int:
     return isqrt(n - 1) + 1
 
 
-def k_range(
-    features: Features, k_min: Any, k_max: Any, *, widest: int, share: float = 0.0
-) -> tuple[Any, Any]:
-    """The smallest and largest k of members that draw theirs, for all who ask.
+def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 0.0) -> Any:
+    """Numbers of clusters without open ends, for all who ask; None is an interval open on both sides.
 
-    A given end stays as it is. ``k_max=None`` is ``widest``, at least k_min and at most the number of distinct
-    rows; ``k_min=None`` is that share of k_max, at least 2, or 1 where there is no room for two.
+    A largest number that is None is ``widest``, at least the smallest and at most the number of distinct rows; a smallest one that is None
+    is that share of the largest, at least 2, or 1 where there is no room for two.
     """
-    if k_max is None:
-        check("k_min", k_min, Nothing() | Integer(1))
-        low = 1 if k_min is None else int(k_min)
-        top = max(widest, low)
-        k_max = max(min(top, features.distinct_rows(top)), low)
-    if k_min is None:
-        check("k_max", k_max, Integer(1))
-        k_min = min(max(2, int(share * k_max)), k_max)
-    return k_min, k_max
-
-
-def draw_ks(
-    k_min: Any,
-    k_max: Any,
-    features: Features,
-    seeds: Sequence[int],
-    *,
-    names: tuple[str, str] = ("k_min", "k_max"),
-) -> list[int]:
-    """k uniform in [k_min, k_max] for each member."""
-    check(names[0], k_min, Integer(1))
-    check(names[1], k_max, Integer(1))
-    if k_min > k_max:
-        raise InputError(f"{names[0]}={k_min} is above {names[1]}={k_max}; swap them.")
-    features.check_k(int(k_max), names[1])
-    return [int(stream(seed, CHOOSE_K).integers(k_min, k_max, endpoint=True)) for seed in seeds]
+    if n_clusters is not None and not (is_interval(n_clusters) and None in n_clusters):
+        return n_clusters
+    low, high = (None, None) if n_clusters is None else n_clusters
+    if high is None:
+        check("n_clusters[0]", low, Nothing() | Integer(1))
+        top = max(widest, 2 if low is None else int(low))
+        high = max(min(top, features.distinct_rows(top)), 1 if low is None else int(low))
+    if low is None:
+        check("n_clusters[1]", high, Integer(1))
+        low = min(max(2, int(share * high)), high)
+    return low, high
 
 
 def assemble(
@@ -124,7 +129,7 @@ def assemble(
     short = [
         i
         for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters))
-        if "k" in recipe and found < recipe["k"]
+        if "n_clusters" in recipe and found < recipe["n_clusters"]
     ]
     if short:
         warn(

@@ -164,13 +164,15 @@ class FittedMember(Member):
     """A fitted clusterer that labels rows by itself.
 
     categories : its labels, by code; any other is missing.
+    columns : positions of the prepared features it sees; None is all.
     """
 
     model: Any
     categories: np.ndarray
+    columns: np.ndarray | None = None
 
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-        codes, found = encode(self.model.predict(Z), "The labels of a member")
+        codes, found = encode(self.model.predict(columns_of(Z, self.columns)), "The labels of a member")
         numbers = {value: code for code, value in enumerate(self.categories.tolist())}
         translated = [numbers.get(value, -1) for value in found.tolist()]
         return np.array([*translated, -1], np.int32)[codes], None

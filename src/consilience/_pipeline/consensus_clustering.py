@@ -53,7 +53,7 @@ _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinsta
 
 
 #: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share in each subsample.
-MOST_CLUSTERS, STUDIED, STUDIED_RATIO = 10, 2_000, 0.8
+MOST_CLUSTERS, STUDIED, STUDIED_FRACTION = 10, 2_000, 0.8
 
 
 class Whole(NamedTuple):
@@ -89,11 +89,11 @@ class ConsensusClustering(
         ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
         name. In names, hyphens and underscores are alike.
     generator_params : dict, optional
-        More parameters of the generator, by name. Unless ``k``, or ``k_min`` and ``k_max``, are among them, members
+        More parameters of the generator, by name. Unless an ``n_clusters`` of base clusterings is among them, these
         have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
         ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
-        up (metric-subspace), or between a third of k_max and k_max, which is 60 or the square root of n_samples if that is
-        less, but not below ``n_clusters`` (landmarks).
+        up (metric-subspace), or between a third of the largest number and the largest, which is 60 or the square root of n_samples if that
+        is less, but not below ``n_clusters`` (landmarks).
     method : str or consensus estimator
         How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
         which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
@@ -238,7 +238,7 @@ class ConsensusClustering(
         n_clusters = self._n_clusters()
         if is_auto(n_clusters):
             study = self._study(X, sample_weight)
-            fit_with(self, study.k, lambda twin: twin.fit(X, y, sample_weight, must_link=must_link))
+            fit_with(self, study.n_clusters, lambda twin: twin.fit(X, y, sample_weight, must_link=must_link))
             self.study_ = study
             return self
         check_n_clusters(n_clusters, type(self).__name__, "n_clusters='auto' lets a study choose it")
@@ -309,7 +309,7 @@ class ConsensusClustering(
         else:
             features, _ = _split_weights(as_features(X), sample_weight)
         n = features.n_samples
-        most = min(MOST_CLUSTERS, round(STUDIED_RATIO * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
+        most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
             raise InputError(
                 f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them distinct: there are too few. Give the "
@@ -317,15 +317,15 @@ class ConsensusClustering(
             )
         study = choose_k(
             features,
-            range(2, most + 1),
-            ratio=STUDIED_RATIO,
+            n_clusters=(2, most),
+            sample_fraction=STUDIED_FRACTION,
             preprocess=self._prepared_as(features),
             max_samples=STUDIED,
             random_state=draw_seeds(self.random_state, 3)[2],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        if study.k == 1:
+        if study.n_clusters == 1:
             warn(self._one_cluster, stacklevel=4)
         return study
 
@@ -376,7 +376,7 @@ class ConsensusClustering(
     @property
     def messages_(self) -> list[str]:
         study = vars(self).get("study_")
-        said = [] if study is None or study.k > 1 else [self._one_cluster]
+        said = [] if study is None or study.n_clusters > 1 else [self._one_cluster]
         return [*said, *self.method_.messages_]
 
     @property
@@ -392,7 +392,7 @@ class ConsensusClustering(
         shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
         bagging = find(plan.generator, {"bagging": True})
         more = (
-            ", let each see more (generator_params={'ratio': ...}), or give those it left out the label of the nearest one it saw "
+            ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out the label of the nearest one it saw "
             "(generator_params={'unseen': 'nearest'})"
         )
         raise InputError(

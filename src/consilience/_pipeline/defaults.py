@@ -44,7 +44,7 @@ FEW_CLUSTERS = 8
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
 METHOD, SPARSE_METHOD = "lwea", "lwgp"
 #: Parameters of a method that may be given without naming it: those of METHOD, and of SPARSE_METHOD the first.
-METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("instability_tolerance", "sample"), ("instability_tolerance",)
+METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("instability_tolerance", "max_samples"), ("instability_tolerance",)
 
 
 class Plan(NamedTuple):
@@ -82,12 +82,12 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
     most = FEW_CLUSTERS if sparse else widest(n, n_clusters)
     top = min(max(most, 2 * n_clusters), max(2, n // 2, n_clusters))
     top = min(top, features.distinct_rows(top))
-    params: dict[str, Any] = {"preprocess": "diverse", "k_max": top}
+    params: dict[str, Any] = {"preprocess": "diverse", "n_clusters": (None, top)}
     count = 50 if n <= 1_000 else 30 if n <= 2_500 else 20
     if sparse:
-        params["k_min"] = min(max(2, n_clusters // 2), top)
+        params["n_clusters"] = (min(max(2, n_clusters // 2), top), top)
         return Plan(generator, params, count, SPARSE_METHOD, {"instability_tolerance": 0.4})
-    params["ratio"] = min(1.0, max(0.5, FEWEST_FEATURES / d))
+    params["feature_fraction"] = min(1.0, max(0.5, FEWEST_FEATURES / d))
     params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
     return Plan(
         generator,
@@ -105,11 +105,6 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
         _check_sparse(plan)
     if is_auto(plan.generator):
         params = {**own.generator_params, **plan.generator_params}
-        for given, other in (("k_min", "k_max"), ("k_max", "k_min")):
-            if plan.generator_params.get(given) is not None and other not in plan.generator_params:
-                params.pop(
-                    other, None
-                )  # it may lie on the wrong side: the generator has a range of its own from there
         count = own.n_clusterings if plan.n_clusterings is None else plan.n_clusterings
         plan = plan._replace(generator=own.generator, generator_params=params, n_clusterings=count)
     if is_auto(plan.method):

@@ -18,7 +18,7 @@ __all__ = ["MDEC"]
 #: The paper's three ways to combine the members, and the methods they are.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
-_SUBSPACE = ("ratio", "kernel", "metric", "search", "preprocess")
+_SUBSPACE = ("feature_fraction", "kernel", "metric", "search", "preprocess")
 
 
 class MDEC(ConsensusClustering):
@@ -40,7 +40,7 @@ class MDEC(ConsensusClustering):
     instability_tolerance : float, default 1.0
         How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the three ways
         of the paper only.
-    ratio : float in (0, 1], default 0.5
+    feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees.
     kernel : "normal" or "exponential"
         The kernel of the authors' program or the printed one; see :func:`consilience.generate.metric_subspace`.
@@ -114,7 +114,7 @@ class MDEC(ConsensusClustering):
         method: Any = "hierarchical",
         n_clusterings: int = 100,
         instability_tolerance: float = 1.0,
-        ratio: float = 0.5,
+        feature_fraction: float = 0.5,
         kernel: str = "normal",
         metric: str = "diversified",
         search: str = "exact",
@@ -129,7 +129,7 @@ class MDEC(ConsensusClustering):
         self.method = method
         self.n_clusterings = n_clusterings
         self.instability_tolerance = instability_tolerance
-        self.ratio = ratio
+        self.feature_fraction = feature_fraction
         self.kernel = kernel
         self.metric = metric
         self.search = search

@@ -46,13 +46,24 @@ def make_members(
         )
     if is_clusterer(chosen) or not callable(chosen):
         reserved = {name: f"{name} of {owner}" for name in ("n_clusterings", "random_state")}
-        valid = ("ratio", "bootstrap", "preprocess", "keep_base_models", "n_jobs")
+        valid = (
+            "sample_fraction",
+            "feature_fraction",
+            "bootstrap",
+            "preprocess",
+            "keep_base_models",
+            "n_jobs",
+        )
         check_names(params, valid, owner="A list of clusterers", reserved=reserved)
         params.setdefault("keep_base_models", keep_base_models)
         if n_jobs is not None:
             params.setdefault("n_jobs", n_jobs)
         return generate.estimators(
-            features, chosen, n_clusterings=count or _times(chosen), random_state=random_state, **params
+            features,
+            clusterers=chosen,
+            n_clusterings=count or _times(chosen),
+            random_state=random_state,
+            **params,
         )
     if count is not None:
         raise InputError(

@@ -84,7 +84,7 @@ def how_many(study: Any) -> dict[str, Any]:
         "tracking": _svg_study.tracking(tracking),
         "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each number of clusters, one color for a cluster as "
         "long as it is mostly the same objects."
-        + (f" Framed: the answer, {study.k}." if study.k > 1 else ""),
+        + (f" Framed: the answer, {study.n_clusters}." if study.n_clusters > 1 else ""),
         "table": _table(study, _SHOWN),
         "as_there": _table(study, _AS_THERE),
         "delta": _svg_study.delta_area(DeltaAreaDisplay.from_study(study)) if with_pairs else None,
@@ -94,7 +94,9 @@ def how_many(study: Any) -> dict[str, Any]:
 def _gain_text(display: ChooseKDisplay, study: Any) -> str:
     if display.low is None:
         return "Log of each eigenvalue over the next. There were no references to compare stability with."
-    chosen = "Filled: the answer. " if study.k > 1 else "No number is chosen: the tests found nothing. "
+    chosen = (
+        "Filled: the answer. " if study.n_clusters > 1 else "No number is chosen: the tests found nothing. "
+    )
     rings = "Rings: also plausible. " if study.alternatives else ""
     return (
         "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over references without clusters; gray: "
@@ -107,10 +109,10 @@ def _table(study: Any, wanted: tuple[str, ...]) -> dict[str, Any]:
     rows = [
         {
             "k": k,
-            "chosen": k == study.k,
+            "chosen": k == study.n_clusters,
             "cells": [_cell(study.columns[name][i]) for name in names],
         }
-        for i, k in enumerate(study.ks.tolist())
+        for i, k in enumerate(study.n_clusters_tried.tolist())
     ]
     heads = [{"name": name.replace("_", " "), "title": COLUMNS[name]} for name in names]
     return {"heads": heads, "rows": rows}

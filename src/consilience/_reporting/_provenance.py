@@ -84,11 +84,11 @@ def study_facts(study: Any, source: Any, seconds: float | None) -> list[tuple[st
     rows = [("Data", f"{printable(source)}: {data}" if source is not None else data)]
     if study.sample is not None:
         rows.append(("Studied", f"a random sample of {number(len(study.sample))}"))
-    rows.append(("Numbers of clusters", ", ".join(map(str, study.ks.tolist()))))
+    rows.append(("Numbers of clusters", ", ".join(map(str, study.n_clusters_tried.tolist()))))
     rows.append(
         (
             "Base clusterings",
-            f"{count(study.ensemble(int(study.ks[0])).n_clusterings, 'subsample')} for each number",
+            f"{count(study.ensemble(int(study.n_clusters_tried[0])).n_clusterings, 'subsample')} for each number",
         )
     )
     if study.tests:

@@ -159,9 +159,9 @@ def report(
         X, truth, annotations, sample_names = (
             _rows(each, model) for each in (X, truth, annotations, sample_names)
         )
-        if model.k == 1:
+        if model.n_clusters == 1:
             return _of_study(jinja2, model, path, title, source, command, seconds, remarks)
-        model = {type(model.fitted()).__name__: model.fitted()}
+        model = {type(model.model()).__name__: model.model()}
     fitted = {
         name: each if isinstance(each, Fitted) else Fitted.from_estimator(each)
         for name, each in as_mapping(model).items()

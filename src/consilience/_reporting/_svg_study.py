@@ -90,14 +90,14 @@ def _band(frame: Frame, x, low, high) -> str:
 
 def gain(display: ChooseKDisplay) -> str:
     """The curve over the band of the references, the answer filled, alternatives ringed."""
-    ks, values = display.ks, display.values
+    ks, values = display.n_clusters_tried, display.values
     curves = [values] if display.low is None else [values, display.low, display.high]
     frame, parts = _frame(ks, curves, _ticks(ks), "number of clusters")
     if display.low is not None:
         parts.append(_band(frame, ks, display.low, display.high))
     parts += _curve(frame, ks, values)
     for k, value in zip(ks.tolist(), values):
-        kind = "chosen" if k == display.k else "plausible" if k in display.alternatives else ""
+        kind = "chosen" if k == display.n_clusters else "plausible" if k in display.alternatives else ""
         if kind:
             parts.append(f'<circle class="{kind}" cx="{frame.x(k):.1f}" cy="{frame.y(value):.1f}" r="7"/>')
     label = f"{display.statistic} by number of clusters: " + ", ".join(
@@ -125,8 +125,8 @@ def cdfs(display: CDFDisplay) -> str:
     """One curve for each k, the later the lighter, its number at the end where it has most room."""
     ends = np.array([0.0, 1.0])
     frame, parts = _frame(ends, [ends], [0, 0.25, 0.5, 0.75, 1], "co-association", pad=0.03)
-    count = len(display.ks)
-    for j, k in enumerate(display.ks):
+    count = len(display.n_clusters_tried)
+    for j, k in enumerate(display.n_clusters_tried):
         x = np.concatenate([[0.0], np.repeat(display.values[j], 2), [1.0]])
         y = np.concatenate([[0.0, 0.0], np.repeat(display.shares[j], 2)])
         share = round(100 - 70 * j / max(count - 1, 1))
@@ -134,7 +134,7 @@ def cdfs(display: CDFDisplay) -> str:
             f'<polyline class="curve" style="stroke-opacity:{share / 100:g}" points="{frame.points(x, y)}"><title>{k} clusters</title></polyline>'
         )
     label = "Distribution of co-association. Share of ambiguous pairs: " + ", ".join(
-        f"{k} clusters {pac:.2f}" for k, pac in zip(display.ks, display.pac)
+        f"{k} clusters {pac:.2f}" for k, pac in zip(display.n_clusters_tried, display.pac)
     )
     return picture(_WIDTH, _HEIGHT, label, parts)
 
@@ -142,11 +142,16 @@ def cdfs(display: CDFDisplay) -> str:
 def delta_area(display: DeltaAreaDisplay) -> str:
     """The curve, and dashed that of clusters of equal size."""
     frame, parts = _frame(
-        display.ks, [display.delta, display.balanced], _ticks(display.ks), "number of clusters"
+        display.n_clusters_tried,
+        [display.delta, display.balanced],
+        _ticks(display.n_clusters_tried),
+        "number of clusters",
     )
-    parts += _curve(frame, display.ks, display.balanced, "balanced", dots=False)
-    parts += _curve(frame, display.ks, display.delta)
-    label = "Delta area: " + ", ".join(f"{k}: {v:.2f}" for k, v in zip(display.ks.tolist(), display.delta))
+    parts += _curve(frame, display.n_clusters_tried, display.balanced, "balanced", dots=False)
+    parts += _curve(frame, display.n_clusters_tried, display.delta)
+    label = "Delta area: " + ", ".join(
+        f"{k}: {v:.2f}" for k, v in zip(display.n_clusters_tried.tolist(), display.delta)
+    )
     return picture(_WIDTH, _HEIGHT, label, parts)
 
 
@@ -157,9 +162,11 @@ def tracking(display: TrackingDisplay) -> str:
     left, step, width = 34, 20, 580
     scale = (width - left - 4) / columns
     parts = []
-    for i, k in enumerate(display.ks.tolist()):
+    for i, k in enumerate(display.n_clusters_tried.tolist()):
         top = 4 + step * i
-        parts.append(text_at(left - 8, top + 14, str(k), "end", "chosen-text" if k == display.k else ""))
+        parts.append(
+            text_at(left - 8, top + 14, str(k), "end", "chosen-text" if k == display.n_clusters else "")
+        )
         starts = np.flatnonzero(np.concatenate([[True], np.diff(strip[i]) != 0]))
         ends = np.append(starts[1:], columns)
         paths: dict[int, list[str]] = {}
@@ -168,9 +175,9 @@ def tracking(display: TrackingDisplay) -> str:
                 f"M{left + scale * a:.1f},{top}h{scale * (b - a):.1f}v{step - 3}h{-scale * (b - a):.1f}z"
             )
         parts += [f'<path d="{"".join(one)}" fill="{color(j)}"/>' for j, one in sorted(paths.items())]
-        if k == display.k:
+        if k == display.n_clusters:
             parts.append(
                 f'<rect class="chosen-row" x="{left}" y="{top - 1.5}" width="{width - left - 4}" height="{step}"/>'
             )
-    label = f"Clusters of the objects for {', '.join(map(str, display.ks.tolist()))} clusters, colors kept."
+    label = f"Clusters of the objects for {', '.join(map(str, display.n_clusters_tried.tolist()))} clusters, colors kept."
     return picture(width, 8 + step * rows, label, parts)

@@ -120,7 +120,7 @@ def _few_columns() -> None:
     """Many rows of few columns have kernels of their own (:mod:`.kernels.kmeans_tiles`)."""
     from ..generate import kmeans
 
-    kmeans(_features(MANY, 4), n_clusterings=2, k=3, random_state=0)
+    kmeans(_features(MANY, 4), n_clusterings=2, n_clusters=3, random_state=0)
 
 
 def _consensus(cls: Any) -> None:

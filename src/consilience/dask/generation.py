@@ -95,8 +95,8 @@ def generate(
     plan = fill_in(plan, features, 2 if n_clusters is None else n_clusters)
     params = {**plan.generator_params, "keep_base_models": True}
     maker = look_up(plan.generator)
-    if maker.needs_k and n_clusters is None and "k" not in params:
-        raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=..., or k.")
+    if maker.needs_n_clusters and n_clusters is None and "n_clusters" not in params:
+        raise InputError(f"The generator {maker.name} needs a number of clusters: pass n_clusters=....")
     options = {"n_clusterings": plan.n_clusterings, "random_state": seeds[1], "n_jobs": n_jobs}
     fitted = maker(features, params, n_clusters=n_clusters, **options)
     return labeled(rows, fitted, features, max_distinct)

@@ -11,12 +11,20 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.names import is_pair, numbered
-from .._base.parameters import N_JOBS, Flag, Integer, Nothing, Real, check, listed
+from .._base.parameters import FRACTION, N_JOBS, Flag, Integer, Nothing, check, listed
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
 from .._data.labels import encode
-from .._members.assembly import CHOOSE_ROWS, assemble, member_seeds, stream
-from .._members.labeling import FittedMember, Member, Neighbors, codes_of_labels, neighbor_bytes, to_keep
+from .._members.assembly import CHOOSE_ROWS, assemble, member_seeds, some_columns, stream
+from .._members.labeling import (
+    FittedMember,
+    Member,
+    Neighbors,
+    codes_of_labels,
+    columns_of,
+    neighbor_bytes,
+    to_keep,
+)
 from .._members.preparation import View, Views
 from .._members.runner import each_member
 from ..errors import InputError, warn
@@ -29,7 +37,8 @@ class _Runs:
     features: Features
     models: list[tuple[str, Any]]
     seeds: list[int]
-    ratio: float
+    sample_fraction: float
+    feature_fraction: float
     bootstrap: bool
     keep: bool
     of_pairs: bool  # X is a matrix of pairs
@@ -41,8 +50,12 @@ class _Runs:
         """(labels (n,), recipe, what labels further objects) of one member."""
         name, model = self.models[i % len(self.models)]
         seed = self.seeds[i] % 2**32  # scikit-learn takes no more
-        own, X, n = _seeded(model, seed), view.features.X, self.features.n_samples
-        rows = self._sample(i)
+        own, n = _seeded(model, seed), self.features.n_samples
+        rows, columns = (
+            self._sample(i),
+            some_columns(view.features.n_features, self.feature_fraction, self.seeds[i]),
+        )
+        X = columns_of(view.features.X, columns)
         part = X if rows is None else X[rows][:, rows] if self.of_pairs else X[rows]
         found = _labels_of(own, name, part, part.shape[0])
         labels = np.full(n, None, dtype=object) if found.dtype.kind not in "iu" else np.full(n, -1, np.int64)
@@ -51,21 +64,24 @@ class _Runs:
             "algorithm": type(model).__name__,
             "parameters": _changed_parameters(model),
             "seed": seed,
-            "ratio": self.ratio,
+            "sample_fraction": self.sample_fraction,
+            "feature_fraction": self.feature_fraction,
             "bootstrap": self.bootstrap,
             "new_rows": "predict" if hasattr(own, "predict") else "neighbors",
         }
+        if columns is not None:
+            recipe["features"] = view.original(columns)
         member: Member | None = None
         if self.keep and hasattr(own, "predict"):
-            member = FittedMember(view.preparation, own, encode(found, name)[1])
+            member = FittedMember(view.preparation, own, encode(found, name)[1], columns)
         elif self.keep:
-            member = Neighbors(view.preparation, self.features.X, codes_of_labels(found), rows)
+            member = Neighbors(view.preparation, self.features.X, codes_of_labels(found), rows, columns)
         return labels, recipe, member
 
     def _sample(self, i: int) -> np.ndarray | None:
         """The objects that a member sees, sorted; None for all."""
         n = self.features.n_samples
-        drawn = max(1, round(self.ratio * n))
+        drawn = max(1, round(self.sample_fraction * n))
         if drawn == n and not self.bootstrap:
             return None
         return np.unique(stream(self.seeds[i], CHOOSE_ROWS).choice(n, drawn, replace=self.bootstrap))
@@ -73,17 +89,18 @@ class _Runs:
 
 def estimators(
     X: Any,
-    clusterers: Any,
     *,
+    clusterers: Any,
     n_clusterings: int | None = None,
-    ratio: float = 1.0,
+    sample_fraction: float = 1.0,
+    feature_fraction: float = 1.0,
     bootstrap: bool = False,
     preprocess: str = "none",
     keep_base_models: bool | None = False,
     random_state: Any = None,
     n_jobs: int | None = 1,
 ) -> Ensemble:
-    """Any clusterers that have ``fit_predict``, each on all objects or on a random sample of them.
+    """Any clusterers that have ``fit_predict``, each on all objects and features or on random samples of them.
 
     Parameters
     ----------
@@ -95,8 +112,10 @@ def estimators(
         their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
     n_clusterings : int or None
         Number of members; the clusterers are used in turn. None uses each once.
-    ratio : float in (0, 1], default 1
+    sample_fraction : float in (0, 1], default 1
         Share of the objects each member sees; the others are missing from it.
+    feature_fraction : float in (0, 1], default 1
+        Share of the features each member sees, drawn without replacement; at least one feature.
     bootstrap : bool, default False
         Draw the sample with replacement (repeats are then seen once).
     preprocess : str, default "none"
@@ -113,8 +132,9 @@ def estimators(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, ratio, bootstrap, new_rows``
-        and ``preprocess``; new_rows says how further objects are labeled, by "predict" or by "neighbors".
+        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, sample_fraction, feature_fraction,
+        bootstrap, new_rows`` and ``preprocess``; new_rows says how further objects are labeled, by "predict" or by "neighbors". And
+        ``features``, the column numbers used, where members do not see all of them.
 
     Warns
     -----
@@ -127,24 +147,26 @@ def estimators(
     >>> from sklearn.cluster import AgglomerativeClustering, KMeans
     >>> from sklearn.datasets import load_iris
     >>> ens = cs.generate.estimators(
-    ...     load_iris().data, [KMeans(3), AgglomerativeClustering(4)], random_state=0
+    ...     load_iris().data, clusterers=[KMeans(3), AgglomerativeClustering(4)], random_state=0
     ... )
     >>> ens.clustering_names, ens.n_clusters.tolist()
     (['KMeans', 'AgglomerativeClustering'], [3, 4])
     """
     check("n_clusterings", n_clusterings, Nothing() | Integer(1))
-    check("ratio", ratio, Real(0, 1, open_low=True))
+    check("sample_fraction", sample_fraction, FRACTION)
+    check("feature_fraction", feature_fraction, FRACTION)
     check("bootstrap", bootstrap, Flag())
     check("n_jobs", n_jobs, N_JOBS)
     features = as_features(X)
     models = _check_clusterers(clusterers)
     m = len(models) if n_clusterings is None else int(n_clusterings)
     seeds = member_seeds(random_state, m)
-    of_pairs = _check_pairs(models, features, preprocess, keep_base_models)
+    of_pairs = _check_pairs(models, features, preprocess, feature_fraction, keep_base_models)
     n_bytes = neighbor_bytes(features.X, m)
     keep = to_keep(keep_base_models, n_bytes) and not of_pairs
 
-    runs = _Runs(features, models, seeds, float(ratio), bool(bootstrap), keep, of_pairs)
+    fractions = float(sample_fraction), float(feature_fraction)
+    runs = _Runs(features, models, seeds, *fractions, bool(bootstrap), keep, of_pairs)
     # No note on scales: a clusterer may be a pipeline that takes care of them.
     views = Views(preprocess, features, seeds, n_jobs=n_jobs, note=False)
     columns, recipes, members = each_member(
@@ -152,7 +174,7 @@ def estimators(
         views,
         "estimators",
         n_jobs,
-        first="use clusterers that hold no pairs of objects, a lower ratio or n_jobs=1, ",
+        first="use clusterers that hold no pairs of objects, a lower sample_fraction or n_jobs=1, ",
     )
     names = numbered([models[i % len(models)][0] for i in range(m)])
     kept = _not_all_noise(columns, names)
@@ -206,7 +228,11 @@ def takes_pairs(clusterer: Any) -> bool:
 
 
 def _check_pairs(
-    models: list[tuple[str, Any]], features: Features, preprocess: Any, keep_base_models: bool | None
+    models: list[tuple[str, Any]],
+    features: Features,
+    preprocess: Any,
+    feature_fraction: float,
+    keep_base_models: bool | None,
 ) -> bool:
     """Whether X is a matrix of pairs; what does not go with that is refused."""
     of_pairs = [takes_pairs(model) for _, model in models]
@@ -227,6 +253,10 @@ def _check_pairs(
     if preprocess not in (None, "none"):
         raise InputError(
             f"preprocess={preprocess!r} prepares features, and X is a matrix of pairs. Leave it out."
+        )
+    if feature_fraction < 1:
+        raise InputError(
+            f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use sample_fraction, which draws objects."
         )
     if keep_base_models:
         raise InputError(

@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.parameters import N_JOBS, Choice, Flag, Integer, Real, check, check_all
+from .._base.parameters import FRACTION, N_JOBS, Choice, Flag, Integer, Real, check, check_all
 from .._base.progress import progress
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
 from .._kernels.kmeans import ManyKMeans, many_kmeans, nearest_centers
 from .._members.assembly import (
-    CHOOSE_FEATURES,
     CHOOSE_ROWS,
+    NClusters,
     assemble,
     check_n_clusterings,
     choose_ks,
-    draw_ks,
-    k_range,
+    draw_columns,
     member_seeds,
     root,
+    some_columns,
     stream,
 )
-from .._members.labeling import KEEP, Member, center_member, to_keep
+from .._members.labeling import KEEP, Member, center_member, columns_of, to_keep
 from .._members.preparation import View, Views
 from .._members.runner import each_member, within_memory
 from ..errors import InputError
@@ -38,13 +38,19 @@ _RULES = {
     "n_jobs": N_JOBS,
     "keep_base_models": KEEP,
 }
+_OF_BAGGING = {
+    "sample_fraction": FRACTION,
+    "feature_fraction": FRACTION,
+    "bootstrap": Flag(),
+    "unseen": Choice("missing", "nearest"),
+}
 
 
 def kmeans(
     X: Any,
-    n_clusterings: int = 20,
-    k: int | tuple[int, int] | None = None,
     *,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -61,9 +67,10 @@ def kmeans(
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
         Number of members.
-    k : int, pair or None
-        Clusters of each member. A pair draws k anew for each member, uniformly between the two; None is the
-        square root of n_samples (at most the number of distinct rows).
+    n_clusters : int, pair, list or range, or None
+        Clusters of each member: a number, the same for all; a pair (smallest, largest), an interval from which each member draws its own;
+        a list or range, a set to draw from; see :mod:`consilience.generate`. None is the square root of n_samples (at most the number of
+        distinct rows).
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
     preprocess : str, default "none"
@@ -80,7 +87,7 @@ def kmeans(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, init, max_iter, tol, inertia, n_iter, converged, preprocess``; the inertia is
+        Each recipe holds ``algorithm, n_clusters, seed, init, max_iter, tol, inertia, n_iter, converged, preprocess``; the inertia is
         that of the features as the member saw them.
 
     Notes
@@ -91,15 +98,15 @@ def kmeans(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
-    >>> ens = cs.generate.kmeans(load_iris().data, n_clusterings=5, k=3, random_state=0)
+    >>> ens = cs.generate.kmeans(load_iris().data, n_clusterings=5, n_clusters=3, random_state=0)
     >>> ens.n_clusters.tolist()
     [3, 3, 3, 3, 3]
-    >>> ens.recipes[0]["algorithm"], ens.recipes[0]["k"]
+    >>> ens.recipes[0]["algorithm"], ens.recipes[0]["n_clusters"]
     ('kmeans', 3)
     """
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    ks = choose_ks(k, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds)
     check_runs(init, max_iter, tol, n_jobs, keep_base_models)
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     return _runs(views, ks, seeds, init, max_iter, tol, keep_base_models, n_jobs)
@@ -107,10 +114,9 @@ def kmeans(
 
 def random_k(
     X: Any,
-    n_clusterings: int = 20,
-    k_min: int = 2,
-    k_max: int | None = None,
     *,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -122,29 +128,27 @@ def random_k(
 ) -> Ensemble:
     """k-means with a random number of clusters in each member.
 
-    Known as random parameter selection (RPS). k is uniform in [k_min, k_max].
+    Known as random parameter selection (RPS).
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-    k_min : int, default 2
-    k_max : int or None
-        None is the square root of n_samples (at least k_min, at most the number of distinct rows).
+    n_clusters : int, pair, list or range, or None
+        As in :func:`kmeans`, but None is the interval from 2 to the square root of n_samples (at most the number of distinct rows).
     init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
-    >>> ens = cs.generate.random_k(load_iris().data, n_clusterings=30, k_min=2, random_state=0)
+    >>> ens = cs.generate.random_k(load_iris().data, n_clusterings=30, random_state=0)
     >>> int(ens.n_clusters.min()), int(ens.n_clusters.max())
     (2, 12)
     """
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    ends = k_range(features, k_min, k_max, widest=root(features.n_samples))
-    ks = draw_ks(*ends, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds, widest=root(features.n_samples))
     check_runs(init, max_iter, tol, n_jobs, keep_base_models)
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     return _runs(views, ks, seeds, init, max_iter, tol, keep_base_models, n_jobs)
@@ -152,10 +156,10 @@ def random_k(
 
 def random_features(
     X: Any,
-    n_clusterings: int = 20,
-    k: int | tuple[int, int] | None = None,
     *,
-    ratio: float = 0.1,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
+    feature_fraction: float = 0.1,
     init: str = "k-means++",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -173,38 +177,38 @@ def random_features(
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-    k : int, pair or None
+    n_clusters : int, pair, list or range, or None
         As in :func:`kmeans`.
-    ratio : float in (0, 1], default 0.1
+    feature_fraction : float in (0, 1], default 0.1
         Share of the features each member sees, drawn without replacement; at least one feature.
     init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
     Ensemble
-        Recipes also hold ``ratio`` and ``features``, the column numbers used.
+        Recipes also hold ``feature_fraction`` and ``features``, the column numbers used.
 
     Examples
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_digits
-    >>> ens = cs.generate.random_features(load_digits().data, n_clusterings=3, k=10, random_state=0)
+    >>> ens = cs.generate.random_features(load_digits().data, n_clusterings=3, n_clusters=10, random_state=0)
     >>> [len(recipe["features"]) for recipe in ens.recipes]
     [6, 6, 6]
     """
-    check("ratio", ratio, Real(0, 1, open_low=True))
+    check("feature_fraction", feature_fraction, FRACTION)
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    ks = choose_ks(k, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds)
     check_runs(init, max_iter, tol, n_jobs, keep_base_models)
 
     def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
         d = view.features.n_features
-        kept = max(1, round(ratio * d))
-        return lambda i: (np.sort(stream(seeds[i], CHOOSE_FEATURES).choice(d, kept, replace=False)), {})
+        kept = max(1, round(feature_fraction * d))
+        return lambda i: (draw_columns(d, kept, seeds[i]), {})
 
-    most = max(1, round(ratio * features.n_features))
-    runs = OnColumns("random_features", "random features", init, max_iter, tol, float(ratio))
+    most = max(1, round(feature_fraction * features.n_features))
+    runs = OnColumns("random_features", "random features", init, max_iter, tol, float(feature_fraction))
     return runs.ensemble(features, ks, seeds, choose, most, preprocess, keep_base_models, n_jobs)
 
 
@@ -216,7 +220,7 @@ class OnColumns(NamedTuple):
     init: str
     max_iter: int
     tol: float
-    ratio: float
+    feature_fraction: float
 
     def ensemble(
         self,
@@ -254,7 +258,11 @@ class OnColumns(NamedTuple):
                 recipe = _recipe(
                     self.algorithm, ks[i], seeds[i], self.init, self.max_iter, self.tol, found, 0
                 )
-                recipe |= {"ratio": self.ratio, **more, "features": view.original(columns)}
+                recipe |= {
+                    "feature_fraction": self.feature_fraction,
+                    **more,
+                    "features": view.original(columns),
+                }
                 member = None
                 if keep:
                     own = own if isinstance(own, np.ndarray) else own.tocsr()
@@ -277,7 +285,7 @@ class _OnRows:
     ks, seeds : of each member.
     drawn : objects of a sample.
     settings : init, max_iter and tol of k-means.
-    facts : ratio, bootstrap and unseen, for the recipes.
+    facts : sample_fraction, feature_fraction, bootstrap and unseen, for the recipes.
     """
 
     features: Features
@@ -293,7 +301,9 @@ class _OnRows:
 
     def run(self, view: View, i: int) -> tuple[np.ndarray, dict, Member | None]:
         """(labels (n,), recipe, what labels further objects) of one member."""
-        X, k, seed = view.features.X, self.ks[i], self.seeds[i]
+        k, seed = self.ks[i], self.seeds[i]
+        columns = some_columns(view.features.n_features, self.facts["feature_fraction"], seed)
+        X = columns_of(view.features.X, columns)
         rows, counts = self._sample(seed)
         found = many_kmeans(
             X[rows], [min(k, len(rows))], seeds=[seed], **self.settings, sample_weight=counts, n_jobs=1
@@ -302,9 +312,11 @@ class _OnRows:
         labels[rows] = found.labels[:, 0]
         recipe = _recipe("bagging", k, seed, **self.settings, found=found, r=0)
         recipe |= {**self.facts, "n_seen": len(rows)}
+        if columns is not None:
+            recipe["features"] = view.original(columns)
         member = None
         if self.keep:
-            own = view.preparation, None, X[rows], found.centers[0], found.labels[:, 0]
+            own = view.preparation, columns, X[rows], found.centers[0], found.labels[:, 0]
             member = center_member(*own)
         rest = np.flatnonzero(labels < 0)
         if self.facts["unseen"] == "nearest" and len(rest):
@@ -324,10 +336,11 @@ class _OnRows:
 
 def bagging(
     X: Any,
-    n_clusterings: int = 20,
-    k: int | tuple[int, int] | None = None,
     *,
-    ratio: float = 0.8,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
+    sample_fraction: float = 0.8,
+    feature_fraction: float = 1.0,
     bootstrap: bool = False,
     unseen: str = "missing",
     init: str = "k-means++",
@@ -339,16 +352,18 @@ def bagging(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Ensemble:
-    """k-means on a random sample of the objects in each member.
+    """k-means on a random sample of the objects, and if so wished of the features, in each member.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-    k : int, pair or None
+    n_clusters : int, pair, list or range, or None
         As in :func:`kmeans`.
-    ratio : float in (0, 1], default 0.8
+    sample_fraction : float in (0, 1], default 0.8
         Size of the sample as a share of the objects.
+    feature_fraction : float in (0, 1], default 1
+        Share of the features each member sees, drawn without replacement; at least one feature.
     bootstrap : bool, default False
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
@@ -358,37 +373,44 @@ def bagging(
     Returns
     -------
     Ensemble
-        Recipes also hold ``ratio, bootstrap, unseen`` and ``n_seen``, the number of different objects drawn.
+        Recipes also hold ``sample_fraction, feature_fraction, bootstrap, unseen`` and ``n_seen``, the number of different objects drawn;
+        and ``features``, the column numbers used, where members do not see all of them.
 
     Notes
     -----
-    With few members and a small ratio an object can stay unseen by all of them: ``ensemble.unseen`` lists those.
+    With few members and a small ``sample_fraction`` an object can stay unseen by all of them: ``ensemble.unseen`` lists those.
 
     Examples
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
-    >>> ens = cs.generate.bagging(load_iris().data, n_clusterings=4, k=3, random_state=0)
+    >>> ens = cs.generate.bagging(load_iris().data, n_clusterings=4, n_clusters=3, random_state=0)
     >>> (ens.labels < 0).sum(axis=0).tolist()
     [30, 30, 30, 30]
     """
-    rules = {"ratio": Real(0, 1, open_low=True), "bootstrap": Flag(), "unseen": Choice("missing", "nearest")}
-    check_all({"ratio": ratio, "bootstrap": bootstrap, "unseen": unseen}, rules)
+    facts = {
+        "sample_fraction": sample_fraction,
+        "feature_fraction": feature_fraction,
+        "bootstrap": bootstrap,
+        "unseen": unseen,
+    }
+    check_all(facts, _OF_BAGGING)
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    ks = choose_ks(k, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds)
     check_runs(init, max_iter, tol, n_jobs, keep_base_models)
     n = features.n_samples
-    drawn = max(1, round(ratio * n))
+    drawn = max(1, round(sample_fraction * n))
     if max(ks) > drawn:
         raise InputError(
-            f"ratio={ratio} leaves {drawn} of {n} objects, too few for k={max(ks)} clusters; raise ratio or lower k."
+            f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for n_clusters={max(ks)}; raise sample_fraction or "
+            "lower n_clusters."
         )
 
-    n_bytes = _center_bytes(ks, features.n_features)
+    n_bytes = _center_bytes(ks, max(1, round(feature_fraction * features.n_features)))
     keep = to_keep(keep_base_models, n_bytes)
 
-    facts = {"ratio": float(ratio), "bootstrap": bool(bootstrap), "unseen": unseen}
+    facts = {name: rule.plain(facts[name]) for name, rule in _OF_BAGGING.items()}
     settings = {"init": init, "max_iter": max_iter, "tol": tol}
     samples = _OnRows(features, ks, seeds, drawn, keep, settings, facts)
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
@@ -441,7 +463,7 @@ def _recipe(
 ) -> dict:
     return {
         "algorithm": algorithm,
-        "k": k,
+        "n_clusters": k,
         "seed": seed,
         "init": init,
         "max_iter": int(max_iter),

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import N_JOBS, Integer, Real, check_all, relative_to_lightest
+from .._base.parameters import FRACTION, N_JOBS, Integer, Real, check_all, relative_to_lightest
 from .._base.progress import progress
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
@@ -43,12 +43,12 @@ from .._kernels.runtime.floats import unit_of_largest
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import blocks, map_blocks, map_tasks, one_blas_thread, resolve_jobs
 from .._members.assembly import (
-    CHOOSE_FEATURES,
     CHOOSE_ROWS,
+    NClusters,
     assemble,
     check_n_clusterings,
-    draw_ks,
-    k_range,
+    choose_ks,
+    draw_columns,
     member_seeds,
     root_upwards,
     stream,
@@ -68,7 +68,7 @@ SCALES = (0.5, 1.0)
 #: Starts and steps of the k-means of landmarks.
 STARTS, STEPS = 3, 100
 RULES = {
-    "ratio": Real(0, 1, open_low=True),
+    "feature_fraction": FRACTION,
     "n_landmarks": Integer(1),
     "n_neighbors": Integer(1),
     "preprocess": PREPARE,
@@ -91,7 +91,7 @@ class _Runs:
     features: Features
     ks: list[int]
     seeds: list[int]
-    ratio: float
+    feature_fraction: float
     n_landmarks: int
     n_neighbors: int
     scales: tuple[float, float]
@@ -119,8 +119,8 @@ class _Runs:
     def start(self, i: int, X: Any, unit: float) -> tuple[Rows, Landmarks]:
         """A member's view of the objects, and its landmarks."""
         seed, (n, d) = self.seeds[i], X.shape
-        kept, size = max(1, round(self.ratio * d)), min(n, SAMPLED * self.n_landmarks)
-        rows = Rows(X, np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False)), unit)
+        kept, size = max(1, round(self.feature_fraction * d)), min(n, SAMPLED * self.n_landmarks)
+        rows = Rows(X, draw_columns(d, kept, seed), unit)
         sample = np.sort(stream(seed, CHOOSE_ROWS).choice(n, size, replace=False))
         own = None if self.weight is None else self.weight[sample]
         points = place_landmarks(rows.take(sample), self.n_landmarks, self.n_neighbors, seed=seed, weight=own)
@@ -142,9 +142,9 @@ class _Runs:
         )
         recipe = {
             "algorithm": "landmarks",
-            "k": facts.pop("k"),
+            "n_clusters": facts.pop("n_clusters"),
             "seed": seed,
-            "ratio": self.ratio,
+            "feature_fraction": self.feature_fraction,
             "n_neighbors": int(self.n_neighbors),
             "scale": scale,
             "features": view.original(rows.columns),
@@ -156,11 +156,10 @@ class _Runs:
 
 def landmarks(
     X: Any,
-    n_clusterings: int = 20,
-    k_min: int | None = None,
-    k_max: int | None = None,
     *,
-    ratio: float = 0.5,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
+    feature_fraction: float = 0.5,
     n_landmarks: int = 600,
     n_neighbors: int = 5,
     scales: tuple[float, float] = SCALES,
@@ -179,10 +178,11 @@ def landmarks(
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
         Number of members.
-    k_min, k_max : int or None
-        Clusters of a member, drawn uniformly; ``k_max=None`` is 60, or the square root of n_samples, rounded up, if that is
-        less (at most the number of distinct rows); ``k_min=None`` is a third of k_max, but 2 at least.
-    ratio : float in (0, 1], default 0.5
+    n_clusters : int, pair, list or range, or None
+        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`. None is an interval: its largest number is
+        60, or the square root of n_samples, rounded up, if that is less (at most the number of distinct rows), and its smallest a third
+        of that, but 2 at least.
+    feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees; at least one feature.
     n_landmarks : int, default 600
         Landmarks of each member, p; where there are no more objects than that, these are the landmarks.
@@ -205,9 +205,9 @@ def landmarks(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, ratio, n_neighbors, scale, features, n_landmarks, sigma, pieces, preprocess``: the number
-        of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph. k is the number
-        of clusters found: one of landmarks that is no object's nearest is left out.
+        Each recipe holds ``algorithm, n_clusters, seed, feature_fraction, n_neighbors, scale, features, n_landmarks, sigma, pieces,
+        preprocess``: the number of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph.
+        n_clusters is the number of clusters found: one of landmarks that is no object's nearest is left out.
 
     Notes
     -----
@@ -227,7 +227,7 @@ def landmarks(
     >>> bool((ens.base_models[0].label(X[:5]) == ens.labels[:5, 0]).all())
     True
     """
-    given = {"ratio": ratio, "n_landmarks": n_landmarks, "n_neighbors": n_neighbors}
+    given = {"feature_fraction": feature_fraction, "n_landmarks": n_landmarks, "n_neighbors": n_neighbors}
     check_all(
         {**given, "preprocess": preprocess, "keep_base_models": keep_base_models, "n_jobs": n_jobs}, RULES
     )
@@ -235,19 +235,28 @@ def landmarks(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n, d = features.shape
-    ends = k_range(features, k_min, k_max, widest=min(widest(n), n_landmarks), share=SMALLEST_SHARE)
-    ks = draw_ks(*ends, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds, widest=min(widest(n), n_landmarks), share=SMALLEST_SHARE)
     if max(ks) > n_landmarks:
         raise InputError(
-            f"n_landmarks={n_landmarks} is below k={max(ks)}, and no member has more clusters than landmarks; "
-            f"raise n_landmarks or pass k_max={n_landmarks}."
+            f"n_landmarks={n_landmarks} is below n_clusters={max(ks)}, and no member has more clusters than landmarks; "
+            f"raise n_landmarks, or lower n_clusters to at most {n_landmarks}."
         )
     workers = min(resolve_jobs(n_jobs), len(seeds))
-    kept = max(1, round(ratio * d))
+    kept = max(1, round(feature_fraction * d))
     n_bytes = len(seeds) * _landmark_bytes(features, kept, n_landmarks, n_neighbors)
     keep = to_keep(keep_base_models, n_bytes)
     _ensure_fits(features, kept, n_landmarks, n_neighbors, len(seeds), workers, keep)
-    runs = _Runs(features, ks, seeds, float(ratio), n_landmarks, n_neighbors, (low_mu, high_mu), keep, n_jobs)
+    runs = _Runs(
+        features,
+        ks,
+        seeds,
+        float(feature_fraction),
+        n_landmarks,
+        n_neighbors,
+        (low_mu, high_mu),
+        keep,
+        n_jobs,
+    )
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     made: dict[int, tuple[np.ndarray, dict, Any]] = {}
     with (
@@ -374,7 +383,7 @@ def learn(
         labels = np.searchsorted(filled, labels).astype(np.int32)
     # What was asked for stays where there are too few different rows for it, of which users are told.
     k = k if len(centers) < k else int(filled.size)
-    return model, labels, {"k": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
+    return model, labels, {"n_clusters": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
 
 
 def neighbors_of(
@@ -442,6 +451,6 @@ def _ensure_fits(
         + (m * each if keep else 0.0)
         + 8.0 * _PARTS * p * p,
         what=f"Landmarks of {m} members on {n} objects with {d} features each",
-        remedy="lower n_landmarks, n_clusterings, ratio or n_jobs"
+        remedy="lower n_landmarks, n_clusterings, feature_fraction or n_jobs"
         + (", or pass keep_base_models=False" if keep else ""),
     )

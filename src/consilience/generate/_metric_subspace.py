@@ -22,7 +22,7 @@ data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
+from .._base.numbers import numbers
+from .._base.parameters import FRACTION, N_JOBS, Choice, Flag, Integer, Real, check, check_all, listed
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
 from .._kernels.cut.embedding import cut_rows
@@ -51,11 +52,11 @@ from .._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from .._kernels.runtime.floats import unit_of_largest
 from .._kernels.runtime.memory import ensure_fits
 from .._members.assembly import (
-    CHOOSE_FEATURES,
+    NClusters,
     assemble,
     check_n_clusterings,
-    draw_ks,
-    k_range,
+    choose_ks,
+    draw_columns,
     member_seeds,
     root_upwards,
     stream,
@@ -78,7 +79,7 @@ CHOOSE_CELLS = 5
 NEIGHBORS = (5, 20)
 SCALES = (0.2, 0.8)
 RULES = {
-    "ratio": Real(0, 1, open_low=True),
+    "feature_fraction": FRACTION,
     "kernel": Choice("normal", "exponential"),
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
@@ -92,29 +93,29 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """How members of :func:`metric_subspace` are made: ``given`` are ratio, kernel, metric, search and distinct, for the recipes too."""
+    """How members of :func:`metric_subspace` are made: ``given`` are feature_fraction, kernel, metric, search and distinct, for the recipes too."""
 
     features: Features
     ks: list[int]
     seeds: list[int]
-    neighbors: tuple[int, int]
+    n_neighbors: Sequence[int]  # to draw from
     scales: tuple[float, float]
     n_init: int
     keep: bool
     given: dict[str, Any]
 
     def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
-        kept = max(1, round(self.given["ratio"] * view.features.n_features))
+        kept = max(1, round(self.given["feature_fraction"] * view.features.n_features))
         return partial(self.run, view, _Source(view.features, kept, self.given["metric"]), kept)
 
     def run(self, view: View, source: _Source, kept: int, i: int) -> tuple[np.ndarray, dict, Member | None]:
         """(labels (n,), recipe, what labels further objects) of one member that sees ``kept`` features."""
         seed, metric = self.seeds[i], self.given["metric"]
         d, n = view.features.n_features, self.features.n_samples
-        columns = np.sort(stream(seed, CHOOSE_FEATURES).choice(d, kept, replace=False))
+        columns = draw_columns(d, kept, seed)
         rng = stream(seed, CHOOSE_KERNEL)
         mu = float(rng.uniform(*self.scales))
-        k = min(int(rng.integers(*self.neighbors, endpoint=True)), n - 1)
+        k = min(self.n_neighbors[int(rng.integers(len(self.n_neighbors)))], n - 1)
         Z, weight, place = source.rows(columns), self.features.sample_weight, None
         if self.given["distinct"]:
             merged = merge_equal(Z, weight)
@@ -129,7 +130,7 @@ class _Runs:
             labels, rho = labels[place], None if rho is None else rho[place]
         recipe = {
             "algorithm": "metric_subspace",
-            "k": self.ks[i],
+            "n_clusters": self.ks[i],
             "seed": seed,
             **self.given,
             "n_neighbors": k,
@@ -153,14 +154,13 @@ class _Runs:
 
 def metric_subspace(
     X: Any,
-    n_clusterings: int = 100,
-    k_min: int = 2,
-    k_max: int | None = None,
     *,
-    ratio: float = 0.5,
+    n_clusterings: int = 100,
+    n_clusters: NClusters = None,
+    feature_fraction: float = 0.5,
     kernel: str = "normal",
     metric: str = "diversified",
-    neighbors: tuple[int, int] = NEIGHBORS,
+    n_neighbors: int | Sequence[int] = NEIGHBORS,
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
@@ -180,17 +180,17 @@ def metric_subspace(
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 100
         Number of members, M.
-    k_min, k_max : int
-        Clusters of a member, drawn uniformly; ``k_max=None`` is the square root of n_samples, rounded up (at
-        most the number of distinct rows).
-    ratio : float in (0, 1], default 0.5
+    n_clusters : int, pair, list or range, or None
+        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`; None is the interval from 2 to the square
+        root of n_samples, rounded up (at most the number of distinct rows).
+    feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees (tau); at least one feature.
     kernel : "normal" or "exponential"
         Eq. (2), which the authors' program uses, or Eq. (1), which their paper prints. See Notes.
     metric : "diversified", "cosine", "correlation" or "spearman"
         Random kernels, or one fixed similarity of the objects (negative values count as 0) between neighbors.
-    neighbors : pair of int, default (5, 20)
-        Range of the number of neighbors k.
+    n_neighbors : int, pair, list or range, default (5, 20)
+        Neighbors of each object, k: a number, an interval or a set to draw from, as ``n_clusters``.
     scales : pair of float, default (0.2, 0.8)
         Range of the scale mu.
     search : "exact" or "approximate"
@@ -216,8 +216,8 @@ def metric_subspace(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, kernel, metric, search, distinct, n_neighbors, scale, ratio, features, pieces,
-        missing, preprocess``;
+        Each recipe holds ``algorithm, n_clusters, seed, kernel, metric, search, distinct, n_neighbors, scale,
+        feature_fraction, features, pieces, missing, preprocess``;
         pieces is the number of connected components of the member's graph, missing the number of objects that
         a fixed similarity finds similar to nothing, which get no label.
 
@@ -246,7 +246,13 @@ def metric_subspace(
     >>> len(ens.recipes[0]["features"]), 0.2 <= ens.recipes[0]["scale"] <= 0.8
     (6, True)
     """
-    given = {"ratio": ratio, "kernel": kernel, "metric": metric, "search": search, "distinct": distinct}
+    given = {
+        "feature_fraction": feature_fraction,
+        "kernel": kernel,
+        "metric": metric,
+        "search": search,
+        "distinct": distinct,
+    }
     check_all(
         {
             **given,
@@ -257,23 +263,22 @@ def metric_subspace(
         },
         RULES,
     )
-    low_k, high_k = check_pair("neighbors", neighbors, Integer(1))
+    among = numbers("n_neighbors", n_neighbors)
     low_mu, high_mu = check_pair("scales", scales, Real(0, open_low=True))
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n = features.n_samples
-    ks = draw_ks(*k_range(features, k_min, k_max, widest=root_upwards(n)), features, seeds)
+    ks = choose_ks(n_clusters, features, seeds, widest=root_upwards(n))
     ensure_fits(
         16.0 * n * max(ks),  # eigenvectors, and their directions
         what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
-        remedy="lower k_max",
+        remedy="lower n_clusters",
     )
 
     n_bytes = neighbor_bytes(features.X, len(seeds))
     keep = to_keep(keep_base_models, n_bytes)
 
-    ranges = (low_k, high_k), (low_mu, high_mu)
-    runs = _Runs(features, ks, seeds, *ranges, n_init, keep, given)
+    runs = _Runs(features, ks, seeds, among, (low_mu, high_mu), n_init, keep, given)
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     labels, recipes, members = each_member(runs.begin, views, "metric subspace", n_jobs)
     _warn_of_rough(recipes)
@@ -371,7 +376,7 @@ def spectral_cut(
     if linked.size < n:
         if linked.size == 0:
             raise InputError(
-                "No two objects are similar in a random subspace: use a larger ratio or metric='diversified'."
+                "No two objects are similar in a random subspace: use a larger feature_fraction or metric='diversified'."
             )
         own = None if weight is None else weight[linked]
         part, facts = spectral_cut(

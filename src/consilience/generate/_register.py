@@ -27,9 +27,9 @@ _OWN = ("n_clusterings", "sample_weight", "random_state", "n_jobs")
 class Maker:
     """A generator and what one needs to know to call it.
 
-    make : the function, ``make(X, ..., random_state=, n_jobs=) -> Ensemble``.
-    widest : for those that draw k from a range, (n_samples, n_clusters) -> largest k if none is given.
-    share : of the largest k, which is the smallest if none is given (2 at least).
+    make : the function, ``make(X, *, ..., random_state=, n_jobs=) -> Ensemble``.
+    widest : for those whose members draw their numbers of clusters, (n_samples, n_clusters) -> the largest if none is given.
+    share : of the largest, which is the smallest if none is given (2 at least).
     rules : of its settings, for estimators that take them as their own.
     """
 
@@ -58,18 +58,13 @@ class Maker:
         return [name for name in self.parameters if name not in _OWN]
 
     @property
-    def takes_k(self) -> bool:
-        """Whether its members have a given number of clusters."""
-        return "k" in self.parameters
-
-    @property
-    def needs_k(self) -> bool:
+    def needs_n_clusters(self) -> bool:
         """Whether it has no number of clusters to start from."""
-        return self.takes_k and self.parameters["k"].default is inspect.Parameter.empty
+        return self.parameters["n_clusters"].default is inspect.Parameter.empty
 
     @property
-    def takes_range(self) -> bool:
-        """Whether the number of clusters of each member is drawn between ``k_min`` and ``k_max``."""
+    def draws_n_clusters(self) -> bool:
+        """Whether each member draws its number of clusters where none is given."""
         return self.widest is not None
 
     def __call__(
@@ -85,7 +80,7 @@ class Maker:
     ) -> Ensemble:
         """The base clusterings for a consensus of ``n_clusters``; what is None is left to the generator.
 
-        Members have ``n_clusters`` clusters, or a range of them that depends on it and on the number of objects alone,
+        Members have ``n_clusters`` clusters, or draw from an interval that depends on it and on the number of objects alone,
         unless ``settings`` say otherwise.
         """
         settings = dict(settings or {})
@@ -95,13 +90,12 @@ class Maker:
         options = {**settings, "random_state": random_state, "n_jobs": n_jobs}
         if n_clusterings is not None:
             options["n_clusterings"] = n_clusterings
-        if n_clusters is not None and self.takes_k:
-            options.setdefault("k", n_clusters)
-        if n_clusters is not None and self.widest is not None:
+        if n_clusters is not None and self.widest is None:
+            options.setdefault("n_clusters", n_clusters)
+        elif n_clusters is not None and self.widest is not None:
             widest = self.widest(features.n_samples, n_clusters)
-            given = settings.get("k_min"), settings.get("k_max")
-            ends = k_range(features, *given, widest=widest, share=self.share)
-            options["k_min"], options["k_max"] = ends
+            given = settings.get("n_clusters")
+            options["n_clusters"] = k_range(features, given, widest=widest, share=self.share)
         return self.make(features, **options)
 
 

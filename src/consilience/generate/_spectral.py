@@ -42,8 +42,8 @@ _LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not 
 
 def spectral(
     X: Any,
-    k: int | tuple[int, int],
     *,
+    n_clusters: int | tuple[int | None, int | None] | Sequence[int],
     n_clusterings: int | None = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
     preprocess: str = "none",
@@ -56,11 +56,11 @@ def spectral(
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
-    k : int or pair
-        Clusters of each member; a pair draws k anew for each, uniformly between the two.
+    n_clusters : int, pair, list or range
+        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`.
     n_clusterings : int or None
         Number of members, at least one for each width; None is exactly one for each. Widths are used in turn: members
-        of the same width differ in the start of the final k-means (and in k if it is a pair).
+        of the same width differ in the start of the final k-means (and in the number of clusters where that is drawn).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
     preprocess : str, default "none"
@@ -76,14 +76,14 @@ def spectral(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, k, seed, bandwidth, sigma, pieces, missing, preprocess``: into how many pieces of more than one
+        Each recipe holds ``algorithm, n_clusters, seed, bandwidth, sigma, pieces, missing, preprocess``: into how many pieces of more than one
         object the graph falls at this width, and how many objects got no label for it.
 
     Warns
     -----
     ConsilienceWarning
         Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a graph
-        in more than k pieces the k largest are the clusters; and a member with fewer than k linked objects is left out.
+        in more pieces than clusters the largest are the clusters; and a member with fewer linked objects is left out.
 
     Notes
     -----
@@ -98,7 +98,7 @@ def spectral(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
-    >>> ens = cs.generate.spectral(load_iris().data, k=3, bandwidths=[0.5, 1, 5], random_state=0)
+    >>> ens = cs.generate.spectral(load_iris().data, n_clusters=3, bandwidths=[0.5, 1, 5], random_state=0)
     >>> [recipe["bandwidth"] for recipe in ens.recipes]
     [0.5, 1.0, 5.0]
     """
@@ -107,7 +107,7 @@ def spectral(
     m = _check_count(n_clusterings, grid)
     features = as_features(X)
     seeds = member_seeds(random_state, m)
-    ks = choose_ks(k, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds)
     views = Views(preprocess, features, seeds, n_jobs=n_jobs)
     n = features.n_samples
     _ensure_squares(n, 2)
@@ -182,7 +182,7 @@ def _members_of_width(
         labels[linked] = _largest(own_piece, k) if count > k else _cut(vectors[:, :k], seed)
         recipe = {
             "algorithm": "spectral",
-            "k": k,
+            "n_clusters": k,
             "seed": seed,
             "bandwidth": bandwidth,
             "sigma": sigma,
@@ -291,19 +291,21 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     """One warning about all widths that were too narrow; an error if none was wide enough."""
     if not recipes:
         raise InputError(
-            f"Every bandwidth ({listed(left_out)}) leaves fewer than k={k} of the {n} objects linked to others; "
+            f"Every bandwidth ({listed(left_out)}) leaves fewer than n_clusters={k} of the {n} objects linked to others; "
             "use wider ones, for instance bandwidths=[0.5, 1, 5]."
         )
     thin = {recipe["bandwidth"]: recipe["missing"] for recipe in recipes if recipe["missing"]}
-    broken = list(dict.fromkeys(recipe["bandwidth"] for recipe in recipes if recipe["pieces"] > recipe["k"]))
+    broken = list(
+        dict.fromkeys(recipe["bandwidth"] for recipe in recipes if recipe["pieces"] > recipe["n_clusters"])
+    )
     parts = []
     if left_out:
         parts.append(
-            f"bandwidth {listed(left_out)} leaves fewer than k={k} objects linked to others and made no member"
+            f"bandwidth {listed(left_out)} leaves fewer than n_clusters={k} objects linked to others and made no member"
         )
     if broken:
         parts.append(
-            f"at bandwidth {listed(broken)} the graph has more than k pieces, of which the largest are the clusters"
+            f"at bandwidth {listed(broken)} the graph has more pieces than n_clusters, of which the largest are the clusters"
         )
     if thin:
         shown = listed(f"{count} of {n} at {width:g}" for width, count in thin.items())

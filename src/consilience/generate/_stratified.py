@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._base.parameters import Integer, Real, check_all
+from .._base.parameters import FRACTION, Integer, check_all
 from .._data.ensemble import Ensemble
 from .._data.features import as_features
 from .._kernels.kmeans import many_kmeans
-from .._members.assembly import CHOOSE_FEATURES, check_n_clusterings, choose_ks, member_seeds, stream
+from .._members.assembly import (
+    CHOOSE_FEATURES,
+    NClusters,
+    check_n_clusterings,
+    choose_ks,
+    member_seeds,
+    stream,
+)
 from .._members.preparation import View
 from ._kmeans import OnColumns, check_runs
 
@@ -35,21 +42,21 @@ def strata_of(X: Any, n_strata: int, seed: int, weights: np.ndarray | None = Non
     return found.labels[:, int(np.argmin(found.inertia))]
 
 
-def draw_from(strata: np.ndarray, ratio: float, rng: np.random.Generator) -> np.ndarray:
+def draw_from(strata: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
     """Columns, sorted: that share of every stratum, at least one of each, without replacement."""
     drawn = []
     for stratum in np.unique(strata):
         members = np.flatnonzero(strata == stratum)
-        drawn.append(rng.choice(members, max(1, round(ratio * members.size)), replace=False))
+        drawn.append(rng.choice(members, max(1, round(fraction * members.size)), replace=False))
     return np.sort(np.concatenate(drawn))
 
 
 def stratified(
     X: Any,
-    n_clusterings: int = 20,
-    k: int | tuple[int, int] | None = None,
     *,
-    ratio: float = 0.1,
+    n_clusterings: int = 20,
+    n_clusters: NClusters = None,
+    feature_fraction: float = 0.1,
     n_strata: int = 10,
     init: str = "k-means++",
     max_iter: int = 300,
@@ -68,9 +75,9 @@ def stratified(
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-    k : int, pair or None
+    n_clusters : int, pair, list or range, or None
         As in :func:`kmeans`.
-    ratio : float in (0, 1], default 0.1
+    feature_fraction : float in (0, 1], default 0.1
         Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
     n_strata : int, default 10
         Groups of features, found by k-means of the columns once for all members; at most the number of features.
@@ -79,7 +86,7 @@ def stratified(
     Returns
     -------
     Ensemble
-        Recipes also hold ``ratio``, ``n_strata`` and ``features``, the column numbers used.
+        Recipes also hold ``feature_fraction``, ``n_strata`` and ``features``, the column numbers used.
 
     References
     ----------
@@ -90,24 +97,25 @@ def stratified(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_digits
-    >>> ens = cs.generate.stratified(load_digits().data, n_clusterings=3, k=10, ratio=0.5, random_state=0)
+    >>> ens = cs.generate.stratified(load_digits().data, n_clusterings=3, n_clusters=10, random_state=0)
     >>> ens.n_clusters.tolist(), ens.recipes[0]["n_strata"]
     ([10, 10, 10], 10)
     """
     check_all(
-        {"ratio": ratio, "n_strata": n_strata}, {"ratio": Real(0, 1, open_low=True), "n_strata": Integer(1)}
+        {"feature_fraction": feature_fraction, "n_strata": n_strata},
+        {"feature_fraction": FRACTION, "n_strata": Integer(1)},
     )
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
-    ks = choose_ks(k, features, seeds)
+    ks = choose_ks(n_clusters, features, seeds)
     check_runs(init, max_iter, tol, n_jobs, keep_base_models)
 
     def choose(view: View) -> Callable[[int], tuple[np.ndarray, dict]]:
         # By the first member's seed: more members leave the first ones as they were.
         strata = strata_of(view.features.X, int(n_strata), seeds[0], features.sample_weight)
         facts = {"n_strata": int(strata.max()) + 1}
-        return lambda i: (draw_from(strata, ratio, stream(seeds[i], CHOOSE_FEATURES)), facts)
+        return lambda i: (draw_from(strata, feature_fraction, stream(seeds[i], CHOOSE_FEATURES)), facts)
 
-    most = min(features.n_features, round(ratio * features.n_features) + int(n_strata))
-    runs = OnColumns("stratified", "stratified features", init, max_iter, tol, float(ratio))
+    most = min(features.n_features, round(feature_fraction * features.n_features) + int(n_strata))
+    runs = OnColumns("stratified", "stratified features", init, max_iter, tol, float(feature_fraction))
     return runs.ensemble(features, ks, seeds, choose, most, preprocess, keep_base_models, n_jobs)

@@ -28,14 +28,14 @@ class ChooseKDisplay:
 
     Attributes
     ----------
-    ks : array (K,)
+    n_clusters_tried : array (K,)
     values : array (K,)
         What is drawn: the gain, or the eigengap where a study has no references.
     statistic : str
         "gain" or "eigengap".
     low, high : arrays (K,) or None
         Between them lie 90% of the references; None without references.
-    k : int
+    n_clusters : int
         The answer.
     alternatives : list of int
     verdict : str
@@ -44,19 +44,19 @@ class ChooseKDisplay:
     --------
     >>> import numpy as np, consilience as cs
     >>> X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
-    >>> study = cs.choose_k(X, k=range(2, 6), random_state=0)
+    >>> study = cs.choose_k(X, n_clusters=(2, 5), random_state=0)
     >>> display = cs.plot.ChooseKDisplay.from_study(study)
-    >>> display.k, int(display.ks[display.values.argmax()])
+    >>> display.n_clusters, int(display.n_clusters_tried[display.values.argmax()])
     (3, 3)
     """
 
-    def __init__(self, ks, values, statistic, low, high, k, alternatives, verdict):
-        self.ks = ks
+    def __init__(self, n_clusters_tried, values, statistic, low, high, n_clusters, alternatives, verdict):
+        self.n_clusters_tried = n_clusters_tried
         self.values = values
         self.statistic = statistic
         self.low = low
         self.high = high
-        self.k = k
+        self.n_clusters = n_clusters
         self.alternatives = alternatives
         self.verdict = verdict
 
@@ -68,12 +68,12 @@ class ChooseKDisplay:
             low, high = null_band(study.references.ari - study.references.ari.mean(axis=0))
         statistic = "gain" if low is not None else "eigengap"
         return cls(
-            study.ks,
+            study.n_clusters_tried,
             study.columns[statistic],
             statistic,
             low,
             high,
-            study.k,
+            study.n_clusters,
             study.alternatives,
             study.verdict,
         )
@@ -83,13 +83,24 @@ class ChooseKDisplay:
         ax = axes(ax, "ChooseKDisplay.plot()", figsize=(6.2, 4))
         if self.low is not None:
             ax.fill_between(
-                self.ks, self.low, self.high, color="0.85", label=f"{WITHIN:.0%} of the references"
+                self.n_clusters_tried,
+                self.low,
+                self.high,
+                color="0.85",
+                label=f"{WITHIN:.0%} of the references",
             )
             ax.axhline(0, color="0.6", lw=0.8)
-        ax.plot(self.ks, self.values, marker="o", ms=4, color=color(0), label="features")
-        at = dict(zip(self.ks.tolist(), self.values))
-        if self.k in at:
-            ax.plot([self.k], [at[self.k]], "o", ms=10, color=color(5), label=f"answer: {self.k}")
+        ax.plot(self.n_clusters_tried, self.values, marker="o", ms=4, color=color(0), label="features")
+        at = dict(zip(self.n_clusters_tried.tolist(), self.values))
+        if self.n_clusters in at:
+            ax.plot(
+                [self.n_clusters],
+                [at[self.n_clusters]],
+                "o",
+                ms=10,
+                color=color(5),
+                label=f"answer: {self.n_clusters}",
+            )
         others = [k for k in self.alternatives if k in at]
         if others:
             ax.plot(
@@ -102,8 +113,8 @@ class ChooseKDisplay:
                 label="also plausible",
             )
         name = "ARI above that of the references" if self.statistic == "gain" else "eigengap"
-        ax.set(xlabel="number of clusters", ylabel=name, title=_title(self.k, self.verdict))
-        ax.set_xticks(self.ks)
+        ax.set(xlabel="number of clusters", ylabel=name, title=_title(self.n_clusters, self.verdict))
+        ax.set_xticks(self.n_clusters_tried)
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)
 
@@ -113,7 +124,7 @@ class CDFDisplay:
 
     Attributes
     ----------
-    ks : list of int
+    n_clusters_tried : list of int
         Those with clusterings of their own.
     values, shares : lists of arrays
         Of each k the values of co-association, rising, and the share of pairs with at most that.
@@ -125,14 +136,14 @@ class CDFDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), k=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.CDFDisplay.from_study(study)
-    >>> display.ks, display.values[0].round(2).tolist(), display.shares[0].round(2).tolist()
+    >>> display.n_clusters_tried, display.values[0].round(2).tolist(), display.shares[0].round(2).tolist()
     ([2], [0.0, 0.33, 0.67, 1.0], [0.33, 0.67, 0.83, 1.0])
     """
 
-    def __init__(self, ks, values, shares, bands, pac):
-        self.ks = ks
+    def __init__(self, n_clusters_tried, values, shares, bands, pac):
+        self.n_clusters_tried = n_clusters_tried
         self.values = values
         self.shares = shares
         self.bands = bands
@@ -143,22 +154,22 @@ class CDFDisplay:
         """From what :func:`consilience.choose_k` returns."""
         ks = _with_clusterings(study)
         curves = [study.cdf(k) for k in ks]
-        here = np.isin(study.ks, ks)
+        here = np.isin(study.n_clusters_tried, ks)
         return cls(
             ks,
-            [values for values, _, _ in curves],
-            [shares for _, shares, _ in curves],
-            [band for _, _, band in curves],
+            [one.values for one in curves],
+            [one.cdf for one in curves],
+            [one.band for one in curves],
             study.columns["pac"][here],
         )
 
     def plot(self, ax: Any = None) -> CDFDisplay:
         """Draw one curve for each k, from few clusters (dark) to many (light)."""
         ax = axes(ax, "CDFDisplay.plot()", figsize=(6.2, 4))
-        for j, k in enumerate(self.ks):
+        for j, k in enumerate(self.n_clusters_tried):
             x = np.concatenate([[0.0], self.values[j], [1.0]])
             y = np.concatenate([[0.0], self.shares[j], [1.0]])
-            line = ax.step(x, y, where="post", color=shade(j, len(self.ks)), label=str(k))[0]
+            line = ax.step(x, y, where="post", color=shade(j, len(self.n_clusters_tried)), label=str(k))[0]
             if self.bands[j]:
                 ax.fill_between(
                     x, y - self.bands[j], y + self.bands[j], step="post", alpha=0.2, color=line.get_color()
@@ -182,7 +193,7 @@ class DeltaAreaDisplay:
 
     Attributes
     ----------
-    ks : array (K,)
+    n_clusters_tried : array (K,)
     area, delta : arrays (K,)
         The area; its change as a share of the area before, of the first k the area itself.
     balanced : array (K,)
@@ -191,14 +202,14 @@ class DeltaAreaDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.DeltaAreaDisplay.from_study(study)
     >>> display.delta.round(2).tolist(), display.balanced.round(2).tolist()
     ([0.67, 0.25], [0.5, 0.33])
     """
 
-    def __init__(self, ks, area, delta, balanced):
-        self.ks = ks
+    def __init__(self, n_clusters_tried, area, delta, balanced):
+        self.n_clusters_tried = n_clusters_tried
         self.area = area
         self.delta = delta
         self.balanced = balanced
@@ -206,17 +217,19 @@ class DeltaAreaDisplay:
     @classmethod
     def from_study(cls, study: Any) -> DeltaAreaDisplay:
         """From what :func:`consilience.choose_k` returns."""
-        here = np.isin(study.ks, _with_clusterings(study))
-        ks, area = study.ks[here], study.columns["area"][here]
+        here = np.isin(study.n_clusters_tried, _with_clusterings(study))
+        ks, area = study.n_clusters_tried[here], study.columns["area"][here]
         return cls(ks, area, changes(area), changes(1 - 1 / ks))
 
     def plot(self, ax: Any = None) -> DeltaAreaDisplay:
         """Draw both curves."""
         ax = axes(ax, "DeltaAreaDisplay.plot()", figsize=(6.2, 4))
-        ax.plot(self.ks, self.balanced, "--", color="0.5", label="clusters of equal size, any data")
-        ax.plot(self.ks, self.delta, marker="o", ms=4, color=color(0), label="this study")
+        ax.plot(
+            self.n_clusters_tried, self.balanced, "--", color="0.5", label="clusters of equal size, any data"
+        )
+        ax.plot(self.n_clusters_tried, self.delta, marker="o", ms=4, color=color(0), label="this study")
         ax.set(xlabel="number of clusters", ylabel="relative change of the area", title="Delta area")
-        ax.set_xticks(self.ks)
+        ax.set_xticks(self.n_clusters_tried)
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)
 
@@ -226,39 +239,39 @@ class TrackingDisplay:
 
     Attributes
     ----------
-    ks : array (K,)
+    n_clusters_tried : array (K,)
     labels : array (K, n)
         Clusters of each k, aligned with those of the k before, objects in ``order``.
     order : array (n,)
         The objects, those of one cluster side by side, from few clusters to many.
-    k : int
+    n_clusters : int
         The answer.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> display = cs.plot.TrackingDisplay.from_study(study)
     >>> display.labels.tolist(), display.order.tolist()
     ([[0, 0, 1, 1], [0, 2, 1, 1]], [0, 1, 2, 3])
     """
 
-    def __init__(self, ks, labels, order, k):
-        self.ks = ks
+    def __init__(self, n_clusters_tried, labels, order, n_clusters):
+        self.n_clusters_tried = n_clusters_tried
         self.labels = labels
         self.order = order
-        self.k = k
+        self.n_clusters = n_clusters
 
     @classmethod
     def from_study(cls, study: Any) -> TrackingDisplay:
         """From what :func:`consilience.choose_k` returns."""
         rows: list[np.ndarray] = []
-        for k in study.ks.tolist():
+        for k in study.n_clusters_tried.tolist():
             own = study.labels(k)
             rows.append(align(own, rows[-1]) if rows else own)
         labels = np.stack(rows)
         order = np.lexsort(labels[::-1])
-        return cls(study.ks, labels[:, order], order, study.k)
+        return cls(study.n_clusters_tried, labels[:, order], order, study.n_clusters)
 
     def strip(self, most: int = _MOST_TRACKED) -> np.ndarray:
         """(K, at most ``most``) labels of objects taken evenly along the order."""
@@ -269,12 +282,13 @@ class TrackingDisplay:
         """Draw a row for each k and a column for each object."""
         from matplotlib.colors import to_rgb
 
-        ax = axes(ax, "TrackingDisplay.plot()", figsize=(7, 0.8 + 0.3 * len(self.ks)))
+        ax = axes(ax, "TrackingDisplay.plot()", figsize=(7, 0.8 + 0.3 * len(self.n_clusters_tried)))
         strip = self.strip()
         paint = np.array([to_rgb(color(j)) for j in range(int(strip.max()) + 1)])
         ax.imshow(paint[strip], aspect="auto", interpolation="nearest")
         ax.set_yticks(
-            range(len(self.ks)), [f"{k} (answer)" if k == self.k else str(k) for k in self.ks.tolist()]
+            range(len(self.n_clusters_tried)),
+            [f"{k} (answer)" if k == self.n_clusters else str(k) for k in self.n_clusters_tried.tolist()],
         )
         ax.set_xticks([])
         ax.set(
@@ -301,7 +315,7 @@ class SpectrumDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), k=[2, 3])
+    >>> study = cs.choose_k(cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
     >>> cs.plot.SpectrumDisplay.from_study(study).values.round(2).tolist()
     [1.0, 1.0, 0.33, 0.0, 0.0]
     """
@@ -350,10 +364,10 @@ def _title(k: int, verdict: str) -> str:
 
 def _with_clusterings(study: Any) -> list[int]:
     """Those k that have clusterings of their own."""
-    found = [k for k in study.ks.tolist() if k in study._pairs]
+    found = [k for k in study.n_clusters_tried.tolist() if k in study._pairs]
     if not found:
         raise InputError(
-            f"No two clusterings have the same number of clusters among {study.ks.tolist()}, so that no k has a distribution of pairs. Give more "
+            f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, so that no k has a distribution of pairs. Give more "
             "clusterings, or the features."
         )
     return found

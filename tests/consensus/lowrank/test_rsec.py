@@ -467,7 +467,9 @@ def test_iris_as_printed():
     """
     X, truth = load_iris(return_X_y=True)
     for seed in range(3):
-        ensemble = cs.generate.random_k(X, 100, k_min=3, init="random", random_state=seed)
+        ensemble = cs.generate.random_k(
+            X, n_clusterings=100, n_clusters=(3, None), init="random", random_state=seed
+        )
         for labels_from in ("embedding", "representation"):
             found = cs.RSEC(3, labels_from=labels_from, random_state=0).fit_predict(ensemble)
             scores = cs.metrics.scores(found, truth)

@@ -109,7 +109,7 @@ def test_spectral_members_of_rows_that_coincide(seed):
     """Half of the values are zero: rows coincide, and eigenvalues with them."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 3)) * (rng.random((60, 3)) < 0.5)
-    assert cs.generate.spectral(X, 27, random_state=0).n_samples == 60
+    assert cs.generate.spectral(X, n_clusters=27, random_state=0).n_samples == 60
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
