@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog fuzz browser reproduce clean
+.PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog wheels fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
@@ -17,7 +17,7 @@ help:
 	@echo "make coverage  the tests once more, and which lines they reach"
 	@echo "make test-kernels  tests of the kernels with every index of compiled code checked (minutes)"
 	@echo "make test-oldest  all tests with the lowest versions of pyproject.toml (before a release, or after a change of them)"
-	@echo "make lint    ruff and mypy only"
+	@echo "make lint    ruff, mypy and the workflows only"
 	@echo "make bench   the benchmarks (benchmarks/README.md)"
 	@echo "make bench-compare  a short set of benchmarks beside the stored baseline (minutes)"
 	@echo "make growth  measure how cost grows where that was not done, and write docs/growth.md"
@@ -26,6 +26,7 @@ help:
 	@echo "make docs-test  the same, then every page in a browser: links, requests, messages, overflow"
 	@echo "make pictures  the two pictures of the README, from the library and the stored figures"
 	@echo "make changelog  gather changelog.d into CHANGELOG.md, for a release"
+	@echo "make wheels  source archive and wheel, into dist/, checked"
 	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
 	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction/"
 	@echo "make clean   remove everything the other targets made"
@@ -49,6 +50,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@if command -v actionlint >/dev/null; then actionlint; fi
 
 test: lint browser
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -58,9 +61,10 @@ test-slow: export HYPOTHESIS_PROFILE := thorough
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "(slow or hypothesis) and not pages"
 
-# What follows from a new line of the register: names for type checkers, a row in the table of methods.
+# What follows from a new line of the register: names for type checkers, a row in the table of methods, the list of names.
 register: $(VENV)/.dev
 	$(BIN)/python -m tests.register
+	$(BIN)/python -m tests.public_names
 
 test-register: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m register tests/test_register.py tests/types
@@ -138,8 +142,17 @@ docs-test: docs browser
 pictures: $(VENV)/.docs
 	PYTHONPATH=docs:. $(BIN)/python -m _ext.pictures
 
-changelog: $(VENV)/.demo
-	$(BIN)/python changelog/d/gather.py
+changelog: $(VENV)/.dev
+	$(BIN)/towncrier build --yes
+
+# The source archive and the wheel made from it, looked at, and the wheel tried in an environment of its own.
+wheels: $(VENV)/.dev
+	rm -rf dist $(VENV)/tried
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)/tried
+	$(VENV)/tried/bin/python -m pip install --quiet dist/*.whl
+	$(VENV)/tried/bin/python -c 'import consilience as cs; assert cs.consensus.LWGP(2).fit_predict([[0, 0], [0, 0], [1, 1]]).tolist() == [0, 0, 1]'
 
 # A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
 MINUTES ?= 10

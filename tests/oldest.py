@@ -10,7 +10,7 @@ import re
 from importlib.metadata import requires
 
 _REQUIREMENT = re.compile(
-    r"""(?P<name>[\w.-]+(?:\[[\w,]+\])?)>=(?P<version>[\w.]+)(?:\s*;\s*extra\s*==\s*['"](?P<extra>[\w-]+)['"])?"""
+    r"""(?P<name>[\w.-]+(?:\[[\w,]+\])?)>=(?P<version>[\w.]+)(?:\s*;.*?(?:extra\s*==\s*['"](?P<extra>[\w-]+)['"].*|$))?"""
 )
 
 

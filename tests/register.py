@@ -47,9 +47,8 @@ def imports() -> dict[Path, list[str]]:
         is_room = room in _register.ROOMS
         name = f"import {entry.name} as {entry.name}"
         if entry in _register.FRONT:
-            out.setdefault(PACKAGE / "__init__.py", []).append(
-                f"from .{room if is_room else entry.module} {name}"
-            )
+            line = f"from .{room if is_room else entry.module} {name}"
+            out.setdefault(PACKAGE / "__init__.py", []).append(line)
         if is_room:
             out.setdefault(PACKAGE / room / "__init__.py", []).append(f"from .{module} {name}")
     return out

@@ -16,9 +16,17 @@ def test_floors():
         "pyarrow>=14; extra == 'io'",
         'pytest>=8 ; extra == "test"',
         "ruff>=0.9; extra == 'dev'",
+        "pymetis>=2025.2; sys_platform != 'win32' and extra == 'graph'",
+        "build>=1; sys_platform != 'win32' and extra == 'dev'",
         "consilience[io]; extra == 'test'",
     ]
-    assert floors(declared) == ["numpy==1.26", "scikit-learn==1.6", "pyarrow==14", "pytest==8"]
+    assert floors(declared) == [
+        "numpy==1.26",
+        "scikit-learn==1.6",
+        "pyarrow==14",
+        "pytest==8",
+        "pymetis==2025.2",
+    ]
 
 
 @pytest.mark.parametrize("line", ["numpy", "numpy<3", "numpy>=1.26,<3"])

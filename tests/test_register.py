@@ -40,11 +40,8 @@ every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lam
 
 def address(entry: _register.Entry) -> str:
     """How users write it."""
-    return (
-        f"cs.{entry.name}"
-        if entry in _register.FRONT
-        else f"cs.{entry.module.partition('.')[0]}.{entry.name}"
-    )
+    room = entry.module.partition(".")[0]
+    return f"cs.{entry.name}" if entry in _register.FRONT else f"cs.{room}.{entry.name}"
 
 
 def place(cls: type) -> str:
@@ -94,8 +91,9 @@ def test_docstring_has_an_example(entry):
     """``tests/docs/test_docs.py`` runs it."""
     cls = entry.load()
     example = cls.__doc__.partition(">>>")[2]
-    called = f"{address(entry)}("
-    assert called in example, f"{place(cls)}: add a section Examples that uses {called}...)"
+    assert f"{address(entry)}(" in example, (
+        f"{place(cls)}: add a section Examples that uses {address(entry)}(...)"
+    )
 
 
 @every_estimator
@@ -164,8 +162,7 @@ def test_every_public_estimator_is_registered():
 def test_type_checkers_see_what_is_registered(room):
     file = PACKAGE / room / "__init__.py"
     entries = {"": (), "consensus": _register.CONSENSUS, "multitask": _register.MULTITASK}[room]
-    front = {*cs.__all__, *_register.ROOMS} - {"__version__"}
-    names = {entry.name for entry in entries} or front
+    names = {entry.name for entry in entries} or {*cs.__all__, *_register.ROOMS} - {"__version__"}
     tree = ast.parse(file.read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     aliases = [alias for node in block.body for alias in node.names]

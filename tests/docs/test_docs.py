@@ -49,26 +49,6 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_methods_do_not_import_methods():
-    """What two methods share moves to kernels (style: imports flow one way)."""
-    rooms = (PACKAGE / "consensus", PACKAGE / "multitask")
-    for path in (path for room in rooms for path in room.rglob("*.py")):
-        if path.name.startswith("_"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                assert (node.module or "").startswith("_"), f"{path.name} imports the sibling {node.module}"
-
-
-def test_kernels_know_nothing_above_them():
-    for path in (PACKAGE / "kernels").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level >= 2:
-                assert node.module in ("errors", "validation", "progress"), (
-                    f"{path.name} imports {node.module}"
-                )
-
-
 def imported_packages() -> set[str]:
     """Packages that the code imports, at the top, when needed, or by ``need``; without Python's own."""
     found = set()
@@ -94,15 +74,6 @@ def test_what_is_imported_is_declared():
     names = {re.match(r"[\w-]+", one).group() for one in declared}
     assert imported_packages() - {"sklearn" if name == "scikit-learn" else name for name in names} == set()
     assert "version" in project["dynamic"]  # __version__ is the one place
-
-
-def test_contributing_names_every_room():
-    rooms = (
-        (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text().partition("## Rooms")[2].partition("\n## ")[0]
-    )
-    for path in PACKAGE.iterdir():
-        if (path.suffix == ".py" or path.is_dir()) and not path.name.startswith("__"):
-            assert f"`{path.name}{'/' if path.is_dir() else ''}`" in rooms, path.name
 
 
 @pytest.mark.parametrize(

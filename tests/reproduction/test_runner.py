@@ -165,6 +165,7 @@ def workers_of(pid: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at /proc")
 def test_killed_at_any_moment_it_continues_where_it_was(tmp_path):
     """Kill -9 during start, base clusterings and cells; nothing finished is lost, nothing is run twice."""
@@ -300,6 +301,7 @@ def test_f1_with_self_pairs_by_hand():
     assert f1_self_pairs(np.array([0, 0, 0, 1]), np.array(list("aabb"))) == pytest.approx(2 * 6 / (10 + 8))
 
 
+@pytest.mark.slow
 def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_path):
     """On the very ensembles behind the printed table, through the runner, these must come out to the digit."""
     methods = ["KM", "KM-best", "LWEA", "SCCBG-W", "SPCE"]

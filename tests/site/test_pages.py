@@ -142,22 +142,6 @@ def test_formulas_become_mathml():
             assert convert(formula).startswith("<math"), formula
 
 
-def test_fragments_are_gathered_under_their_version():
-    sys.path.insert(0, str(ROOT / "changelog.d"))
-    from gather import gather
-
-    text = "# Changelog\n\nWords.\n\n## 0.2.0\n\nThe second.\n\n## 0.1.0\n\n### New\n\n- Old.\n"
-    once = gather(text, "0.2.0", [("b.feature.md", "One\nthing.\n"), ("a.fix.md", "Two.")])
-    assert "The second.\n\n### New\n\n- One thing.\n\n### Mended\n\n- Two.\n" in once
-    assert once.endswith("## 0.1.0\n\n### New\n\n- Old.\n")
-    twice = gather(once, "0.2.0", [("c.feature.md", "Three."), ("d.feature.md", "One thing.")])
-    assert "### New\n\n- One thing.\n- Three.\n" in twice
-    with pytest.raises(ValueError, match="no kind of change"):
-        gather(text, "0.2.0", [("a.oops.md", "x")])
-    with pytest.raises(ValueError, match="no section '## 0.3.0'"):
-        gather(text, "0.3.0", [])
-
-
 def test_pages_and_references_are_without_fault(tmp_path):
     """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not run."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "dummy", "-D", "consilience_pictures=0",

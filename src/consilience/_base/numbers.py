@@ -13,8 +13,10 @@ FORMS = "a whole number of at least {}, a pair (smallest, largest), or a list or
 
 
 def numbers(name: str, value: Any, *, least: int = 1) -> Sequence[int]:
-    """What ``value`` stands for, rising: a number is itself, a tuple of two the interval between them, any other list, range, set or
-    array the numbers in it."""
+    """What ``value`` stands for, rising.
+
+    A number is itself, a tuple of two the interval between them, any other list, range, set or array the numbers in it.
+    """
     whole = Integer(least)
     if whole.accepts(value):
         return range(int(value), int(value) + 1)

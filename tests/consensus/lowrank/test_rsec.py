@@ -237,7 +237,7 @@ def test_slopes_of_the_concave_penalty():
 # The loop ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("missing", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_equals_the_plain_algorithm_on_all_objects(method, missing):
     """Compressed, rotated, partly in single precision: the same Z, E and labels as n x n matrices and full spectra."""

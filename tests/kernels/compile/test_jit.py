@@ -245,6 +245,7 @@ print(found.n_iter.tolist(), [int((found.labels[:, i] * np.arange(len(X))).sum()
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_compiles_answers_as_one_that_finds_the_code(tmp_path):
     package = Path(consilience.__file__).parents[1]
     first, second = (run(TIED, package, NUMBA_CACHE_DIR=str(tmp_path))[0] for _ in range(2))

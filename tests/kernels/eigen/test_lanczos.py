@@ -36,7 +36,7 @@ def neighbor_graph(n=900, seed=0, k=6):
     return sp.csr_array(root @ W @ root), known
 
 
-@pytest.mark.parametrize("count", [1, 5, 30])
+@pytest.mark.parametrize("count", [1, 5, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("block", [1, 4])
 def test_restarted_iteration(seed, count, block):
     A, values, Q = symmetric(400, seed)
@@ -92,7 +92,7 @@ def test_says_when_products_run_out():
 
 
 @pytest.mark.parametrize("way", ["factors", "polynomial"])
-@pytest.mark.parametrize("count", [2, 20])
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_both_ways_through_a_graph(seed, way, count, monkeypatch):
     N, known = neighbor_graph(seed=seed)
     monkeypatch.setattr(lanczos, "FACTORS_UP_TO", (10**6,) * 4 if way == "factors" else (0,) * 4)
