@@ -91,7 +91,9 @@ RESULTS = {
     "ConsensusClustering": lambda: pipeline().labels_,
     "ConsensusClustering, sure": lambda: pipeline().confidence_,
     "ConsensusClustering, predict": lambda: pipeline().predict(da.from_array(X, chunks=(150, -1))),
-    "ConsensusClustering, reach": lambda: pipeline().score_samples(da.from_array(X, chunks=(150, -1))),
+    "ConsensusClustering, score_samples": lambda: pipeline().score_samples(
+        da.from_array(X, chunks=(150, -1))
+    ),
     "method on generate": lambda: method().fit(generated()).labels_,
     "generate": lambda: generated().labels,
 }

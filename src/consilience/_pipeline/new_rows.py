@@ -93,7 +93,7 @@ class PlacesRows:
         rows, against the largest that a row of fit has (of rows, to the nearest other one).
         """
         if is_lazy(X):
-            return self._lazily(X, "reach")
+            return self._lazily(X, "score_samples")
         within = self._label(X, reach=True)[3]
         assert within is not None
         return within
