@@ -24,16 +24,9 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 
 
 @pytest.fixture(scope="module")
-def client():
+def client(connect):
     """Two workers, processes of one thread each."""
-    quiet = {"distributed.comm.timeouts.connect": "60s"}  # of a busy machine
-    with (
-        dask.config.set(quiet),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with connect("processes") as client:
         yield client
 
 
@@ -132,6 +125,56 @@ def test_memory_of_a_worker_is_looked_at_beforehand(client):
         cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
     with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 rows.*X.rechunk"):
         cs.dask.generate(labels.astype(np.float32))
+
+
+@pytest.fixture
+def paused(connect):
+    """A client of workers that take no tasks, as if their memory were full."""
+
+    def put(dask_worker, status):
+        dask_worker.status = distributed.Status[status]
+
+    with connect("threads") as client:
+        client.run(put, status="paused")
+        yield client
+        client.run(put, status="running")
+
+
+def test_workers_that_stay_paused_are_told(paused, monkeypatch):
+    monkeypatch.setattr(engine, "_LOOK", 0.1)
+    monkeypatch.setattr(engine, "_PATIENCE", 0.5)
+    labels = da.from_array(planted(6, n=400, m=6)[0], chunks=(100, 6))
+    with pytest.raises(NotEnoughMemoryError, match=r"All 2 Dask workers are paused.*client.restart"):
+        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
+
+
+def test_workers_that_run_again_are_waited_for(paused, monkeypatch):
+    monkeypatch.setattr(engine, "_LOOK", 0.1)
+    labels, _ = planted(6, n=400, m=6)
+
+    def wake(dask_worker):
+        dask_worker.status = distributed.Status.running
+
+    timer = threading.Timer(1.0, paused.run, (wake,))
+    timer.start()
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
+    timer.join()
+    np.testing.assert_array_equal(
+        model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
+    )
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    monkeypatch.setattr(engine, "_LOOK", 0.1)
+    monkeypatch.setattr(engine, "_PATIENCE_FOR_WORKERS", 0.5)
+    labels = da.from_array(planted(6, n=400, m=6)[0], chunks=(100, 6))
+    options = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster),
+        pytest.raises(InputError, match="has had no workers for .* seconds. Start some"),
+    ):
+        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
 
 
 def test_one_thread_does_the_work_of_a_task():

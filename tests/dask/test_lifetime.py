@@ -22,18 +22,12 @@ X = np.random.default_rng(0).normal(size=(400, 3)) + 6 * TRUTH[:, None]
 
 
 @pytest.fixture(scope="module", params=["no client", "threads", "processes"])
-def place(request):
+def place(request, connect):
     """Where tasks run."""
     if request.param == "no client":
         yield request.param
         return
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "1GB"}
-    quiet = {"distributed.comm.timeouts.connect": "60s"}  # of a busy machine
-    with (
-        dask.config.set(quiet),
-        distributed.LocalCluster(processes=request.param == "processes", **options) as cluster,
-        distributed.Client(cluster),
-    ):
+    with connect(request.param):
         yield request.param
 
 

@@ -6,9 +6,12 @@ one loses none of them; without one, tasks share them in memory.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent import futures as threads
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,11 @@ MOST_IN_GRAPH = 10**6
 FAN_IN = 4
 #: Share of a worker's memory that one task may be expected to take: Dask pauses a worker at 0.8.
 _SHARE = 0.6
+#: Seconds between looks at workers while results are waited for.
+_LOOK = 2.0
+#: Seconds to wait while all workers are paused, or while there is none.
+_PATIENCE = 60.0
+_PATIENCE_FOR_WORKERS = 300.0
 
 
 def active_client() -> Any:
@@ -53,10 +61,50 @@ def collect(tasks: Sequence[Delayed]) -> list[Any]:
         return list(dask.compute(*tasks))
     futures = client.compute(tasks)
     try:
-        return client.gather(futures)
+        return _gathered(client, futures)
     except BaseException:
         client.cancel(futures, force=True)
         raise
+
+
+def _gathered(client: Any, futures: list[Any]) -> list[Any]:
+    """The results of futures; an error where no worker can run a task for too long, for which Dask waits for ever."""
+    pending = asyncio.run_coroutine_threadsafe(
+        client.gather(futures, asynchronous=True), client.loop.asyncio_loop
+    )
+    idle_since = None
+    while not threads.wait([pending], timeout=_LOOK).done:
+        workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
+        if any(_is_at_work(worker) for worker in workers):
+            idle_since = None
+        elif idle_since is None:
+            idle_since = time.monotonic()
+        else:
+            _check_patience(workers, time.monotonic() - idle_since)
+    return pending.result()
+
+
+def _is_at_work(worker: dict[str, Any]) -> bool:
+    """Whether a worker takes tasks, or has one that may end: paused ones finish what they have begun."""
+    counts = worker["metrics"].get("task_counts", {})
+    return worker["status"] not in ("paused", "closing_gracefully") or counts.get("executing", 0) > 0
+
+
+def _check_patience(workers: list[dict[str, Any]], idle: float) -> None:
+    """Raise if nobody has worked for longer than workers take to start, or to make room."""
+    if not workers and idle > _PATIENCE_FOR_WORKERS:
+        raise InputError(
+            f"The Dask cluster has had no workers for {idle:.0f} seconds. Start some, or close the client to "
+            "compute in this process."
+        )
+    if workers and idle > _PATIENCE:
+        used = max(worker["metrics"].get("memory", 0) for worker in workers)
+        raise NotEnoughMemoryError(
+            f"All {len(workers)} Dask workers are paused, as their memory is nearly full, and none has run a "
+            f"task for {idle:.0f} seconds: the largest holds {size(used)}. Give workers more memory "
+            "(memory_limit=...), or restart them by client.restart(). Workers that are threads of your own "
+            "process count all memory of that process."
+        )
 
 
 def keep(tasks: Iterable[Delayed]) -> list[Delayed]:

@@ -278,13 +278,8 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
         )
     held = share(model.to_local())
     c = model.method_._predictor.n_clusters
-    width = (
-        None
-        if what in ("predict", "predict_confidence", "score_samples")
-        else c
-        if top is None
-        else min(top, c)
-    )
+    one_value = what in ("predict", "predict_confidence", "score_samples")
+    width = None if one_value else c if top is None else min(top, c)
     tasks = [call(_predict, block, held, what, top, width) for block in rows.blocks]
     if top is not None:
         clusters = stacked(
