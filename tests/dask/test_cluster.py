@@ -15,7 +15,7 @@ import pytest
 import consilience as cs
 import dask
 from consilience._kernels.runtime.threads import map_tasks, one_thread, resolve_jobs
-from consilience.dask import engine
+from consilience.dask import engine, graphs
 from consilience.errors import InputError, NotEnoughMemoryError
 
 from ..zoo import planted
@@ -36,7 +36,7 @@ def slow(block, seconds):
 
 
 def test_labels_are_those_of_one_machine(client, monkeypatch):
-    monkeypatch.setattr(engine, "MOST_IN_GRAPH", 2000)  # as if the tables were large
+    monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)  # as if the tables were large
     labels, _ = planted(6, n=600, m=6, noise=0.4)
     lazy = da.from_array(labels, chunks=(100, 6))
     for cls in (cs.consensus.LWGP, cs.consensus.LWEA):
@@ -85,6 +85,42 @@ def test_a_killed_worker_changes_nothing_but_the_time(client):
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
     )
     client.wait_for_workers(2)
+
+
+def test_the_loss_of_all_workers_changes_nothing_but_the_time(client, monkeypatch):
+    monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)
+    labels, _ = planted(7, n=400, m=5)
+    lazy = da.from_array(labels, chunks=(50, 5)).map_blocks(slow, 0.3, dtype=labels.dtype, meta=labels[:0])
+    victims = client.run(os.getpid).values()
+    killer = threading.Timer(0.7, lambda: [os.kill(victim, signal.SIGKILL) for victim in victims])
+    killer.start()
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
+    killer.join()
+    np.testing.assert_array_equal(
+        model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
+    )
+    client.wait_for_workers(2)
+
+
+def test_tasks_whose_results_are_lost_are_asked_for_again(client, monkeypatch):
+    gathered, lost = engine._gathered, []
+
+    def losing(client, futures):
+        if len(lost) < 3:
+            lost.append(len(futures))
+            client.cancel(futures, force=True)
+        return gathered(client, futures)
+
+    monkeypatch.setattr(engine, "_gathered", losing)
+    labels, _ = planted(6, n=400, m=6)
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
+    np.testing.assert_array_equal(
+        model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
+    )
+    monkeypatch.setattr(engine, "_ATTEMPTS", 1)
+    lost.clear()
+    with pytest.raises(InputError, match="Dask lost what a fit needs 1 times in a row.*more memory"):
+        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
 
 
 def test_an_interrupt_cancels_what_is_under_way(client):

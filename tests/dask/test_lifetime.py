@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import time
 
 import dask.array as da
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 
 import consilience as cs
 import dask
-from consilience.dask import engine
+from consilience.dask import graphs
 
 from ..zoo import planted
 
@@ -96,10 +99,70 @@ RESULTS = {
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 @pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 def test_a_result_is_all_that_has_to_be_kept(place, make, monkeypatch):
-    monkeypatch.setattr(engine, "MOST_IN_GRAPH", 2000)  # as if the tables were large
+    monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)  # as if the tables were large
     result = make()
     gc.collect()
     found = result.compute()
     with dask.config.set(scheduler="synchronous"):
         expected = make().compute()
     np.testing.assert_array_equal(found, expected)
+
+
+#: All results but those whose labels a user has put on workers, from where nobody brings them back.
+OWN = {name: make for name, make in RESULTS.items() if "persisted" not in name and "optimized" not in name}
+OWN.pop("delayed blocks of labels_")  # cut out of their graph when they were made
+
+
+def expected(name):
+    with dask.config.set(scheduler="synchronous"):
+        return RESULTS[name]().compute()
+
+
+@pytest.fixture
+def results(connect, monkeypatch):
+    """All of them, made on a client of a kind."""
+    monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)
+
+    def made(kind):
+        client = connect(kind)
+        found = {name: make() for name, make in OWN.items()}
+        gc.collect()
+        return client, found
+
+    return made
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_results_outlive_their_client(results):
+    client, found = results("threads")
+    with dask.config.set(scheduler="synchronous"):
+        elsewhere = {name: one.compute() for name, one in found.items()}
+    client.close()
+    for name, one in found.items():
+        wanted = expected(name)
+        np.testing.assert_array_equal(one.compute(), wanted, err_msg=name)
+        np.testing.assert_array_equal(elsewhere[name], wanted, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_they_are_computed_on_another_client(results, connect):
+    client, found = results("threads")
+    client.close()
+    with connect("threads"):
+        for name in ("labels_", "confidence_", "predict", "ConsensusClustering", "too many distinct rows"):
+            np.testing.assert_array_equal(found[name].compute(), expected(name), err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_they_outlive_all_workers(results):
+    client, found = results("processes")
+    before = client.run(os.getpid)
+    for pid in before.values():
+        os.kill(pid, signal.SIGKILL)
+    end = time.perf_counter() + 60
+    while set(client.scheduler_info()["workers"]) & set(before) and time.perf_counter() < end:
+        time.sleep(0.1)
+    client.wait_for_workers(2, timeout=60)
+    with client:
+        for name, one in found.items():
+            np.testing.assert_array_equal(one.compute(), expected(name), err_msg=name)

@@ -36,8 +36,9 @@ from .._kernels.runtime.threads import map_blocks, one_blas_thread, one_thread
 from ..consensus import LWGP, CoassociationKMeans
 from ..errors import InputError
 from . import tables
-from .engine import call, collect, in_tree, share
+from .engine import collect
 from .finding import Found
+from .graphs import call, in_tree, share
 from .tables import Table
 
 #: Distinct objects that k-means works on.

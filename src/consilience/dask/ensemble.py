@@ -19,8 +19,8 @@ from .._base.parameters import Integer, Nothing, check
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.named import NamedClusterings
 from ..errors import InputError
-from .engine import blocks_of
 from .finding import Found, find_distinct
+from .graphs import blocks_of
 
 
 class Ensemble(NamedClusterings):

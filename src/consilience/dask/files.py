@@ -15,8 +15,9 @@ from dask.delayed import Delayed
 from .._base.parameters import listed
 from ..errors import FileError, InputError, MissingDependencyError, need
 from ..io import check_writable, write_labels
-from .engine import blocks_of, call, collect
+from .engine import collect
 from .ensemble import stacked
+from .graphs import blocks_of, call
 
 #: Rows of a block, unless a single row group has more.
 ROWS = 250_000

@@ -18,17 +18,8 @@ from .._kernels.runtime.memory import available_memory
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, warn
 from . import tables
-from .engine import (
-    FAN_IN,
-    call,
-    collect,
-    ensure_task_fits,
-    keep,
-    keep_for_graphs,
-    memory_in_all,
-    memory_of_a_task,
-    share,
-)
+from .engine import collect, ensure_task_fits, memory_in_all, memory_of_a_task
+from .graphs import FAN_IN, call, keep, share
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -99,7 +90,7 @@ def find_distinct(ensemble: Ensemble) -> Found:
         _bring(found, table, ensemble)
         if remember:
             held = share(found.whole)
-            found.positions = keep_for_graphs(call(_positions, pair, held) for pair in pairs)
+            found.positions = keep(call(_positions, pair, held) for pair in pairs)
     else:
         _deal(found, parts, sizes, ensemble)
     return found

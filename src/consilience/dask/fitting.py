@@ -21,9 +21,9 @@ from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
-from .engine import blocks_of, call, share
 from .ensemble import Ensemble, stacked
 from .finding import Found
+from .graphs import blocks_of, call, share
 from .tables import Table
 
 

@@ -28,8 +28,9 @@ from .._members.labeling import label_rows
 from .._pipeline.defaults import AUTO, Plan, fill_in
 from ..errors import InputError, warn
 from ..generate import generator as look_up
-from .engine import blocks_of, call, collect, ensure_task_fits, share
+from .engine import collect, ensure_task_fits
 from .ensemble import Ensemble, in_memory, stacked
+from .graphs import blocks_of, call, share
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
@@ -162,6 +163,23 @@ class Rows:
             call(_pick, block, own, n, size, seed, start, stop)
             for block, own, (start, stop) in zip(self.blocks, weights, spans)
         ]
+        return self._gathered(tasks)
+
+    def take(self, positions: np.ndarray | None) -> Features:
+        """Rows at rising positions, checked; None is all."""
+        if self.n_samples < 2:
+            raise InputError(f"X has {self.n_samples} rows; at least two are needed.")
+        ends = np.cumsum([0, *self.lengths])
+        weights = [None] * len(self.blocks) if self.weights is None else blocks_of(self.weights)
+        if positions is None:
+            positions = np.arange(ends[-1])
+        cuts = np.searchsorted(positions, ends)
+        own = [positions[a:b] - start for a, b, start in zip(cuts, cuts[1:], ends.tolist())]
+        blocks = zip(self.blocks, weights, own)
+        return self._gathered([call(_rows_at, *block) for block in blocks if len(block[2])])
+
+    def _gathered(self, tasks: list[Delayed]) -> Features:
+        """What tasks return of blocks, as features."""
         found = [pair for pair in collect(tasks) if len(pair[0])]
         parts = [pair[0] for pair in found]
         if hasattr(parts[0], "iloc"):
@@ -308,7 +326,15 @@ def _pick(
 ) -> tuple[Any, np.ndarray | None]:
     """The rows of a block that are in the sample: drawn anew in every task, so that no positions are in the graph."""
     positions = drawn(n, size, seed)
-    own = positions[np.searchsorted(positions, start) : np.searchsorted(positions, stop)] - start
+    return _rows_at(
+        block,
+        weights,
+        positions[np.searchsorted(positions, start) : np.searchsorted(positions, stop)] - start,
+    )
+
+
+def _rows_at(block: Any, weights: Any, own: np.ndarray) -> tuple[Any, np.ndarray | None]:
+    """Some rows of a block with their weights."""
     rows = block.iloc[own] if hasattr(block, "iloc") else np.asarray(block)[own]
     return rows, None if weights is None else np.asarray(weights)[own]
 

@@ -12,7 +12,8 @@ from .._data.labels import as_vector, encode
 from .._kernels.labels.contingency import count_pairs
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError
-from .engine import blocks_of, call, collect, in_tree
+from .engine import collect
+from .graphs import blocks_of, call, in_tree
 from .tables import joined
 
 #: Values of one vector, of the other, and how often each pair of them occurs.

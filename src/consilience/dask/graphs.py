@@ -1,0 +1,214 @@
+"""Graphs of tasks whose results outlive what they were made with: models, ensembles, workers and clients.
+
+No data of more than :data:`MOST_IN_GRAPH` bytes are put into a graph: with a client they are scattered to every
+worker, so that the loss of one loses none of them; without one, tasks share them in memory.
+
+What stays on workers, scattered or kept, is looked for whenever a graph is used. If it is gone, with all workers or
+with the client, or if another scheduler is in force, the graph has the data itself, or the tasks that make it again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.optimization import cull
+
+import dask
+
+from .._base.parameters import listed
+from ..errors import InputError
+from .engine import active_client, client_in_force, itself
+
+MOST_IN_GRAPH = 10**6
+#: Tables that one task merges.
+FAN_IN = 4
+
+
+class Scattered:
+    """Something on all workers, and here for whom these are out of reach."""
+
+    def __init__(self, future: Any, thing: Any):
+        self.future, self.task = future, as_task(thing)
+
+
+class Either(Mapping):
+    """A layer of a graph: for each key one task that takes what is on workers, or those that make it anew.
+
+    futures : what each key needs on workers.
+    there : the task of each key where that can be used.
+    anew : the tasks where it cannot, with all that they need.
+    """
+
+    def __init__(self, futures: dict[str, list[Any]], there: dict[str, Any], anew: dict[Any, Any]):
+        self.futures, self.there, self.anew = futures, there, anew
+        self._seen: dict[Any, Any] | None = None
+
+    def at_this_moment(self) -> dict[Any, Any]:
+        """The tasks by what can be used now."""
+        client = client_in_force()
+        gone = [key for key, own in self.futures.items() if not all(_is_there(one, client) for one in own)]
+        if len(gone) == len(self.futures):
+            return self.anew
+        found = cull(self.anew, gone)[0] if gone else {}
+        return {**found, **{key: task for key, task in self.there.items() if key not in found}}
+
+    def __iter__(self) -> Iterator[Any]:
+        self._seen = self.at_this_moment()
+        return iter(self._seen)
+
+    def __len__(self) -> int:
+        return len(self.at_this_moment())
+
+    def __getitem__(self, key: Any) -> Any:
+        if self._seen is None:
+            self._seen = self.at_this_moment()
+        return self._seen[key]
+
+    def __reduce__(self) -> Any:
+        return dict, (self.at_this_moment(),)
+
+
+def _is_there(future: Any, client: Any) -> bool:
+    """Whether tasks of the client in force can take a future."""
+    if client is None or future.client is not client or client.status != "running":
+        return False
+    return future.status not in ("cancelled", "lost")
+
+
+def call(function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Delayed:
+    """One task; lists of tasks among the arguments are waited for."""
+    make = delayed(function, name=name, pure=False, traverse=False)
+    scattered = [one for one in arguments if isinstance(one, Scattered)]
+    if not scattered:
+        return make(*arguments)
+    there = make(*(one.future if isinstance(one, Scattered) else one for one in arguments))
+    own = there.key
+    here = make(*(one.task if isinstance(one, Scattered) else one for one in arguments), dask_key_name=own)
+    needed = {own: here.dask.layers[own][own]}
+    for one in scattered:
+        needed.update(one.task.dask)
+    layer = Either({own: [one.future for one in scattered]}, {own: there.dask.layers[own][own]}, needed)
+    return Delayed(own, HighLevelGraph({**there.dask.layers, own: layer}, there.dask.dependencies))
+
+
+def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
+    """The same tasks, whose results stay where they are made as long as any graph made of these is there."""
+    tasks = list(tasks)
+    kept = list(dask.persist(*tasks))
+    if active_client() is None:
+        return kept
+    name = f"kept-{_unique()}"
+    keys = [f"{name}-{i}" for i in range(len(tasks))]
+    take = delayed(itself, pure=False, traverse=False)
+    futures = {key: [one.dask[one.key]] for key, one in zip(keys, kept)}
+    there = {key: take(own, dask_key_name=key).dask[key] for key, (own,) in futures.items()}
+    anew = _without_futures(take(task, dask_key_name=key) for key, task in zip(keys, tasks))
+    graph = HighLevelGraph({name: Either(futures, there, anew)}, {name: set()})
+    return [Delayed(key, graph, layer=name) for key in keys]
+
+
+def _without_futures(tasks: Iterable[Delayed]) -> dict[Any, Any]:
+    """One graph of tasks that makes anew what is kept on workers."""
+    layers: dict[str, Mapping] = {}
+    for task in tasks:
+        layers.update(task.dask.layers)
+    found: dict[Any, Any] = {}
+    for layer in layers.values():
+        mapping = getattr(layer, "mapping", layer)
+        found.update(mapping.anew if isinstance(mapping, Either) else mapping)
+    return found
+
+
+def _unique() -> str:
+    return uuid.uuid4().hex
+
+
+def share(thing: Any) -> Any:
+    """Something that many tasks take, as what to give to :func:`call`."""
+    client = active_client()
+    if client is None or n_bytes(thing) <= MOST_IN_GRAPH:
+        return as_task(thing)
+    try:
+        return Scattered(client.scatter(thing, broadcast=True, hash=False), thing)
+    except TimeoutError:  # no worker takes it now: it waits in the graph for one that does
+        return as_task(thing)
+
+
+def as_task(thing: Any) -> Delayed:
+    """A task that is the thing itself: not looked into, nor hashed."""
+    return delayed(thing, name=f"shared-{_unique()}", traverse=False)
+
+
+def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
+    """One task for each block of rows, with what keeps persisted blocks alive.
+
+    Blocks of a data frame have its columns in its order, called ``names`` where these are given.
+    """
+    # Optimizing a graph turns {key: future} into the key alone (dask._task_spec.convert_legacy_graph), and a
+    # choice between results and what makes them anew into what was chosen at that moment.
+    settled = not _holds_futures(collection) and not _holds_choices(collection)
+    blocks = list(np.ravel(collection.to_delayed(optimize_graph=settled)))
+    if not hasattr(collection, "columns"):
+        return blocks
+    # Dask does not look at the columns of a partition, and what follows takes them by position.
+    columns = [str(name) for name in collection.columns]
+    return [call(_with_columns, block, columns, names, i) for i, block in enumerate(blocks)]
+
+
+def _with_columns(block: Any, columns: list[str], names: list[str] | None, at: int) -> Any:
+    """A block of a data frame with the columns of the frame, in its order."""
+    own = [str(name) for name in block.columns]
+    if own != columns:
+        _check_columns(own, columns, at)
+        block = block.iloc[:, [own.index(name) for name in columns]]
+    return block if names is None or names == columns else block.set_axis(names, axis=1)
+
+
+def _check_columns(own: list[str], columns: list[str], at: int) -> None:
+    """Raise unless a block has the columns of its frame, in whatever order."""
+    absent = [repr(name) for name in columns if name not in own]
+    strange = [repr(name) for name in own if name not in columns]
+    if not absent and not strange and len(own) == len(columns) == len(set(columns)):
+        return
+    parts = [f"{listed(absent)} missing"] if absent else []
+    parts += [f"{listed(strange)} not expected"] if strange else []
+    raise InputError(
+        f"Block {at} of the data frame has other columns than the frame: "
+        f"{'; '.join(parts) or 'a name occurs twice'}. Give every partition the same columns, in any order."
+    )
+
+
+def _holds_futures(collection: Any) -> bool:
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and bool(distributed.futures_of(collection))
+
+
+def _holds_choices(collection: Any) -> bool:
+    layers = getattr(collection.__dask_graph__(), "layers", {})
+    return any(isinstance(getattr(layer, "mapping", layer), Either) for layer in layers.values())
+
+
+def n_bytes(thing: Any) -> int:
+    """Bytes that a message with it would have."""
+    held = 0
+
+    def count(buffer: Any) -> bool:
+        nonlocal held
+        held += buffer.raw().nbytes
+        return False  # kept out of the stream
+
+    return len(pickle.dumps(thing, protocol=5, buffer_callback=count)) + held
+
+
+def in_tree(tasks: list[Delayed], function: Callable[[list[Any]], Any]) -> Delayed:
+    """One task that has ``function`` of all results, in order, a few at a time; ``function`` is associative and takes a list."""
+    while len(tasks) > 1:
+        tasks = [call(function, tasks[a : a + FAN_IN]) for a in range(0, len(tasks), FAN_IN)]
+    return tasks[0]
