@@ -89,6 +89,8 @@ def choose_k(
         one they add the tests, which labels alone do not allow. An :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
     ensemble : Ensemble or label vectors, optional
         Base clusterings, which are taken as they are.
+        Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the same
+        features in memory; of a Dask ensemble its distinct objects.
     n_clusters : int, pair, list or range, default (2, 10)
         The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the numbers in it. One cluster is
         always among the answers; it need not be listed.
@@ -171,6 +173,7 @@ def choose_k(
     made = make_generator(generator, generator_params)
     if feature_fraction < 1:
         made = made._replace(by_distance=False)
+    X, ensemble, lazy_notes = _brought_here(X, ensemble, sample_weight)
     features, given = _told_apart(X, ensemble)
     seed = int(np.random.SeedSequence(entropy(random_state)).generate_state(1, np.uint64)[0] >> np.uint64(11))
     fractions = float(sample_fraction), float(feature_fraction)
@@ -184,6 +187,7 @@ def choose_k(
             base, runs = make_clusterings(objects, settings)
         if given is not None:
             base = take_ensemble(given, sample_weight, settings)
+            base = base._replace(notes=[*lazy_notes, *base.notes])
         if objects is not None and runs is not None and null is not None:
             references = run_references(null, n_references, checkpoint, objects, runs.plan, settings)
         return conclude(
@@ -229,6 +233,26 @@ def _candidates(n_clusters: Any) -> np.ndarray:
             "(2, 10)."
         )
     return np.array([k for k in among if k > 1])
+
+
+def _brought_here(X: Any, ensemble: Any, sample_weight: Any) -> tuple[Any, Any, list[str]]:
+    """(X, ensemble, what a reader should know): of a Dask ensemble its distinct objects, other data as they are."""
+    lazy = next((one for one in (X, ensemble) if getattr(type(one), "is_lazy_ensemble", False)), None)
+    if lazy is None:
+        return X, ensemble, []
+    if sample_weight is not None or (X is not None and ensemble is not None):
+        name = "sample_weight" if sample_weight is not None else "X"
+        raise InputError(
+            f"{name} is given beside a Dask ensemble, of which the distinct objects with their weights are "
+            "studied. Give weights to the ensemble itself, and to test whether there is structure pass the Dask "
+            "features alone."
+        )
+    here = lazy.distinct()
+    note = (
+        f"Studied are the {here.n_samples:,} distinct objects with their weights, which stand for "
+        f"{lazy.n_samples:,}."
+    )
+    return None, here, [note]
 
 
 def _check_references(count: int, alpha: float) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._base.dask_types import is_lazy
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features, check_not_of_columns
 from .._data.plausibility import question_features
@@ -87,23 +88,26 @@ def take_features(
     X: Any, sample_weight: Any, max_samples: int, given: Ensemble | None, preprocess: str, settings: Settings
 ) -> Objects:
     """Checked, sampled where there are too many objects, and in the space where runs are made."""
-    features = as_features(X)
-    if features is not X:
-        question_features(features, "pass them as choose_k(ensemble=X)", stacklevel=4)
-    n, d = features.shape
-    if given is not None and given.n_samples != n:
-        check_not_of_columns(given.labels, features.shape, "The ensemble")
-        raise InputError(
-            f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
-        )
-    features = as_features(features, sample_weight)
-    sparse = sp.issparse(features.X)
-    most = min(max_samples, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_samples
-    sample, notes = None, []
-    if n > most:
-        rng = np.random.default_rng([settings.seed, OBJECTS])
-        sample = np.sort(rng.choice(n, most, replace=False))
-        features = features.take(sample)
+    if is_lazy(X):
+        features, n, sample = _drawn_lazily(X, sample_weight, max_samples, settings)
+        most = max_samples
+    else:
+        features = as_features(X)
+        if features is not X:
+            question_features(features, "pass them as choose_k(ensemble=X)", stacklevel=4)
+        n, d = features.shape
+        if given is not None and given.n_samples != n:
+            check_not_of_columns(given.labels, features.shape, "The ensemble")
+            raise InputError(
+                f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
+            )
+        features = as_features(features, sample_weight)
+        sparse = sp.issparse(features.X)
+        most = min(max_samples, SPARSE_OBJECTS) if sparse and d > SPARSE_OBJECTS else max_samples
+        sample = _drawn(n, most, settings)
+        features = features if sample is None else features.take(sample)
+    notes = []
+    if sample is not None:
         why = "sparse X of so many features" if most < max_samples else f"max_samples={max_samples}"
         what = "Studied is" if given is None else "What X shows is that of"
         notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
@@ -118,6 +122,25 @@ def take_features(
         cloud = cloud_of(features.X, weights, axes=False)
         used = as_run(cloud.scores, by_distance=True)
     return Objects(features, weights, weighted, used, cloud, n, sample, notes)
+
+
+def _drawn(n: int, most: int, settings: Settings) -> np.ndarray | None:
+    """Rows that are studied, rising; None where all are."""
+    if n <= most:
+        return None
+    rng = np.random.default_rng([settings.seed, OBJECTS])
+    return np.sort(rng.choice(n, most, replace=False))
+
+
+def _drawn_lazily(
+    X: Any, sample_weight: Any, most: int, settings: Settings
+) -> tuple[Features, int, np.ndarray | None]:
+    """(the same rows of a Dask collection, how many there are in all, their positions): no others are brought here."""
+    from ..dask.generation import Rows
+
+    rows = Rows.of(X, sample_weight)
+    sample = _drawn(rows.n_samples, most, settings)
+    return rows.take(sample), rows.n_samples, sample
 
 
 def as_run(X: np.ndarray, *, by_distance: bool) -> Any:
