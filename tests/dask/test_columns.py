@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import consilience as cs
-from consilience.errors import InputError
+from consilience.errors import ConsilienceWarning, InputError
 
 from ..zoo import planted
 
@@ -100,3 +100,25 @@ def test_features_too():
     lazy = in_parts(FEATURES[:100], FEATURES[100:].rename(columns={"b": "z"}))
     with pytest.raises(InputError, match="^Block 1 of the data frame.*'b' missing; 'z' not expected"):
         cs.ConsensusClustering(4).fit(lazy)
+
+
+def test_weights_stay_beside_their_rows():
+    weights = pd.Series(RNG.integers(1, 5, 300).astype(float), name="w")
+    lazy = in_parts(weights[:100], weights[100:200], weights[200:])
+    model = cs.consensus.LWGP(4, random_state=0).fit(permuted(LABELS), sample_weight=lazy)
+    expected = cs.consensus.LWGP(4, random_state=0).fit(LABELS, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    params = {"generator": "kmeans", "n_clusterings": 4, "random_state": 0}
+    model = cs.ConsensusClustering(4, **params).fit(permuted(FEATURES), sample_weight=lazy)
+    expected = cs.ConsensusClustering(4, **params).fit(FEATURES, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+@pytest.mark.filterwarnings("default::consilience.errors.ConsilienceWarning")
+@pytest.mark.parametrize("max_distinct", [None, 40], ids=["one place", "in blocks"])
+def test_labels_that_differ_in_type_alone_are_told(max_distinct):
+    lazy = in_parts(LABELS[:100].astype({"m1": str}), LABELS[100:])
+    with pytest.warns(
+        ConsilienceWarning, match=r"Clustering 'm1' has labels that differ in type alone.*0 and '0'"
+    ):
+        assert cs.dask.Ensemble(lazy, max_distinct=max_distinct).found.size

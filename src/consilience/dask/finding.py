@@ -107,6 +107,7 @@ def _bring(found: Found, table: Table, ensemble: Ensemble) -> None:
             "lightest, or raise their weights."
         )
     found.names = ensemble._names or table.names
+    _say_twins(table.categories, found.names)
     found.categories, found.first, found.size = table.categories, table.first, table.size
     found.weight, found.buckets = float(weights.sum()), []
     found.whole = tables.as_ensemble(table, weights, found.names, ensemble._recipes)
@@ -135,6 +136,7 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: Ensemb
         if unseen:
             _refuse_unseen(unseen, first)
     found.names = ensemble._names or next((names for _, _, names in facts if names is not None), None)
+    _say_twins(found.categories, found.names)
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
@@ -255,6 +257,22 @@ def _check_filled(categories: list[np.ndarray], ensemble: Ensemble) -> None:
         raise InputError(
             f"Clustering {', '.join(repr(names[i]) for i in empty[:5])} has no labels at all: every entry is missing. Drop it."
         )
+
+
+def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
+    """Labels of other types in other blocks are other clusters, which hardly anyone means."""
+    for i, values in enumerate(categories):
+        if values.dtype.kind != "O":
+            continue
+        texts = {value for value in values.tolist() if isinstance(value, str)}
+        twins = [v for v in values.tolist() if not isinstance(v, str) and str(v) in texts]
+        if twins:
+            name = repr(names[i]) if names is not None else str(i)
+            warn(
+                f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and {str(twins[0])!r}: they "
+                "count as different clusters. Give the column one type in every block, such as by astype(str).",
+                stacklevel=6,
+            )
 
 
 def _check_seen(table: Table, exponent: int | None) -> None:
