@@ -189,7 +189,7 @@ def labels_case(n: int, *, written: bool = False) -> dict[str, Any]:
     _warm()
     with Cluster() as cluster:
         per_task = cluster.per_task()
-        ens = cs.dask.Ensemble(lazily(label_block, n, M, np.int8))
+        ens = cs.dask.DaskEnsemble(lazily(label_block, n, M, np.int8))
         start = time.perf_counter()
         found = ens.distinct()
         merged, cpu = time.perf_counter(), time.process_time()
@@ -265,7 +265,9 @@ def overhead_case(n: int) -> dict[str, Any]:
     alone, alone_cpu = time.perf_counter() - start, time.process_time() - cpu
     with Cluster() as cluster:
         start = time.perf_counter()
-        model = cs.consensus.LWGP(C, random_state=0).fit(cs.dask.Ensemble(lazily(label_block, n, M, np.int8)))
+        model = cs.consensus.LWGP(C, random_state=0).fit(
+            cs.dask.DaskEnsemble(lazily(label_block, n, M, np.int8))
+        )
         found = model.labels_.compute()
         seconds, facts = time.perf_counter() - start, cluster.facts()
     assert np.array_equal(found, expected), "labels differ from those of one process"

@@ -28,7 +28,7 @@ print(f"{X.npartitions} blocks of {rows:,} rows")
 # %%
 # Members are fitted to a sample and label every row where it is; then a method as always. ``labels_`` is lazy, with the chunks of X.
 
-ensemble = cs.dask.generate(
+ensemble = cs.dask.make_ensemble(
     X,
     "kmeans",
     n_clusterings=10,

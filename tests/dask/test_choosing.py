@@ -69,7 +69,7 @@ def test_frames_and_weights():
 
 def test_ensembles():
     labels, _ = planted(6, n=400, m=8, noise=0.1)
-    lazy = cs.dask.Ensemble(da.from_array(labels, chunks=(100, 8)))
+    lazy = cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 8)))
     study = cs.choose_k(lazy, range(2, 6), random_state=0)
     distinct = cs.Ensemble(labels).distinct()
     assert study.k == cs.choose_k(cs.Ensemble(distinct.labels, sample_weight=distinct.weights), range(2, 6)).k

@@ -42,7 +42,7 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
     for cls in (cs.consensus.LWGP, cs.consensus.LWEA):
         expected = cls(3, **({"random_state": 0} if cls is cs.consensus.LWGP else {})).fit(labels)
         model = cls(3, **({"random_state": 0} if cls is cs.consensus.LWGP else {})).fit(
-            cs.dask.Ensemble(lazy)
+            cs.dask.DaskEnsemble(lazy)
         )
         np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
         np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
@@ -51,11 +51,11 @@ def test_labels_are_those_of_one_machine(client, monkeypatch):
 
     truth = da.from_array(planted(6, n=600, m=6, noise=0.4)[1], chunks=100)
     assert cs.metrics.scores(truth, model.labels_) == cs.metrics.scores(truth.compute(), expected.labels_)
-    blocks = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=100))
+    blocks = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy, max_distinct=100))
     with dask.config.set(scheduler="synchronous"):
         alone = (
             cs.consensus.LWGP(3, random_state=0)
-            .fit(cs.dask.Ensemble(lazy, max_distinct=100))
+            .fit(cs.dask.DaskEnsemble(lazy, max_distinct=100))
             .labels_.compute()
         )
     np.testing.assert_array_equal(blocks.labels_.compute(), alone)
@@ -79,7 +79,7 @@ def test_a_killed_worker_changes_nothing_but_the_time(client):
     victim = sorted(client.run(os.getpid).values())[0]
     killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
     killer.start()
-    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy))
     killer.join()
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
@@ -94,7 +94,7 @@ def test_the_loss_of_all_workers_changes_nothing_but_the_time(client, monkeypatc
     victims = client.run(os.getpid).values()
     killer = threading.Timer(0.7, lambda: [os.kill(victim, signal.SIGKILL) for victim in victims])
     killer.start()
-    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(lazy))
+    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy))
     killer.join()
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
@@ -113,14 +113,16 @@ def test_tasks_whose_results_are_lost_are_asked_for_again(client, monkeypatch):
 
     monkeypatch.setattr(engine, "_gathered", losing)
     labels, _ = planted(6, n=400, m=6)
-    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
+    model = cs.consensus.LWGP(3, random_state=0).fit(
+        cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 6)))
+    )
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
     )
     monkeypatch.setattr(engine, "_ATTEMPTS", 1)
     lost.clear()
     with pytest.raises(InputError, match="Dask lost what a fit needs 1 times in a row.*more memory"):
-        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
+        cs.consensus.LWGP(3).fit(cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 6))))
 
 
 def test_an_interrupt_cancels_what_is_under_way(client):
@@ -138,7 +140,7 @@ def test_an_interrupt_cancels_what_is_under_way(client):
     threading.Thread(target=press, daemon=True).start()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(lazy))
+        cs.consensus.LWGP(3).fit(cs.dask.DaskEnsemble(lazy))
     assert time.perf_counter() - begun < 8  # all would take ten
     end = time.perf_counter() + 20
     while any(client.processing().values()) and time.perf_counter() < end:
@@ -158,9 +160,9 @@ def test_memory_of_a_worker_is_looked_at_beforehand(client):
     assert 1e8 < engine.memory_of_a_task() < 1e9
     labels = da.zeros((10**8, 20), chunks=(10**8, 20), dtype=np.int8)
     with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 objects and 20.*rechunk"):
-        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
+        cs.consensus.LWGP(3).fit(cs.dask.DaskEnsemble(labels))
     with pytest.raises(NotEnoughMemoryError, match=r"block of 100,000,000 rows.*X.rechunk"):
-        cs.dask.generate(labels.astype(np.float32))
+        cs.dask.make_ensemble(labels.astype(np.float32))
 
 
 @pytest.fixture
@@ -181,7 +183,7 @@ def test_workers_that_stay_paused_are_told(paused, monkeypatch):
     monkeypatch.setattr(engine, "_PATIENCE", 0.5)
     labels = da.from_array(planted(6, n=400, m=6)[0], chunks=(100, 6))
     with pytest.raises(NotEnoughMemoryError, match=r"All 2 Dask workers are paused.*client.restart"):
-        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
+        cs.consensus.LWGP(3).fit(cs.dask.DaskEnsemble(labels))
 
 
 def test_workers_that_run_again_are_waited_for(paused, monkeypatch):
@@ -193,7 +195,9 @@ def test_workers_that_run_again_are_waited_for(paused, monkeypatch):
 
     timer = threading.Timer(1.0, paused.run, (wake,))
     timer.start()
-    model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.Ensemble(da.from_array(labels, chunks=(100, 6))))
+    model = cs.consensus.LWGP(3, random_state=0).fit(
+        cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 6)))
+    )
     timer.join()
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
@@ -210,7 +214,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch):
         distributed.Client(cluster),
         pytest.raises(InputError, match="has had no workers for .* seconds. Start some"),
     ):
-        cs.consensus.LWGP(3).fit(cs.dask.Ensemble(labels))
+        cs.consensus.LWGP(3).fit(cs.dask.DaskEnsemble(labels))
 
 
 def test_one_thread_does_the_work_of_a_task():

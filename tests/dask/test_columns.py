@@ -40,8 +40,8 @@ def permuted(frame):
 
 @pytest.mark.parametrize("max_distinct", [None, 40], ids=["one place", "in blocks"])
 def test_labels_are_those_of_one_machine(max_distinct):
-    lazy = cs.dask.Ensemble(permuted(LABELS), max_distinct=max_distinct)
-    straight = cs.dask.Ensemble(in_parts(LABELS[:100], LABELS[100:]), max_distinct=max_distinct)
+    lazy = cs.dask.DaskEnsemble(permuted(LABELS), max_distinct=max_distinct)
+    straight = cs.dask.DaskEnsemble(in_parts(LABELS[:100], LABELS[100:]), max_distinct=max_distinct)
     model, expected = (cs.consensus.LWGP(4, random_state=0).fit(one) for one in (lazy, straight))
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_.compute())
     np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_.compute())
@@ -53,7 +53,7 @@ def test_labels_are_those_of_one_machine(max_distinct):
 
 def test_so_are_those_of_clusterings_named_otherwise():
     names = list("uvwxyz")
-    lazy = cs.dask.Ensemble(permuted(LABELS), clustering_names=names)
+    lazy = cs.dask.DaskEnsemble(permuted(LABELS), clustering_names=names)
     model = cs.consensus.LWGP(4, random_state=0).fit(lazy)
     assert model.distinct_.clustering_names == names
     np.testing.assert_array_equal(
@@ -65,7 +65,7 @@ def test_predict_matches_them():
     model = cs.consensus.LWGP(4, random_state=0).fit(LABELS)
     with pytest.raises(InputError, match="unknown sizes"):
         model.predict(permuted(LABELS))
-    counted = cs.dask.Ensemble(permuted(LABELS))
+    counted = cs.dask.DaskEnsemble(permuted(LABELS))
     assert counted.n_samples == 300
     np.testing.assert_array_equal(model.predict(counted).compute(), model.labels_)
     np.testing.assert_array_equal(model.predict_proba(counted).compute(), model.predict_proba(LABELS))
@@ -121,4 +121,4 @@ def test_labels_that_differ_in_type_alone_are_told(max_distinct):
     with pytest.warns(
         ConsilienceWarning, match=r"Clustering 'm1' has labels that differ in type alone.*0 and '0'"
     ):
-        assert cs.dask.Ensemble(lazy, max_distinct=max_distinct).found.size
+        assert cs.dask.DaskEnsemble(lazy, max_distinct=max_distinct).found.size

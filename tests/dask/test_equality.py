@@ -45,7 +45,7 @@ def test_every_method_gives_the_labels_of_one_machine(name):
     labels = labels[np.random.default_rng(0).permutation(80)]
     expected = built(methods()[name]).fit(labels)
     lazy = in_blocks(labels, BLOCKS["uneven"])
-    model = built(methods()[name]).fit(cs.dask.Ensemble(lazy))
+    model = built(methods()[name]).fit(cs.dask.DaskEnsemble(lazy))
     assert model.labels_.chunks == (BLOCKS["uneven"],)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
     np.testing.assert_array_equal(model.confidence_.compute(), expected.confidence_)
@@ -62,7 +62,7 @@ def test_every_method_gives_the_labels_of_one_machine(name):
 def test_methods_are_given_what_one_machine_gives_them(chunks):
     """Rows, order, weights and codes: the same for any blocks, and so is what any method makes of them."""
     labels, _ = planted(3, n=80, m=5, noise=0.3, missing=0.1)
-    found = cs.dask.Ensemble(in_blocks(labels, chunks)).distinct().distinct()
+    found = cs.dask.DaskEnsemble(in_blocks(labels, chunks)).distinct().distinct()
     expected = cs.Ensemble(labels).distinct()
     for one, other in zip(found.canonical(), expected.canonical()):
         if isinstance(one, np.ndarray):
@@ -114,7 +114,7 @@ def test_weights_add_up_to_the_same_bits(fractions):
     weights = rng.random(80) * 10.0 ** rng.integers(-5, 3, 80) if fractions else rng.integers(1, 9, 80)
     expected = cs.Ensemble(labels, sample_weight=weights).distinct().weights
     for chunks in BLOCKS.values():
-        ens = cs.dask.Ensemble(
+        ens = cs.dask.DaskEnsemble(
             in_blocks(labels, chunks), sample_weight=da.from_array(weights, chunks=(chunks,))
         )
         np.testing.assert_array_equal(ens.distinct().weights, expected)
@@ -154,7 +154,7 @@ def test_frames_of_any_values_are_coded_as_one_table(size):
     with dask.config.set(
         {"dataframe.convert-string": False}
     ):  # else Dask turns the numbers among text into text
-        found = cs.dask.Ensemble(frames.from_pandas(table, chunksize=size, sort=False))
+        found = cs.dask.DaskEnsemble(frames.from_pandas(table, chunksize=size, sort=False))
     assert not found.knows_lengths
     distinct = found.distinct()
     assert found.n_samples == 6
@@ -174,7 +174,7 @@ def test_unknown_sizes_are_counted_once_and_said():
     labels, _ = planted(0, n=80)
     lazy = in_blocks(labels, (30, 30, 20))
     kept = lazy[da.from_array(np.arange(80) % 5 > 0, chunks=(30, 30, 20))]
-    ens = cs.dask.Ensemble(kept)
+    ens = cs.dask.DaskEnsemble(kept)
     with pytest.warns(match="sizes of the 3 blocks of labels are unknown"):
         assert ens.n_samples == 64
     model = cs.consensus.LWGP(3, random_state=0).fit(ens)
@@ -215,11 +215,11 @@ else:
 def test_refusals_name_the_remedy():
     labels, _ = planted(0, n=80)
     with pytest.raises(InputError, match=r"numpy.ndarray.*in memory already.*from_array"):
-        cs.dask.Ensemble(labels)
+        cs.dask.DaskEnsemble(labels)
     with pytest.raises(InputError, match=r"in memory already.*from_array"):
-        cs.dask.generate(np.ones((5, 2)))
+        cs.dask.make_ensemble(np.ones((5, 2)))
     with pytest.raises(InputError, match="stack"):
-        cs.dask.Ensemble(da.zeros(5))
+        cs.dask.DaskEnsemble(da.zeros(5))
     lazy = in_blocks(labels, (40, 40))
     with pytest.raises(InputError, match="must_link"):
         cs.consensus.LWEA(3).fit(lazy, must_link=[(0, 1)])
@@ -228,14 +228,14 @@ def test_refusals_name_the_remedy():
     ):
         cs.consensus.LWEA(9).fit(in_blocks(labels[:, :1], (40, 40)))
     with pytest.raises(InputError, match="no objects"):
-        cs.dask.Ensemble(da.zeros((0, 3), chunks=(1, 3))).distinct()
+        cs.dask.DaskEnsemble(da.zeros((0, 3), chunks=(1, 3))).distinct()
     gone = labels.copy()
     gone[[7, 50]] = -1
     with pytest.raises(InputError, match=r"weight 2, the first of them object 7, .* Leave them out"):
         cs.consensus.LWEA(3).fit(in_blocks(gone, (40, 40)))
     features = np.random.default_rng(0).normal(size=(3000, 4))
     with pytest.raises(InputError, match="features"):
-        cs.dask.Ensemble(da.from_array(features, chunks=(1500, 4))).distinct()
+        cs.dask.DaskEnsemble(da.from_array(features, chunks=(1500, 4))).distinct()
     model = cs.consensus.LWEA(3).fit(lazy)
     for use in (model.to_frame, lambda: model.save("model"), lambda: cs.report(model, "page.html")):
         with pytest.raises(InputError, match="to_local"):

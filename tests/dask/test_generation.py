@@ -40,7 +40,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
         model = cs.ConsensusClustering(4, generator="kmeans", n_clusterings=5, random_state=0)
         model.fit(da.from_array(X, chunks=(chunks, 3)))
         answers.append(model.labels_.compute())
-        ens = cs.dask.generate(
+        ens = cs.dask.make_ensemble(
             da.from_array(X, chunks=(chunks, 5)),
             "kmeans",
             n_clusters=4,
@@ -69,7 +69,7 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
 
 
 def test_the_default_makes_an_ensemble_with_members():
-    ens = cs.dask.generate(da.from_array(blobs(400), chunks=(200, 5)), n_clusterings=4, random_state=0)
+    ens = cs.dask.make_ensemble(da.from_array(blobs(400), chunks=(200, 5)), n_clusterings=4, random_state=0)
     assert ens.shape == (400, 4)
     assert len(ens.base_models) == len(ens.recipes) == 4
     assert ens.labels.dtype == np.int16
@@ -125,7 +125,7 @@ def test_rows_are_labeled_once():
     X = da.from_array(blobs(300), chunks=(100, 5)).map_blocks(
         lambda block: calls.append(len(block)) or block, dtype=np.float32, meta=np.empty((0, 0), np.float32)
     )
-    ens = cs.dask.generate(X, "kmeans", n_clusters=4, n_clusterings=3, random_state=0)
+    ens = cs.dask.make_ensemble(X, "kmeans", n_clusters=4, n_clusterings=3, random_state=0)
     model = cs.consensus.LWGP(4, random_state=0).fit(ens)
     before = len(calls)
     dask.compute(model.labels_, model.confidence_)
@@ -138,7 +138,7 @@ def test_refusals_name_the_remedy():
     with pytest.raises(InputError, match="keep_base_models=False"):
         cs.ConsensusClustering(3, keep_base_models=False).fit(lazy)
     with pytest.raises(InputError, match=r"shape \(100,\)"):
-        cs.dask.generate(lazy[:, 0])
+        cs.dask.make_ensemble(lazy[:, 0])
     model = cs.ConsensusClustering(3, generator="kmeans", n_clusterings=2, random_state=0).fit(lazy)
     with pytest.raises(InputError, match="4 features, but ConsensusClustering was fitted to 5"):
         model.predict(lazy[:, :4])

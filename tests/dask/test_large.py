@@ -26,7 +26,7 @@ def many(n=2000, chunks=150, **more):
 def test_buckets_hold_every_distinct_row_once():
     labels, _, lazy = many(missing=0.05)
     compressed = cs.Ensemble(labels).distinct()
-    found = cs.dask.Ensemble(lazy, max_distinct=100).found
+    found = cs.dask.DaskEnsemble(lazy, max_distinct=100).found
     assert found.whole is None
     assert found.size == compressed.n_samples
     assert found.weight == 2000
@@ -38,17 +38,19 @@ def test_buckets_hold_every_distinct_row_once():
     counts = np.concatenate([part.weights(None) for part in parts])
     np.testing.assert_array_equal(counts[order], compressed.weights)
     with pytest.raises(InputError, match=r"distinct rows, more than the 100"):
-        cs.dask.Ensemble(lazy, max_distinct=100).distinct()
+        cs.dask.DaskEnsemble(lazy, max_distinct=100).distinct()
 
 
 def test_an_ensemble_of_another_looks_anew():
     _, _, lazy = many(n=400)
-    ens = cs.dask.Ensemble(lazy)
+    ens = cs.dask.DaskEnsemble(lazy)
     assert ens.distinct().weights.sum() == 400
-    assert cs.dask.Ensemble(ens, max_distinct=50).found.whole is None
-    twice = cs.dask.Ensemble(ens, sample_weight=da.full(400, 2, chunks=150))
+    assert cs.dask.DaskEnsemble(ens, max_distinct=50).found.whole is None
+    twice = cs.dask.DaskEnsemble(ens, sample_weight=da.full(400, 2, chunks=150))
     assert twice.distinct().weights.sum() == 800
-    assert cs.dask.Ensemble(ens, clustering_names=list("abcdefghij")).distinct().clustering_names[0] == "a"
+    assert (
+        cs.dask.DaskEnsemble(ens, clustering_names=list("abcdefghij")).distinct().clustering_names[0] == "a"
+    )
 
 
 @pytest.mark.parametrize("cls", [cs.consensus.LWGP, cs.consensus.CoassociationKMeans])
@@ -56,7 +58,7 @@ def test_an_ensemble_of_another_looks_anew():
 def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     labels, _, lazy = many(missing=missing)
     expected = cls(3, random_state=0).fit(labels)
-    model = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy, max_distinct=1000))
+    model = cls(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy, max_distinct=1000))
     found = model.labels_.compute()
     assert cs.metrics.ari(expected.labels_, found) > 0.98
     assert model.coverage_ == 1.0
@@ -69,10 +71,10 @@ def test_sums_of_blocks_find_what_one_machine_finds(cls, missing):
     if cls is cs.consensus.LWGP:
         np.testing.assert_allclose(model.cluster_reliability_, expected.cluster_reliability_)
         np.testing.assert_allclose(model.clustering_weights_, expected.clustering_weights_)
-    again = cls(3, random_state=0).fit(cs.dask.Ensemble(lazy.rechunk((700, 10)), max_distinct=1000))
+    again = cls(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy.rechunk((700, 10)), max_distinct=1000))
     np.testing.assert_array_equal(again.labels_.compute(), found)
     with pytest.raises(InputError, match="min_cluster_size"):
-        cls(3, min_cluster_size=5).fit(cs.dask.Ensemble(lazy, max_distinct=1000))
+        cls(3, min_cluster_size=5).fit(cs.dask.DaskEnsemble(lazy, max_distinct=1000))
 
 
 def confidence(labels, found):
@@ -90,12 +92,12 @@ def test_pair_methods_take_the_heaviest_and_place_the_rest():
         LowAgreementWarning,
         match=r"300 heaviest of [\d,]+ distinct objects, [\d.]+% of the weight \(coverage_\)",
     ):
-        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy, max_distinct=300))
+        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.DaskEnsemble(lazy, max_distinct=300))
     assert 0.3 < model.coverage_ < 1
     found = model.labels_.compute()
     assert cs.metrics.ari(cs.consensus.EvidenceAccumulation(3).fit(labels).labels_, found) > 0.5
     np.testing.assert_array_equal(model.predict(labels), found)
-    other = cs.dask.Ensemble(lazy.rechunk((999, 10)), max_distinct=300)
+    other = cs.dask.DaskEnsemble(lazy.rechunk((999, 10)), max_distinct=300)
     with pytest.warns(LowAgreementWarning):
         np.testing.assert_array_equal(
             cs.consensus.EvidenceAccumulation(3).fit(other).labels_.compute(), found
@@ -113,7 +115,7 @@ def test_a_method_without_room_for_all_pairs_takes_half_until_they_fit(monkeypat
 
     monkeypatch.setattr(cs.consensus.EvidenceAccumulation, "_fit", with_room_for_200)
     with pytest.warns(LowAgreementWarning, match="heaviest"):
-        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.Ensemble(lazy))
+        model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.DaskEnsemble(lazy))
     assert 0 < model.coverage_ < 1
     assert model.to_local().n_samples_ <= 200
     np.testing.assert_array_equal(model.predict(labels), model.labels_.compute())

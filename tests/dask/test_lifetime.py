@@ -43,7 +43,7 @@ def method(n=3):
 
 
 def fitted(table=table):
-    return method().fit(cs.dask.Ensemble(table()))
+    return method().fit(cs.dask.DaskEnsemble(table()))
 
 
 def frame():
@@ -57,7 +57,7 @@ def pipeline():
 
 
 def generated():
-    return cs.dask.generate(
+    return cs.dask.make_ensemble(
         da.from_array(X, chunks=(150, -1)), "kmeans", n_clusterings=3, n_clusters=3, random_state=0
     )
 
@@ -66,7 +66,7 @@ RESULTS = {
     "labels_": lambda: fitted().labels_,
     "confidence_": lambda: fitted().confidence_,
     "membership_": lambda: fitted().membership_,
-    "fit_predict": lambda: method().fit_predict(cs.dask.Ensemble(table())),
+    "fit_predict": lambda: method().fit_predict(cs.dask.DaskEnsemble(table())),
     "counts of labels_": lambda: da.bincount(fitted().labels_, minlength=3),
     "delayed blocks of labels_": lambda: da.concatenate(
         [da.from_delayed(one, (100,), np.int64) for one in fitted().labels_.to_delayed()]
@@ -76,12 +76,14 @@ RESULTS = {
     "predict_proba": lambda: fitted().predict_proba(table()),
     "predict_confidence": lambda: fitted().predict_confidence(table()),
     "transform": lambda: fitted().transform(table()),
-    "KCC": lambda: cs.consensus.KCC(3, random_state=0).fit(cs.dask.Ensemble(table())).labels_,
-    "too many distinct rows": lambda: method().fit(cs.dask.Ensemble(table(), max_distinct=100)).confidence_,
+    "KCC": lambda: cs.consensus.KCC(3, random_state=0).fit(cs.dask.DaskEnsemble(table())).labels_,
+    "too many distinct rows": lambda: (
+        method().fit(cs.dask.DaskEnsemble(table(), max_distinct=100)).confidence_
+    ),
     "frame": lambda: fitted(frame).labels_,
     "persisted array": lambda: fitted(lambda: table().persist()).labels_,
     "persisted array, read again": lambda: (
-        method().fit(cs.dask.Ensemble(table().persist(), max_distinct=100)).labels_
+        method().fit(cs.dask.DaskEnsemble(table().persist(), max_distinct=100)).labels_
     ),
     "persisted frame": lambda: fitted(lambda: frame().persist()).labels_,
     "predict of a persisted array": lambda: fitted().predict(table().persist()),

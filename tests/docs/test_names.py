@@ -90,7 +90,7 @@ def public_classes() -> list[type]:
     rooms = [getattr(room, name) for room in (cs.io, cs.metrics, cs.plot) for name in room.__all__]
     rooms.remove(cs.io.ChooseKResult)
     estimators = [entry.load() for entry in _register.ESTIMATORS]
-    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.dask.Ensemble]
+    return [*filter(inspect.isclass, rooms), *estimators, cs.Ensemble, cs.dask.DaskEnsemble]
 
 
 @cache

@@ -244,7 +244,7 @@ class ConsensusClustering(
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` is
         that of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
-        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.generate`), and what is learned about objects is lazy.
+        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.make_ensemble`), and what is learned about objects is lazy.
         """
         vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()

@@ -185,7 +185,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
             The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`. Of a
-            :class:`consilience.dask.Ensemble`, or a Dask array or data frame, what is learned about objects is lazy.
+            :class:`consilience.dask.DaskEnsemble`, or a Dask array or data frame, what is learned about objects is lazy.
         y : ignored
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.

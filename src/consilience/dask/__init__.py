@@ -3,11 +3,11 @@
 >>> import dask.array as da
 >>> import consilience as cs
 >>> labels = da.from_array([[0, 0], [0, 0], [1, 1], [1, 1], [1, 0]], chunks=(2, 2))
->>> model = cs.consensus.LWGP(n_clusters=2, random_state=0).fit(cs.dask.Ensemble(labels))
+>>> model = cs.consensus.LWGP(n_clusters=2, random_state=0).fit(cs.dask.DaskEnsemble(labels))
 >>> model.labels_.compute().tolist()
 [1, 1, 0, 0, 0]
 
-:class:`Ensemble` holds base clusterings as a Dask array or data frame, :func:`generate` makes them of features. Every consensus
+:class:`DaskEnsemble` holds base clusterings as a Dask array or data frame, :func:`make_ensemble` makes them of features. Every consensus
 method takes the ensemble in ``fit``; :class:`~consilience.ConsensusClustering` takes Dask features. What they learn about objects is lazy
 and has the chunks of the input; ``model.to_local()`` is the same model without anything lazy. The page docs/dask.md has more.
 """
@@ -18,7 +18,7 @@ from ..errors import need
 
 need("dask.array", "dask", "consilience.dask")
 
-from .ensemble import Ensemble  # noqa: E402  (what is missing is told first)
-from .generation import generate  # noqa: E402
+from .ensemble import DaskEnsemble  # noqa: E402  (what is missing is told first)
+from .generation import make_ensemble  # noqa: E402
 
-__all__ = ["Ensemble", "generate"]
+__all__ = ["DaskEnsemble", "make_ensemble"]

@@ -23,7 +23,7 @@ from .finding import Found, find_distinct
 from .graphs import blocks_of
 
 
-class Ensemble(NamedClusterings):
+class DaskEnsemble(NamedClusterings):
     """Several clusterings of the same objects, held by Dask: what consensus methods take past one machine's memory.
 
     Parameters
@@ -42,7 +42,7 @@ class Ensemble(NamedClusterings):
         and every other method is fitted to as many of the heaviest and places the rest as ``predict`` does; ``coverage_`` of
         the fitted model is the share of the weight that took part.
     recipes, base_models : list, optional
-        As of :class:`consilience.Ensemble`; :func:`consilience.dask.generate` fills them in.
+        As of :class:`consilience.Ensemble`; :func:`consilience.dask.make_ensemble` fills them in.
 
     Notes
     -----
@@ -53,9 +53,9 @@ class Ensemble(NamedClusterings):
     --------
     >>> import dask.array as da
     >>> import consilience as cs
-    >>> ens = cs.dask.Ensemble(da.from_array([["a", "x"], ["a", "x"], ["b", "y"], ["b", "nan"]], chunks=(2, 2)))
+    >>> ens = cs.dask.DaskEnsemble(da.from_array([["a", "x"], ["a", "x"], ["b", "y"], ["b", "nan"]], chunks=(2, 2)))
     >>> ens
-    dask.Ensemble: 4 objects, 2 clusterings, 2 blocks
+    DaskEnsemble: 4 objects, 2 clusterings, 2 blocks
     >>> ens.distinct()
     Ensemble: 3 objects, 2 clusterings (2 to 2 clusters, 4 in all), 16.7% of labels missing, weighted
     """
@@ -75,7 +75,7 @@ class Ensemble(NamedClusterings):
         check("max_distinct", max_distinct, Nothing() | Integer(2))
         self.max_distinct = max_distinct
         self._lengths: tuple[int, ...] | None = None
-        if isinstance(labels, Ensemble):
+        if isinstance(labels, DaskEnsemble):
             vars(self).update({k: v for k, v in vars(labels).items() if k not in ("max_distinct", "found")})
             self.max_distinct = labels.max_distinct if max_distinct is None else max_distinct
         else:
@@ -150,7 +150,7 @@ class Ensemble(NamedClusterings):
 
     def __repr__(self) -> str:
         objects = f"{self.n_samples:,} objects" if self.knows_lengths else "objects not counted yet"
-        return f"dask.Ensemble: {objects}, {self.n_clusterings} clusterings, {self.n_blocks} blocks" + (
+        return f"DaskEnsemble: {objects}, {self.n_clusterings} clusterings, {self.n_blocks} blocks" + (
             ", weighted" if self._weights is not None else ""
         )
 

@@ -23,7 +23,7 @@ from .graphs import FAN_IN, call, keep, share
 from .tables import Table
 
 if TYPE_CHECKING:
-    from .ensemble import Ensemble
+    from .ensemble import DaskEnsemble
 
 #: Bytes of a value that is no number: itself and the reference to it.
 _OBJECT = 70
@@ -63,7 +63,7 @@ class Found:
     positions: list[Delayed] | None = None
 
 
-def find_distinct(ensemble: Ensemble) -> Found:
+def find_distinct(ensemble: DaskEnsemble) -> Found:
     """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into one place."""
     _ensure_blocks_fit(ensemble)
     found = Found()
@@ -96,7 +96,7 @@ def find_distinct(ensemble: Ensemble) -> Found:
     return found
 
 
-def _bring(found: Found, table: Table, ensemble: Ensemble) -> None:
+def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
     """All distinct rows, here."""
     _check_filled(table.categories, ensemble)
     weights = table.weights(found.exponent)
@@ -116,7 +116,7 @@ def _bring(found: Found, table: Table, ensemble: Ensemble) -> None:
         question_labels(found.whole, told=found.names is not None)
 
 
-def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: Ensemble) -> None:
+def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEnsemble) -> None:
     """More distinct rows than one place can hold: each goes to a bucket by what it says, and stays there."""
     facts = collect([call(_categories, part) for part in parts])
     found.categories, numbers = tables.united([own for own, _, _ in facts])
@@ -179,7 +179,7 @@ def _weight_facts(weights: Any) -> tuple:
 # Rules -------------------------------------------------------------------------------------------------------
 
 
-def _look_at_weights(ensemble: Ensemble, weights: list[Any]) -> int | None:
+def _look_at_weights(ensemble: DaskEnsemble, weights: list[Any]) -> int | None:
     """The exponent that weights are cut to limbs below, once it is known that they are weights."""
     if ensemble._weights is None:
         return None
@@ -195,7 +195,7 @@ def _look_at_weights(ensemble: Ensemble, weights: list[Any]) -> int | None:
     return tables.exponent_of(found)
 
 
-def _limit(ensemble: Ensemble) -> int:
+def _limit(ensemble: DaskEnsemble) -> int:
     """How many distinct rows may be brought here."""
     if ensemble.max_distinct is not None:
         return ensemble.max_distinct
@@ -203,7 +203,7 @@ def _limit(ensemble: Ensemble) -> int:
     return 2**31 if free is None else max(1000, int(_SHARE * free / _bytes_of_row(ensemble.n_clusterings)))
 
 
-def _remembers(ensemble: Ensemble) -> bool:
+def _remembers(ensemble: DaskEnsemble) -> bool:
     """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labeled by
     members, which takes long, and where that is little beside the memory there is."""
     if ensemble._keep_places or not ensemble.knows_lengths:
@@ -224,7 +224,7 @@ def _merge_fits(sizes: list[int], m: int) -> bool:
     return free is None or most * _bytes_of_row(m) <= free
 
 
-def _ensure_blocks_fit(ensemble: Ensemble) -> None:
+def _ensure_blocks_fit(ensemble: DaskEnsemble) -> None:
     """Refuse blocks that no task can hold, before any is read."""
     labels = ensemble.labels
     if ensemble.is_frame or not ensemble.knows_lengths:
@@ -241,7 +241,7 @@ def _ensure_blocks_fit(ensemble: Ensemble) -> None:
         )
 
 
-def _say_lengths(ensemble: Ensemble) -> None:
+def _say_lengths(ensemble: DaskEnsemble) -> None:
     if not ensemble.knows_lengths and not ensemble.is_frame:
         warn(
             f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted while the labels were read. "
@@ -250,7 +250,7 @@ def _say_lengths(ensemble: Ensemble) -> None:
         )
 
 
-def _check_filled(categories: list[np.ndarray], ensemble: Ensemble) -> None:
+def _check_filled(categories: list[np.ndarray], ensemble: DaskEnsemble) -> None:
     empty = [i for i, values in enumerate(categories) if len(values) == 0]
     if empty:
         names = ensemble.clustering_names

@@ -21,17 +21,17 @@ from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
-from .ensemble import Ensemble, stacked
+from .ensemble import DaskEnsemble, stacked
 from .finding import Found
 from .graphs import blocks_of, call, share
 from .tables import Table
 
 
-def as_lazy(X: Any, sample_weight: Any = None) -> Ensemble:
+def as_lazy(X: Any, sample_weight: Any = None) -> DaskEnsemble:
     """The lazy ensemble of what ``fit`` was given."""
-    if isinstance(X, Ensemble) and sample_weight is None:
+    if isinstance(X, DaskEnsemble) and sample_weight is None:
         return X
-    return Ensemble(X, sample_weight=sample_weight)
+    return DaskEnsemble(X, sample_weight=sample_weight)
 
 
 def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) -> Any:
@@ -181,7 +181,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
 
 
-def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: bool) -> None:
+def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, complete: bool) -> None:
     """Replace what the model learned about the distinct objects by the same about all, lazily."""
     local = model._local
     if not complete:
@@ -208,7 +208,7 @@ def _make_lazy(model: Any, lazy: Ensemble, names: tuple[str, ...], *, complete: 
     model.distinct_.rows, model.distinct_.inverse = lazy.found.first, inverse
 
 
-def _positions(lazy: Ensemble, predictor: Predictor) -> list[Any]:
+def _positions(lazy: DaskEnsemble, predictor: Predictor) -> list[Any]:
     """Tasks of the distinct row of each object, block by block."""
     if lazy.found.positions is not None:
         return lazy.found.positions

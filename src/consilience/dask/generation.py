@@ -29,14 +29,14 @@ from .._pipeline.defaults import AUTO, Plan, fill_in
 from ..errors import InputError, warn
 from ..generate import generator as look_up
 from .engine import collect, ensure_task_fits
-from .ensemble import Ensemble, in_memory, stacked
+from .ensemble import DaskEnsemble, in_memory, stacked
 from .graphs import blocks_of, call, share
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
 
 
-def generate(
+def make_ensemble(
     X: Any,
     generator: str = AUTO,
     *,
@@ -48,7 +48,7 @@ def generate(
     max_distinct: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = -1,
-) -> Ensemble:
+) -> DaskEnsemble:
     """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where it is, when needed.
 
     Parameters
@@ -69,7 +69,7 @@ def generate(
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of X.
     max_distinct : int or None
-        As of :class:`consilience.dask.Ensemble`.
+        As of :class:`consilience.dask.DaskEnsemble`.
     random_state : int, numpy generator or None
         Seed of the sample and of the members.
     n_jobs : int or None, default -1
@@ -77,7 +77,7 @@ def generate(
 
     Returns
     -------
-    consilience.dask.Ensemble
+    consilience.dask.DaskEnsemble
         With ``base_models``, and ``recipes`` of how they were made.
 
     Examples
@@ -85,9 +85,9 @@ def generate(
     >>> import dask.array as da
     >>> import consilience as cs
     >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
-    >>> ens = cs.dask.generate(X, "kmeans", n_clusterings=3, n_clusters=4, max_samples=500, random_state=0)
+    >>> ens = cs.dask.make_ensemble(X, "kmeans", n_clusterings=3, n_clusters=4, max_samples=500, random_state=0)
     >>> ens
-    dask.Ensemble: 1,000 objects, 3 clusterings, 4 blocks
+    DaskEnsemble: 1,000 objects, 3 clusterings, 4 blocks
     """
     rows = Rows.of(X, sample_weight)
     seeds = draw_seeds(random_state, 2)
@@ -143,7 +143,7 @@ class Rows:
             )
         weights = None
         if sample_weight is not None:
-            weights = Ensemble(_one_column(X), sample_weight=sample_weight)._weights
+            weights = DaskEnsemble(_one_column(X), sample_weight=sample_weight)._weights
         return cls(blocks, tuple(int(n) for n in known), int(X.shape[1]), weights)
 
     @property
@@ -198,7 +198,7 @@ def _one_column(X: Any) -> Any:
 
 def labeled(
     rows: Rows, fitted: LocalEnsemble, features: Features, max_distinct: int | None = None
-) -> Ensemble:
+) -> DaskEnsemble:
     """The lazy ensemble of labels that the members of a fitted one give to rows."""
     members = fitted.base_models
     if members is None:
@@ -212,7 +212,7 @@ def labeled(
     tasks = [call(_label, block, held) for block in rows.blocks]
     codes = stacked(tasks, rows.lengths, dtype=np.dtype(dtype), width=m, name="members")
     names = fitted.clustering_names if fitted.has_names else None
-    ensemble = Ensemble(
+    ensemble = DaskEnsemble(
         codes,
         clustering_names=names,
         sample_weight=rows.weights,
