@@ -122,7 +122,7 @@ def test_k_against_objects_and_distinct_rows():
     X = np.repeat(np.eye(3), 4, axis=0)
     for form in (X, sp.csr_matrix(X)):
         with pytest.raises(
-            InputError, match=r"k=13 exceeds the 12 objects in X; choose a value between 1 and 12"
+            InputError, match=r"n_clusters=13 exceeds the 12 objects in X; choose a value between 1 and 12"
         ):
             cs.generate.kmeans(form, n_clusters=13)
         with pytest.raises(InputError, match=r"k=4 exceeds the 3 distinct rows of X \(12 objects"):

@@ -63,7 +63,7 @@ ROOM = {n_bytes}
 def test_the_advice_names_methods_that_exist():
     for name in ("LWGP", "CoassociationKMeans", "SCCABG"):
         assert name in WITHOUT_PAIRS
-        assert hasattr(cs, name)
+        assert hasattr(cs.consensus, name)
 
 
 @pytest.mark.parametrize("refused", [cs.consensus.EvidenceAccumulation, cs.SPCE, cs.consensus.LWEA, cs.RSEC])
@@ -121,7 +121,7 @@ def test_counting_pairs_ends_with_the_first_too_many():
 def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 100_000)
     ensemble = cs.Ensemble(random_labels(500, 10, 5))
-    with pytest.raises(NotEnoughMemoryError, match=r"pairs or more needs .*; use compress\(\) first, or"):
+    with pytest.raises(NotEnoughMemoryError, match=r"pairs or more needs .*; use distinct\(\) first, or"):
         ensemble.coassociation_sparse()
     with pytest.raises(NotEnoughMemoryError, match=r"; use coassociation_blocks\(\)\.$"):
         ensemble.distinct().coassociation_sparse()
@@ -165,7 +165,7 @@ GENERATORS = {
     ),
     "assembly": (
         lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3),
-        "_members.Ensemble",
+        "_members.assembly.Ensemble",
         "An ensemble of 40 objects in 2 clusterings .*ask for fewer clusterings",
     ),
     "ConsensusClustering": (
@@ -183,7 +183,8 @@ def test_every_generator_says_what_to_do_when_memory_runs_out(name, monkeypatch)
         raise MemoryError("Unable to allocate 198. GiB")
 
     make, inside, message = GENERATORS[name]
-    monkeypatch.setattr(f"consilience.generate.{inside}", broken)
+    room = "consilience" if inside.startswith("_members") else "consilience.generate"
+    monkeypatch.setattr(f"{room}.{inside}", broken)
     with pytest.raises(NotEnoughMemoryError, match=message) as caught:
         make(np.random.default_rng(0).standard_normal((40, 3)))
     assert "198. GiB" in str(caught.value)
@@ -259,7 +260,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     )
     labels[rng.random(labels.shape) < missing] = -1
     ensemble = cs.Ensemble(labels).drop_unseen()
-    first, _ = pairs._base_models(ensemble)
+    first, _ = pairs._members(ensemble)
     codes = pairs._pair_arguments(ensemble, None, None)[0]
     whole = ensemble.pattern_size()
     alone = max(
