@@ -156,7 +156,7 @@ def inside(n, rng):
         yield compared(
             f"all pairs of {m} by {measure}",
             n // 10,
-            lambda measure=measure: pairwise_measure(part.labels, part.n_clusters, measure),
+            lambda measure=measure: pairwise_measure(part.labels, part.n_clusters_per_clustering, measure),
             lambda reference=reference: [
                 reference(part.labels[:, i], part.labels[:, j]) for i in range(m) for j in range(i)
             ],

@@ -152,7 +152,7 @@ def spared(name: str, gamma: float = 2.0) -> dict:
         cs.NRSEC(c, n_linearizations=steps, saturation=gamma, random_state=0, n_jobs=1).fit(ensemble)
         for steps in (1, 2, 3)
     )
-    weights = np.outer(convex.distinct_.weights, convex.distinct_.weights)
+    weights = np.outer(convex.distinct_.sample_weight, convex.distinct_.sample_weight)
     sigma, errors = convex.singular_values_, np.abs(convex.error_)
 
     def moved(model) -> float:

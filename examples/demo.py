@@ -70,7 +70,7 @@ def main() -> None:
     )
 
     OUT.mkdir(exist_ok=True)
-    cs.io.write_labels(OUT / "labels.csv", default.labels_, confidence=default.confidence_)
+    cs.io.write_labels(default.labels_, OUT / "labels.csv", confidence=default.confidence_)
     print(f"{(default.confidence_ < 0.6).sum()} images are doubtful (confidence below 0.6).")
     print(f"Labels and confidence of every image: {OUT / 'labels.csv'}")
     page = cs.report(default, X, path=OUT / "report.html", labels_true=digits, source="handwritten digits")

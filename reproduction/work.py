@@ -162,7 +162,11 @@ def make_base(base: Base, folder: str | None, file: str) -> dict:
         )
     with atomic_write(file) as handle:
         np.savez_compressed(handle, labels=ensemble.labels)
-    return {"n_clusterings": ensemble.n_clusterings, "n_clusters": ensemble.n_clusters.tolist(), **figures}
+    return {
+        "n_clusterings": ensemble.n_clusterings,
+        "n_clusters": ensemble.n_clusters_per_clustering.tolist(),
+        **figures,
+    }
 
 
 def run_cell(cell: Cell, folder: str | None, file: str | None) -> dict:

@@ -117,7 +117,7 @@ def test_backed_files(adata, tmp_path):
             "leave out n_clusters",
         ),
         (
-            lambda a: cs.anndata.write(a, cs.consensus.LWEA(2).fit([[0, 1], [0, 1]])),
+            lambda a: cs.anndata.write(a, cs.consensus.LWEA(2).fit([[0, 0], [1, 1]])),
             "2 objects, and adata has 60 cells",
         ),
         (lambda a: cs.anndata.cluster(a.X, 3), "not an AnnData object: it has no obs"),

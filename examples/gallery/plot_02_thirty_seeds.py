@@ -31,7 +31,7 @@ again = [
     for seed in (1, 2, 3)
 ]
 
-alone = cs.Ensemble(runs).similarity("ari")
+alone = cs.Ensemble(runs).clustering_similarity("ari")
 consensus = np.array(
     [[cs.metrics.ari(b, a) for b in [model.labels_, *again]] for a in [model.labels_, *again]]
 )

@@ -31,7 +31,7 @@ maps = [
 runs = [HDBSCAN(min_cluster_size=20, copy=True).fit_predict(Y) for Y in maps]
 ensemble = cs.Ensemble.from_clusterings(runs)
 print(ensemble)
-print("clusters found by each seed:", ensemble.n_clusters.tolist())
+print("clusters found by each seed:", ensemble.n_clusters_per_clustering.tolist())
 print("noise, images of 400:", [(run == -1).sum().item() for run in runs])
 
 # %%
@@ -56,7 +56,7 @@ print("single seeds, on the images they labeled:", alone.round(2).tolist())
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained")
 for column, seed in zip(axes.T, np.argsort(alone)[[0, 4, 7]]):
     column[0].set_title(
-        f"seed {seed}: {ensemble.n_clusters[seed]} clusters, {(runs[seed] == -1).sum()} noise"
+        f"seed {seed}: {ensemble.n_clusters_per_clustering[seed]} clusters, {(runs[seed] == -1).sum()} noise"
     )
     column[0].scatter(*maps[seed].T, s=8, c=cs.plot.colors(cs.align(runs[seed], labels)))
     column[1].scatter(*maps[seed].T, s=8, c=cs.plot.colors(labels))

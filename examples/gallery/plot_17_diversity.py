@@ -31,7 +31,7 @@ ensembles = {
 pairs = np.triu_indices(30, 1)
 far, know, ari = {}, {}, {}
 for name, ensemble in ensembles.items():
-    far[name] = 1 - ensemble.similarity("nmi")[pairs]
+    far[name] = 1 - ensemble.clustering_similarity("nmi")[pairs]
     nmi = cs.metrics.base_scores(ensemble, digits)["nmi"]
     know[name] = (nmi[pairs[0]] + nmi[pairs[1]]) / 2
     ari[name] = cs.metrics.ari(digits, cs.consensus.LWEA(10, instability_tolerance=1.0).fit_predict(ensemble))

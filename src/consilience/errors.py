@@ -4,6 +4,20 @@ from __future__ import annotations
 
 import warnings
 
+__all__ = [
+    "ConsilienceError",
+    "ConsilienceWarning",
+    "FileError",
+    "InputError",
+    "InputTypeError",
+    "LowAgreementWarning",
+    "MergedLabelsWarning",
+    "MissingDependencyError",
+    "NotEnoughMemoryError",
+    "NumericalError",
+    "OrientationWarning",
+]
+
 
 class ConsilienceError(Exception):
     """Base of every error raised on purpose."""
@@ -17,7 +31,7 @@ class InputTypeError(InputError, TypeError):
     """A value of a kind that cannot be meant, such as a dictionary where a number belongs."""
 
 
-class FileError(InputError):
+class FileError(InputError, OSError):
     """A file could not be read or written; the message names the file."""
 
 
@@ -43,6 +57,10 @@ class OrientationWarning(ConsilienceWarning):
 
 class GuessWarning(ConsilienceWarning):
     """What was given can mean two things; the message says what it was taken for, and how to say otherwise."""
+
+
+class MergedLabelsWarning(ConsilienceWarning):
+    """A result with other clusters than asked for, such as small ones that were merged into others."""
 
 
 class LowAgreementWarning(ConsilienceWarning):

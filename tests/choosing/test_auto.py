@@ -84,10 +84,10 @@ def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
     ids=lambda change: next(iter(change)),
 )
 def test_parts_of_a_study_that_do_not_fit_are_refused(fitted, change):
-    parts = fitted.study_.to_parts()
-    assert cs.io.ChooseKResult.from_parts(parts).n_clusters == 3
+    parts = fitted.study_._to_parts()
+    assert cs.io.ChooseKResult._from_parts(parts).n_clusters == 3
     with pytest.raises(InputError, match="The parts of a study of k=.* do not fit together"):
-        cs.io.ChooseKResult.from_parts({**parts, **change})
+        cs.io.ChooseKResult._from_parts({**parts, **change})
 
 
 def test_no_structure_is_one_cluster_and_a_word():
@@ -135,7 +135,7 @@ def run(*arguments):
 @pytest.fixture
 def features(tmp_path):
     path = tmp_path / "x.csv"
-    cs.io.write_features(path, BLOBS)
+    cs.io.write_features(BLOBS, path)
     return str(path)
 
 

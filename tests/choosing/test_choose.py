@@ -234,7 +234,7 @@ def test_labels_alone_are_not_tested(ensemble):
     assert study.summary().endswith(
         "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(X, ensemble=ensemble)."
     )
-    counts = ensemble.n_clusters
+    counts = ensemble.n_clusters_per_clustering
     np.testing.assert_allclose(study.columns["frequency"], [np.mean(counts == k) for k in range(2, 8)])
     assert cs.metrics.scores(TRUTH, study.labels(4))["ari"] == 1
     assert "gain" not in study.columns

@@ -21,14 +21,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     X = rng.normal(size=(60, 4)) + 8 * truth[:, None]
     names = [f"row {i}" for i in range(60)]
     monkeypatch.chdir(tmp_path)
-    cs.io.write_features("features.csv", X, sample_names=names, feature_names=list("abcd"))
-    cs.io.write_features("genes.tsv", X.T, sample_names=list("abcd"), feature_names=names)
-    cs.io.write_features("big.parquet", X, sample_names=names, feature_names=list("abcd"))
-    cs.io.write_table("truth.csv", {"class": np.array(["x", "y", "z"])[truth]}, sample_names=names)
+    cs.io.write_features(X, "features.csv", sample_names=names, feature_names=list("abcd"))
+    cs.io.write_features(X.T, "genes.tsv", sample_names=list("abcd"), feature_names=names)
+    cs.io.write_features(X, "big.parquet", sample_names=names, feature_names=list("abcd"))
+    cs.io.write_table({"class": np.array(["x", "y", "z"])[truth]}, "truth.csv", sample_names=names)
     base = np.column_stack([truth, truth, np.where(rng.random(60) < 0.1, 0, truth)])
     ensemble = cs.Ensemble(base, sample_names=names, clustering_names=["one", "two", "three"])
     for ending in ("csv", "npz"):
-        cs.io.write_ensemble(f"ensemble.{ending}", ensemble)
+        cs.io.write_ensemble(ensemble, f"ensemble.{ending}")
     return tmp_path
 
 

@@ -26,7 +26,7 @@ def test_standard_input_in_any_format(folder, run, kind):
         np.save(buffer, table.X)
         data = buffer.getvalue()
     else:
-        cs.io.write_features(f"f.{kind}", table)
+        cs.io.write_features(table, f"f.{kind}")
         data = (folder / f"f.{kind}").read_bytes()
     result = run("cluster", "-", "-k", "3", "-o", "out.csv", input=data)
     assert result.exit_code == 0, result.stderr
@@ -37,7 +37,7 @@ def test_genes_in_rows_are_said_and_transpose_helps(folder, run):
     table = cs.io.read_features("features.csv")
     genes = [f"ENSG{i:011d}" for i in range(80)]
     X = np.repeat(table.X, 20, axis=1)
-    cs.io.write_features("genes.tsv", X.T, sample_names=genes, feature_names=table.sample_names)
+    cs.io.write_features(X.T, "genes.tsv", sample_names=genes, feature_names=table.sample_names)
     said = run("cluster", "genes.tsv", "-k", "3", "-o", "out.csv")
     assert "note: genes.tsv:" in said.stderr
     assert "look like genes" in said.stderr
@@ -112,7 +112,7 @@ def test_features_with_other_units_need_scale(folder, run):
     """One column of large numbers without meaning hides the others; --preprocess standardize brings them back."""
     table = cs.io.read_features("features.csv")
     noise = 1e4 * np.random.default_rng(1).normal(size=(60, 1))
-    cs.io.write_features("units.csv", np.hstack([table.X, noise]), sample_names=table.sample_names)
+    cs.io.write_features(np.hstack([table.X, noise]), "units.csv", sample_names=table.sample_names)
     scores = {}
     for options in (
         (),

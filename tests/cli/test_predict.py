@@ -26,7 +26,7 @@ def test_features_to_model_to_labels(folder, run):
     assert labels_in("again.csv") == labels_in("first.csv")
     assert Path("again.csv").read_text().splitlines()[0] == "name,label,confidence"
     X = cs.io.read_features("features.csv")
-    cs.io.write_features("new.csv", X.X[:1] + 0.01, sample_names=["new"], feature_names=list("abcd"))
+    cs.io.write_features(X.X[:1] + 0.01, "new.csv", sample_names=["new"], feature_names=list("abcd"))
     done = run("predict", "model.consilience", "new.csv", "--json", "--n-jobs", "1")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["labels"] == labels_in("first.csv")[:1]
@@ -48,7 +48,7 @@ def test_ensembles_to_model_to_labels(folder, run):
 def test_what_is_refused(folder, run):
     run("cluster", "features.csv", "-k", "3", "--save-model", "model.consilience", "-o", "first.csv")
     X = cs.io.read_features("features.csv")
-    cs.io.write_features("other.csv", X.X[:5], feature_names=list("abdc"))
+    cs.io.write_features(X.X[:5], "other.csv", feature_names=list("abdc"))
     done = run("predict", "model.consilience", "other.csv")
     assert done.exit_code == 2
     assert "Column 2 of X is 'd', but ConsensusClustering was fitted with 'c' there" in done.stderr

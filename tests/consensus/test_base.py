@@ -23,12 +23,12 @@ class Lonely(BaseConsensus):
         self.n_clusters = n_clusters
 
     def _fit(self, ensemble, rng):
-        alone = ensemble.weights < ensemble.weights.max()
+        alone = ensemble.sample_weight < ensemble.sample_weight.max()
         return Solution(alone.astype(int), exact=False, alone=alone)
 
 
 def test_equal_objects_can_each_be_alone():
-    model = Lonely().fit([[0, 1, 1, 0, 1, 2]])
+    model = Lonely().fit([[0], [1], [1], [0], [1], [2]])
     assert model.labels_.tolist() == [1, 0, 0, 2, 0, 3]
     assert model.confidence_.shape == (6,)
     assert np.unique(model.distinct_.labels).size == 3

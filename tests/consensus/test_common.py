@@ -403,4 +403,4 @@ def test_refuses_objects_nobody_saw(cls, params):
 
 def test_refuses_a_single_object(cls, params):
     with pytest.raises(InputError, match="single object"):
-        build(cls, params, n_clusters=1).fit([[0], [0]])
+        build(cls, params, n_clusters=1).fit([[0, 0]])

@@ -137,7 +137,7 @@ def test_groups_are_connected():
 )
 def test_refusals_of_must_link(links, message):
     with pytest.raises(InputError, match=message):
-        cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], must_link=links)
+        cs.consensus.EvidenceAccumulation(2).fit([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], must_link=links)
 
 
 def test_a_group_has_the_label_of_most_of_its_weight():
@@ -145,7 +145,7 @@ def test_a_group_has_the_label_of_most_of_its_weight():
     ensemble = cs.Ensemble(labels, sample_weight=[1, 1, 1, 5])
     joined = join(ensemble, np.array([0, 0, 0, 1]))
     assert joined.inverse.tolist() == [0, 0, 0, 1]
-    assert joined.weights.tolist() == [3, 5]
+    assert joined.sample_weight.tolist() == [3, 5]
     assert [joined.categories[i][code] for i, code in enumerate(joined.labels[0])] == [0, 1, 2, 0]
 
 

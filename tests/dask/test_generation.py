@@ -62,8 +62,8 @@ def test_the_answer_does_not_depend_on_blocks(monkeypatch):
     assert model.membership_.compute().shape == (700, 4)
     local = model.to_local()
     np.testing.assert_array_equal(local.predict(X), answers[0])
-    assert local.labels_.shape == local.ensemble_.weights.shape
-    assert local.ensemble_.weights.sum() == 700
+    assert local.labels_.shape == local.ensemble_.sample_weight.shape
+    assert local.ensemble_.sample_weight.sum() == 700
     fitted_here = cs.ConsensusClustering(4, generator="kmeans", n_clusterings=3, random_state=0).fit(X)
     np.testing.assert_array_equal(fitted_here.predict(lazy).compute(), fitted_here.labels_)
 

@@ -36,7 +36,7 @@ def test_buckets_hold_every_distinct_row_once():
     np.testing.assert_array_equal(first[order], compressed.rows)
     np.testing.assert_array_equal(np.concatenate([part.labels for part in parts])[order], compressed.labels)
     counts = np.concatenate([part.weights(None) for part in parts])
-    np.testing.assert_array_equal(counts[order], compressed.weights)
+    np.testing.assert_array_equal(counts[order], compressed.sample_weight)
     with pytest.raises(InputError, match=r"distinct rows, more than the 100"):
         cs.dask.DaskEnsemble(lazy, max_distinct=100).distinct()
 
@@ -44,10 +44,10 @@ def test_buckets_hold_every_distinct_row_once():
 def test_an_ensemble_of_another_looks_anew():
     _, _, lazy = many(n=400)
     ens = cs.dask.DaskEnsemble(lazy)
-    assert ens.distinct().weights.sum() == 400
+    assert ens.distinct().sample_weight.sum() == 400
     assert cs.dask.DaskEnsemble(ens, max_distinct=50).found.whole is None
     twice = cs.dask.DaskEnsemble(ens, sample_weight=da.full(400, 2, chunks=150))
-    assert twice.distinct().weights.sum() == 800
+    assert twice.distinct().sample_weight.sum() == 800
     assert (
         cs.dask.DaskEnsemble(ens, clustering_names=list("abcdefghij")).distinct().clustering_names[0] == "a"
     )

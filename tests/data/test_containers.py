@@ -314,7 +314,7 @@ def test_lazy_frames_say_collect():
 @pytest.mark.parametrize("path", ["l.csv", pathlib.Path("l.csv")])
 def test_paths_say_what_reads_them_and_it_does(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    cs.io.write_ensemble("l.csv", cs.Ensemble(L))
+    cs.io.write_ensemble(cs.Ensemble(L), "l.csv")
     with pytest.raises(InputError, match=r"To read a file: consilience.io.read_labels\('l.csv'\)"):
         cs.Ensemble(path)
     with pytest.raises(InputError, match=r"To read a file: consilience.io.read_features\('l.csv'\)"):

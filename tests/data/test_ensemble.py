@@ -125,7 +125,7 @@ def test_immutable():
     with pytest.raises(ValueError, match="read-only"):
         ens.labels[0, 0] = 1
     with pytest.raises(ValueError, match="read-only"):
-        ens.weights[0] = 2
+        ens.sample_weight[0] = 2
 
 
 def test_pickle_and_equality():
@@ -292,7 +292,7 @@ def test_coassociation_in_all_forms(seed, n, m, missing, weighted):
     assert np.allclose(ens.coassociation(clustering_weights=a, cluster_weights=b), A)
     sparse = ens.coassociation_sparse(clustering_weights=a, cluster_weights=b)
     assert np.allclose(sparse.toarray(), A)
-    assert sparse.nnz == (A > 0).sum() == ens.pattern_size()
+    assert sparse.nnz == (A > 0).sum() == ens._pattern_size()
     assert sparse.has_sorted_indices
     blocks = list(ens.coassociation_blocks(clustering_weights=a, cluster_weights=b, rows=5))
     assert np.allclose(np.vstack([block for _, _, block in blocks]), A)
@@ -310,12 +310,12 @@ def test_bipartite():
 
 def test_agreement():
     perfect = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [5, 5, 9, 9]])
-    assert np.allclose(perfect.agreement(), 1)
+    assert np.allclose(perfect.sample_agreement(), 1)
     # Object 0 is in {0, 1} and in {0, 2}: one of three in common.
     crossed = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 1, 0, 1]])
-    assert np.allclose(crossed.agreement(), 1 / 3)
+    assert np.allclose(crossed.sample_agreement(), 1 / 3)
     once = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, None, 0, 1]])
-    assert once.agreement()[1] == 1
+    assert once.sample_agreement()[1] == 1
 
 
 def test_similarity():
@@ -325,8 +325,10 @@ def test_similarity():
 
     both = (labels[:, 1] >= 0) & (labels[:, 4] >= 0)
     expected = normalized_mutual_info_score(labels[both, 1], labels[both, 4])
-    assert ens.similarity()[1, 4] == pytest.approx(expected)
-    assert ens.similarity("ari")[4, 1] == pytest.approx(adjusted_rand_score(labels[both, 1], labels[both, 4]))
+    assert ens.clustering_similarity()[1, 4] == pytest.approx(expected)
+    assert ens.clustering_similarity("ari")[4, 1] == pytest.approx(
+        adjusted_rand_score(labels[both, 1], labels[both, 4])
+    )
 
 
 def test_subsets():
@@ -334,7 +336,7 @@ def test_subsets():
     ens = cs.Ensemble(labels, sample_names=[f"s{i}" for i in range(60)], sample_weight=np.arange(1, 61))
     part = ens.take([5, 0, 59])
     assert part.sample_names == ["s5", "s0", "s59"]
-    assert part.weights.tolist() == [6, 1, 60]
+    assert part.sample_weight.tolist() == [6, 1, 60]
     for j in range(8):
         assert part.original_labels(j).tolist() == labels[[5, 0, 59], j].tolist()
     assert np.array_equal(
@@ -389,14 +391,14 @@ def test_compression_is_exact(seed, n, m, k):
     full = cs.Ensemble.from_clusterings(list(labels.T))
     assert np.array_equal(small.labels[small.inverse], full.labels)
     assert len(np.unique(small.labels, axis=0)) == small.n_samples == len(np.unique(labels, axis=0))
-    assert np.array_equal(small.weights, np.bincount(small.inverse))
+    assert np.array_equal(small.sample_weight, np.bincount(small.inverse))
     assert np.array_equal(full.labels[small.rows], small.labels)
     assert small.distinct() is small
 
 
 def test_compression_sums_weights():
     small = cs.Ensemble.from_clusterings([[0, 0, 1]], sample_weight=[1.5, 2, 4]).distinct()
-    assert small.weights.tolist() == [3.5, 4]
+    assert small.sample_weight.tolist() == [3.5, 4]
     assert small.expand(np.array([10, 20])).tolist() == [10, 10, 20]
 
 
@@ -410,7 +412,7 @@ def test_canonical_form_ignores_every_order_and_name(seed, missing):
     one = cs.Ensemble(labels).distinct().canonical()[0]
     two = cs.Ensemble(other).distinct().canonical()[0]
     assert np.array_equal(one.labels, two.labels)
-    assert np.array_equal(one.weights, two.weights)
+    assert np.array_equal(one.sample_weight, two.sample_weight)
 
 
 def test_canonical_form_can_be_traced_back():
@@ -470,7 +472,7 @@ def test_six_methods_on_one_ensemble_compress_it_once(compressions):
     for method in methods:
         method(3).fit(ens)
     assert compressions == [(60, 8)]
-    ens.similarity(), ens.agreement()
+    ens.clustering_similarity(), ens.sample_agreement()
     assert len(compressions) == 1
 
 
@@ -486,10 +488,10 @@ def test_other_names_and_weights_keep_what_is_known_of_the_labels(compressions):
     weights = np.arange(1.0, 61.0)
     weighted = cs.Ensemble(ens, sample_weight=weights).distinct()
     assert np.array_equal(weighted.labels, small.labels)
-    assert np.array_equal(weighted.weights, np.bincount(small.inverse, weights))
+    assert np.array_equal(weighted.sample_weight, np.bincount(small.inverse, weights))
     cs.consensus.EvidenceAccumulation(3).fit(ens, sample_weight=weights)
     assert len(compressions) == 1
-    assert small.weights.sum() == 60
+    assert small.sample_weight.sum() == 60
 
 
 def test_the_distinct_rows_are_an_ensemble_of_their_own():

@@ -199,8 +199,8 @@ def test_infinity_in_a_csv_file_is_named(tmp_path):
 def test_an_infinity_in_text_is_not_written_where_it_would_be_refused(tmp_path):
     ensemble = cs.Ensemble.from_clusterings([["inf", "1.5", "2"]])
     with pytest.raises(cs.errors.FileError, match="would be read back as the number"):
-        cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
-    cs.io.write_ensemble(tmp_path / "e.npz", ensemble)
+        cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
+    cs.io.write_ensemble(ensemble, tmp_path / "e.npz")
     assert cs.io.read_labels(tmp_path / "e.npz").categories[0].tolist() == ["1.5", "2", "inf"]
 
 

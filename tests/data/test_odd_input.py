@@ -138,7 +138,7 @@ def test_features_of_any_other_scale(scale):
     plain = generate.random_k(X, n_clusterings=3, random_state=0, sample_weight=np.full(40, 1e12))
     found = generate.random_k(X * scale, n_clusterings=3, random_state=0, sample_weight=np.full(40, 1e12))
     assert np.isfinite([recipe["inertia"] for recipe in found.recipes]).all()
-    assert found.n_clusters.tolist() == plain.n_clusters.tolist()
+    assert found.n_clusters_per_clustering.tolist() == plain.n_clusters_per_clustering.tolist()
     parts = (
         cs.multitask.ASI(2, subspace="nonnegative", random_state=0, max_iter=20).fit(np.abs(X) * scale).parts_
     )
@@ -188,7 +188,7 @@ def test_a_far_value_takes_no_digits_from_the_others(kind, shape, outlier, copie
     found = generate.kmeans(
         kind(table), n_clusterings=2, n_clusters=4, tol=0, sample_weight=weights, random_state=0
     )
-    assert found.n_clusters.tolist() == [4, 4]
+    assert found.n_clusters_per_clustering.tolist() == [4, 4]
     for labels, recipe in zip(found.labels.T, found.recipes):
         assert recipe["inertia"] == pytest.approx(own_inertia(table, labels, weights), rel=1e-6)
         near = table[copies:]

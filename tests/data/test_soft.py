@@ -84,7 +84,7 @@ def test_label_vectors_beside_blocks():
 def test_what_rows_mean():
     soft = cs.SoftEnsemble([np.array([[0.6, 0.4, 0], [0.3, 0, 0], [0, 0, 0], [0.7, 0.303, 0]])])
     assert soft.masses.ravel() == pytest.approx([1, 0.3, 0, 1])
-    assert soft.n_clusters.tolist() == [2]  # nobody is in the third
+    assert soft.n_clusters_per_clustering.tolist() == [2]  # nobody is in the third
     assert soft.columns[0].tolist() == [0, 1]
     assert soft.unseen.tolist() == [2]
     assert soft.drop_unseen().n_samples == 3
@@ -174,7 +174,7 @@ def test_draws_keep_names_weights_and_columns():
     drawn = soft.draw(50, random_state=0)
     assert drawn.clustering_names[:2] == ["a, draw 1", "a, draw 2"]
     assert drawn.sample_names == ["x", "y", "z"]
-    assert drawn.weights.tolist() == [1, 2, 3]
+    assert drawn.sample_weight.tolist() == [1, 2, 3]
     values = np.array([drawn.original_labels(t) for t in range(50)])
     assert set(values[:, 0]) == {1}
     assert set(values[:, 1]) == {1, 3}
@@ -195,7 +195,7 @@ def test_compress_joins_equal_rows_and_nothing_else(seed):
     packed = soft.distinct()
     assert packed.n_samples == np.unique(rows).size
     assert (packed.expand(packed.indicator()) != soft.indicator()).nnz == 0
-    np.testing.assert_allclose(packed.weights.sum(), 5050)
+    np.testing.assert_allclose(packed.sample_weight.sum(), 5050)
 
 
 def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
@@ -207,7 +207,7 @@ def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
     np.testing.assert_allclose(soft.coassociation(), hard.coassociation(), atol=1e-12)
     np.testing.assert_allclose(soft.contingency(), hard.contingency(), atol=1e-12)
     np.testing.assert_allclose(soft.contingency_sparse().toarray(), hard.contingency(), atol=1e-12)
-    a, b = soft.incidence, hard.incidence
+    a, b = soft._incidence, hard._incidence
     np.testing.assert_allclose(a.reliability(w, 0.4), b.reliability(w, 0.4), atol=1e-12)
     groups = np.random.default_rng(seed).integers(-1, 4, 60)
     for name in ("confidence", "support", "sample_stability", "stability", "between"):

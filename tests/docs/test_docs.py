@@ -150,11 +150,11 @@ def test_commands_in_prose_run(page, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True)
-    cs.io.write_features("features.csv", X)
+    cs.io.write_features(X, "features.csv")
     cs.io.write_ensemble(
-        "base_labels.csv", cs.generate.kmeans(X, n_clusterings=5, n_clusters=6, random_state=0)
+        cs.generate.kmeans(X, n_clusterings=5, n_clusters=6, random_state=0), "base_labels.csv"
     )
-    cs.io.write_labels("truth.csv", y)
+    cs.io.write_labels(y, "truth.csv")
     shell = blocks("sh", (ROOT / page).read_text("utf-8"))
     lines = [line for block in shell for line in block.splitlines() if line.startswith("consilience ")]
     assert len(lines) >= 4

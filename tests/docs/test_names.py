@@ -66,6 +66,12 @@ RETIRED = {
     "ratio": "sample_fraction or feature_fraction",
     "neighbors": "n_neighbors",
     "most": "max_features or max_samples",
+    "incidence": "_incidence",
+    "pattern_size": "_pattern_size",
+    "unquestioned": "_unquestioned",
+    "stands_for": "_stands_for",
+    "agreement": "sample_agreement",
+    "to_parts": "_to_parts",
 }
 every_estimator = pytest.mark.parametrize("entry", _register.ESTIMATORS, ids=lambda entry: entry.name)
 

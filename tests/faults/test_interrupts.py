@@ -59,8 +59,8 @@ def inputs(tmp_path_factory):
     """Large enough for each command to take far longer than the interrupt."""
     folder = tmp_path_factory.mktemp("inputs")
     rng = np.random.default_rng(0)
-    cs.io.write_features(folder / "features.npz", rng.random((20_000, 40)))
-    cs.io.write_ensemble(folder / "labels.npz", cs.Ensemble(rng.integers(0, 12, (9_000, 12))))
+    cs.io.write_features(rng.random((20_000, 40)), folder / "features.npz")
+    cs.io.write_ensemble(cs.Ensemble(rng.integers(0, 12, (9_000, 12))), folder / "labels.npz")
     with open(folder / "tasks.csv", "w") as handle:
         handle.write("a,b,c,d,task\n")
         for i, row in enumerate(rng.random((6_000, 4))):

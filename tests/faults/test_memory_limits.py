@@ -111,11 +111,11 @@ def test_spce_refuses_at_once_with_many_objects(monkeypatch):
 def test_counting_pairs_ends_with_the_first_too_many():
     labels = random_labels(3000, 20, 5)
     ensemble = cs.Ensemble(labels)
-    whole = ensemble.pattern_size()
-    assert ensemble.pattern_size(enough=whole) == whole
-    assert ensemble.pattern_size(enough=whole / 3) == whole  # it was counted before
+    whole = ensemble._pattern_size()
+    assert ensemble._pattern_size(enough=whole) == whole
+    assert ensemble._pattern_size(enough=whole / 3) == whole  # it was counted before
     # No clustering alone has as many pairs as this; the count ends between it and the whole.
-    assert whole / 3 < cs.Ensemble(labels).pattern_size(enough=whole / 3) <= whole
+    assert whole / 3 < cs.Ensemble(labels)._pattern_size(enough=whole / 3) <= whole
 
 
 def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):
@@ -134,7 +134,7 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
     with pytest.raises(NotEnoughMemoryError, match=r"sparse contingency .*; select\(\) fewer"):
         ensemble.contingency_sparse()
     with pytest.raises(NotEnoughMemoryError, match=r"table of the \d+ x \d+ clusters .*; select\(\)"):
-        ensemble.agreement()
+        ensemble.sample_agreement()
     with pytest.raises(NotEnoughMemoryError, match="leave out the clusterings with the most clusters"):
         cs.consensus.LWGP(2).fit(ensemble)
 
@@ -262,7 +262,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     ensemble = cs.Ensemble(labels).drop_unseen()
     first, _ = pairs._members(ensemble)
     codes = pairs._pair_arguments(ensemble, None, None)[0]
-    whole = ensemble.pattern_size()
+    whole = ensemble._pattern_size()
     alone = max(
         np.bincount(column[column >= 0]).astype(float) @ np.bincount(column[column >= 0])
         for column in ensemble.labels.T

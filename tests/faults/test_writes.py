@@ -31,9 +31,9 @@ X, labels = rng.random((3000, 4)), rng.integers(0, 2**40, 30000)
 ensemble = cs.Ensemble(rng.integers(0, 2**40, (3000, 3)).repeat(2, axis=0))
 model = cs.consensus.EvidenceAccumulation(2).fit(rng.integers(0, 3, (200, 5)))
 writers = {{
-    "features": lambda path: cs.io.write_features(path, X),
-    "labels": lambda path: cs.io.write_labels(path, labels),
-    "ensemble": lambda path: cs.io.write_ensemble(path, ensemble),
+    "features": lambda path: cs.io.write_features(X, path),
+    "labels": lambda path: cs.io.write_labels(labels, path),
+    "ensemble": lambda path: cs.io.write_ensemble(ensemble, path),
     "report": lambda path: cs.report(model, path=path),
 }}
 found = []
@@ -124,7 +124,7 @@ for order in sys.stdin:
 def test_a_killed_writer_leaves_no_half_file(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     versions = [np.full((4000, 3), float(v)) for v in (1, 2)]
-    io.write_features(path, versions[0])
+    io.write_features(versions[0], path)
     killer = start(KILLED, path, stdin=subprocess.PIPE)
     assert killer.stdin is not None
     assert killer.stdout is not None
@@ -148,7 +148,7 @@ def test_a_killed_writer_leaves_no_half_file(tmp_path, ending):
 def test_a_pipe_that_breaks_leaves_no_file(tmp_path):
     script = (
         "import consilience as cs, numpy as np, sys\n"
-        "try: cs.io.write_features(sys.stdout.buffer, np.zeros((200000, 3)))\n"
+        "try: cs.io.write_features(np.zeros((200000, 3)), sys.stdout.buffer)\n"
         "except (BrokenPipeError, cs.errors.ConsilienceError): raise SystemExit(7)\n"
     )
     child = start(script, cwd=tmp_path)

@@ -126,11 +126,15 @@ def container(case: Case) -> None:
         require(len(str(error)) > 10, f"the refusal says only {str(error)!r}")
         return
     require(found.labels.shape == found.shape, "shape and labels differ")
-    require(((found.labels >= -1) & (found.labels < found.n_clusters)).all(), "codes outside their range")
+    require(
+        ((found.labels >= -1) & (found.labels < found.n_clusters_per_clustering)).all(),
+        "codes outside their range",
+    )
     for j in range(found.n_clusterings):
         own = found.labels[:, j]
         require(
-            np.array_equal(np.unique(own[own >= 0]), np.arange(found.n_clusters[j])), "codes that nobody has"
+            np.array_equal(np.unique(own[own >= 0]), np.arange(found.n_clusters_per_clustering[j])),
+            "codes that nobody has",
         )
     repr(found), found._repr_html_()
 

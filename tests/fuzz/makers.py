@@ -123,8 +123,8 @@ def makes(case: Case) -> None:
     require(made.n_samples == data["X"].shape[0], f"{made.n_samples} objects for {data['X'].shape[0]} rows")
     require(len(made.recipes or []) == made.n_clusterings, "members without a recipe")
     require(
-        (made.n_clusters <= max(k, 1)).all() or data["maker"] == "estimators",
-        f"more than {k} clusters: {made.n_clusters}",
+        (made.n_clusters_per_clustering <= max(k, 1)).all() or data["maker"] == "estimators",
+        f"more than {k} clusters: {made.n_clusters_per_clustering}",
     )
 
 

@@ -84,7 +84,7 @@ def ensemble(case: Case) -> None:
     )
     path = _folder(case) / f"e{data['ending']}"
     try:
-        cs.io.write_ensemble(path, wanted)
+        cs.io.write_ensemble(wanted, path)
     except ConsilienceError as error:
         plain = all(
             v is None or (isinstance(v, int) and v >= 0) for values in data["columns"] for v in values
@@ -113,7 +113,7 @@ def features(case: Case) -> None:
     X: Any = sp.csr_array(data["X"]) if data["sparse"] else data["X"]
     path = _folder(case) / f"x{data['ending']}"
     try:
-        cs.io.write_features(path, X, sample_names=data["rows"], feature_names=data["headings"])
+        cs.io.write_features(X, path, sample_names=data["rows"], feature_names=data["headings"])
     except ConsilienceError as error:
         allowed = not data["sane"] or data["sparse"] or data["ending"] == ".npy"
         require(allowed, f"sane names were refused: {error}")
@@ -139,7 +139,7 @@ def table(case: Case) -> None:
     headings = data["headings"] or [f"c{j}" for j in range(len(data["columns"]))]
     path = _folder(case) / f"t{data['ending']}"
     try:
-        cs.io.write_table(path, dict(zip(headings, data["columns"])), sample_names=data["rows"])
+        cs.io.write_table(dict(zip(headings, data["columns"])), path, sample_names=data["rows"])
     except ConsilienceError:
         require(not path.exists(), "a refused write left a file")
         return

@@ -97,7 +97,7 @@ def coassociation(case: Case) -> None:
     counts = ensemble(case).cooccurrence_counts(clustering_weights=given)
     require(np.allclose(counts, seen), "cooccurrence_counts differ from a plain count")
     require(
-        ensemble(case).pattern_size() == (brute(case, np.ones(m))[0] > 0).sum(), "pattern_size is another"
+        ensemble(case)._pattern_size() == (brute(case, np.ones(m))[0] > 0).sum(), "pattern_size is another"
     )
 
 
@@ -127,7 +127,7 @@ def parts(case: Case) -> None:
     require(
         small.n_samples == ensembles.distinct_rows(whole.labels), "compressed rows are not the distinct ones"
     )
-    require(np.isclose(small.weights.sum(), whole.weights.sum()), "compression loses weight")
+    require(np.isclose(small.sample_weight.sum(), whole.sample_weight.sum()), "compression loses weight")
     require(pickle.loads(pickle.dumps(whole)) == whole, "a pickled ensemble differs")
     rows = rng.integers(0, whole.n_samples, int(rng.integers(1, whole.n_samples + 1)))
     some = whole.take(rows)
@@ -147,7 +147,7 @@ def similarity(case: Case) -> None:
     if case.data["weights"] is not None:
         return
     labels = case.data["labels"]
-    nmi, ari = ensemble(case).similarity("nmi"), ensemble(case).similarity("ari")
+    nmi, ari = ensemble(case).clustering_similarity("nmi"), ensemble(case).clustering_similarity("ari")
     for i in range(labels.shape[1]):
         for j in range(i):
             both = (labels[:, i] >= 0) & (labels[:, j] >= 0)
@@ -166,7 +166,7 @@ def similarity(case: Case) -> None:
 
 @suite.promises("agreement within 0..1")
 def agreement(case: Case) -> None:
-    found = ensemble(case).agreement()
+    found = ensemble(case).sample_agreement()
     require(
         np.isfinite(found).all() and (found >= 0).all() and (found <= 1 + 1e-9).all(),
         f"agreement is {found.tolist()}",

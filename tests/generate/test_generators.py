@@ -176,7 +176,7 @@ def test_a_generator_moves_on():
 
 def test_kmeans_recipe_and_quality():
     ens = cs.generate.kmeans(X, n_clusterings=20, n_clusters=10, random_state=0)
-    assert ens.n_clusters.tolist() == [10] * 20
+    assert ens.n_clusters_per_clustering.tolist() == [10] * 20
     recipe = ens.recipes[7]
     centers = np.array([X[ens.labels[:, 7] == j].mean(0) for j in range(10)])
     assert recipe["inertia"] == pytest.approx(((X - centers[ens.labels[:, 7]]) ** 2).sum(), rel=1e-6)
@@ -196,7 +196,7 @@ def test_kmeans_weights_are_used_and_kept():
     line = np.array([[0.0], [1.0], [10.0]])
     ens = cs.generate.kmeans(line, n_clusterings=3, n_clusters=1, sample_weight=[1, 1, 2], random_state=0)
     assert ens.recipes[0]["inertia"] == pytest.approx(27.5625 + 18.0625 + 2 * 22.5625)
-    assert ens.weights.tolist() == [1, 1, 2]
+    assert ens.sample_weight.tolist() == [1, 1, 2]
     with pytest.raises(InputError, match=r"sample_weight has shape \(2,\) for 3 objects"):
         cs.generate.kmeans(line, n_clusterings=3, n_clusters=1, sample_weight=[1, 1])
     with pytest.raises(InputError, match=r"sample_weight\[2\]=-1 is not a positive number"):
@@ -219,14 +219,16 @@ def test_kmeans_options_are_checked(option, pattern):
 
 def test_random_k_covers_its_range():
     ens = cs.generate.random_k(X, n_clusterings=60, n_clusters=(3, 6), random_state=0)
-    assert set(ens.n_clusters) == {3, 4, 5, 6}
-    assert [recipe["n_clusters"] for recipe in ens.recipes] == ens.n_clusters.tolist()
-    assert cs.generate.random_k(X, n_clusterings=60, random_state=0).n_clusters.max() == 13
+    assert set(ens.n_clusters_per_clustering) == {3, 4, 5, 6}
+    assert [recipe["n_clusters"] for recipe in ens.recipes] == ens.n_clusters_per_clustering.tolist()
+    assert cs.generate.random_k(X, n_clusterings=60, random_state=0).n_clusters_per_clustering.max() == 13
     with pytest.raises(InputError, match=r"n_clusters=\(7, 4\): the first is above the second"):
         cs.generate.random_k(X, n_clusterings=2, n_clusters=(7, 4))
     with pytest.raises(InputError, match=r"n_clusters=181 exceeds the 180 objects"):
         cs.generate.random_k(X, n_clusterings=2, n_clusters=(None, 181))
-    assert cs.generate.random_k(X[:2], n_clusterings=2, random_state=0).n_clusters.tolist() == [2, 2]
+    assert cs.generate.random_k(
+        X[:2], n_clusterings=2, random_state=0
+    ).n_clusters_per_clustering.tolist() == [2, 2]
 
 
 def test_stratified_draws_from_every_group_of_alike_features():
@@ -268,7 +270,7 @@ def test_random_features_clusters_the_columns_it_names():
         for r in cs.generate.random_features(X, n_clusterings=2, n_clusters=2, feature_fraction=0.01).recipes
     ] == [1, 1]
     spread = cs.generate.random_features(X, n_clusterings=40, n_clusters=(2, 5), random_state=0)
-    assert set(spread.n_clusters) == {2, 3, 4, 5}
+    assert set(spread.n_clusters_per_clustering) == {2, 3, 4, 5}
     with pytest.raises(
         InputError, match=r"feature_fraction=0 is not valid: expected a number above 0 and at most 1"
     ):
@@ -284,7 +286,7 @@ def test_fewer_clusters_than_asked_for_is_said():
         ens = cs.generate.random_features(
             binary, n_clusterings=3, n_clusters=5, feature_fraction=0.1, random_state=0
         )
-    assert ens.n_clusters.max() == 2
+    assert ens.n_clusters_per_clustering.max() == 2
 
 
 def test_bagging_misses_what_it_did_not_draw():
@@ -456,7 +458,7 @@ def test_estimators_are_cloned_seeded_and_named():
         "AgglomerativeClustering 2",
         "Pipeline 2",
     ]
-    assert ens.n_clusters.tolist() == [4, 3, 5] * 2
+    assert ens.n_clusters_per_clustering.tolist() == [4, 3, 5] * 2
     assert ens.recipes[0]["parameters"] == {"n_clusters": 4, "n_init": 1}
     assert not hasattr(models[0], "labels_")
     assert models[0].random_state is None

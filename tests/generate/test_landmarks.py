@@ -324,7 +324,7 @@ def test_repeated_rows_are_one_landmark():
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_equal_rows_are_one_cluster(kind):
     ens = make(kind(np.full((20, 3), 2.0)), 2, n_clusters=None, keep_base_models=True)
-    assert ens.n_clusters.tolist() == [1, 1]
+    assert ens.n_clusters_per_clustering.tolist() == [1, 1]
     assert ens.base_models[0].label(kind(np.full((2, 3), 9.0))).tolist() == [0, 0]
 
 
@@ -332,7 +332,7 @@ def test_equal_rows_are_one_cluster(kind):
 def test_rows_far_from_all_others_and_extreme_widths(scales):
     table = np.vstack([X, X[:1] + 1e6])
     ens = make(table, 4, scales=scales, keep_base_models=True)
-    assert (ens.n_clusters > 1).all()
+    assert (ens.n_clusters_per_clustering > 1).all()
     np.testing.assert_array_equal(ens.base_models[0].label(table), ens.labels[:, 0])
 
 

@@ -119,14 +119,14 @@ def test_members_know_the_clusters(seed, kernel):
     X, truth = blobs(seed)
     ens = metric_subspace(X, n_clusterings=12, kernel=kernel, random_state=seed)
     assert ens.shape == (120, 12)
-    assert ens.n_clusters.max() <= 11
+    assert ens.n_clusters_per_clustering.max() <= 11
     assert scores(truth, cs.consensus.LWEA(3, instability_tolerance=1.0).fit_predict(ens))["ari"] > 0.95
 
 
 def test_recipes_say_how():
     X, _ = blobs()
     ens = metric_subspace(X, n_clusterings=20, feature_fraction=0.3, random_state=0)
-    for recipe, k in zip(ens.recipes, ens.n_clusters):
+    for recipe, k in zip(ens.recipes, ens.n_clusters_per_clustering):
         assert recipe["n_clusters"] == k
         assert len(recipe["features"]) == 3
         assert 5 <= recipe["n_neighbors"] <= 20
@@ -195,7 +195,7 @@ def test_few_objects(n):
     X = np.random.default_rng(0).normal(size=(n, 5))
     ens = metric_subspace(X, n_clusterings=4, random_state=0)
     assert ens.n_samples == n
-    assert (ens.n_clusters >= 2).all()
+    assert (ens.n_clusters_per_clustering >= 2).all()
 
 
 def test_repeated_and_constant_rows():

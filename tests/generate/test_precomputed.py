@@ -38,7 +38,7 @@ def test_similarities_are_sampled_alike():
     A = np.exp(-cdist(table(0), table(0)) / 10)
     model = SpectralClustering(3, affinity="precomputed")
     ens = cs.generate.estimators(A, clusterers=model, n_clusterings=3, sample_fraction=0.6, random_state=0)
-    assert ens.n_clusters.tolist() == [3, 3, 3]
+    assert ens.n_clusters_per_clustering.tolist() == [3, 3, 3]
 
 
 def test_what_does_not_go_with_pairs_is_refused():

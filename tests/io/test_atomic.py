@@ -53,7 +53,7 @@ def test_interrupted_writers_leave_nothing(tmp_path, ending, monkeypatch):
 
     monkeypatch.setattr("os.replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        cs.io.write_labels(tmp_path / f"t{ending}", [0, 1])
+        cs.io.write_labels([0, 1], tmp_path / f"t{ending}")
     assert os.listdir(tmp_path) == []
 
 
@@ -63,7 +63,7 @@ def test_full_disk_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(FileError, match=r"Cannot write .*t\.csv: No space left on device\."):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1])
+        cs.io.write_labels([0, 1], tmp_path / "t.csv")
     assert os.listdir(tmp_path) == []
 
 
@@ -86,7 +86,7 @@ def test_links_are_followed_and_devices_not_replaced(tmp_path):
     real, link = tmp_path / "real.csv", tmp_path / "link.csv"
     real.write_text("old")
     link.symlink_to(real)
-    cs.io.write_labels(link, [0, 1])
+    cs.io.write_labels([0, 1], link)
     assert link.is_symlink()
     assert real.read_text() == "name,label\n0,0\n1,1\n"
     with atomic_write("/dev/null", "w") as handle:
@@ -96,7 +96,7 @@ def test_links_are_followed_and_devices_not_replaced(tmp_path):
 
 def test_long_names(tmp_path):
     path = tmp_path / ("x" * 250 + ".csv")
-    cs.io.write_labels(path, [0, 1])
+    cs.io.write_labels([0, 1], path)
     assert path.exists()
 
 
@@ -124,7 +124,7 @@ def test_check_writable(tmp_path):
     with pytest.raises(FileError, match="it is a folder"), atomic_write(tmp_path / "folder.csv"):
         pass
     with pytest.raises(FileError, match=r"Cannot write .*t\.npz: No such file or directory"):
-        cs.io.write_features(tmp_path / "nowhere" / "t.npz", np.eye(2))
+        cs.io.write_features(np.eye(2), tmp_path / "nowhere" / "t.npz")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
@@ -159,7 +159,7 @@ def test_what_killed_writers_left_is_removed(tmp_path):
     foreign = tmp_path / ".consilience-notes.tmp"
     foreign.write_text("mine")
     os.utime(foreign, (0, 0))
-    cs.io.write_labels(tmp_path / "t.csv", [0, 1])
+    cs.io.write_labels([0, 1], tmp_path / "t.csv")
     assert not stale.exists()
     assert fresh.exists()
     assert other.exists()
@@ -173,7 +173,7 @@ def test_a_slow_writer_keeps_its_file(tmp_path):
         slow.flush()
         (temporary,) = tmp_path.iterdir()
         os.utime(temporary, (0, 0))
-        cs.io.write_labels(path, [0, 1])
+        cs.io.write_labels([0, 1], path)
         assert temporary.exists()
     assert path.read_text() == "slow"
 
@@ -184,7 +184,7 @@ def test_links_that_look_stale_are_left_alone(tmp_path):
     link = tmp_path / os.path.basename(_temporary(str(tmp_path / "t.csv")))
     link.symlink_to(victim)
     os.utime(link, (0, 0), follow_symlinks=False)
-    cs.io.write_labels(tmp_path / "t.csv", [0, 1])
+    cs.io.write_labels([0, 1], tmp_path / "t.csv")
     assert link.is_symlink()
     assert victim.exists()
 
@@ -200,17 +200,17 @@ def test_killed_while_writing(tmp_path):
     assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == -signal.SIGKILL
     (temporary,) = tmp_path.iterdir()
     os.utime(temporary, (0, 0))
-    cs.io.write_labels(path, [0, 1])
+    cs.io.write_labels([0, 1], path)
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
 def test_devices_need_no_ending():
     check_writable("/dev/null")
-    cs.io.write_labels("/dev/null", [0, 1])
+    cs.io.write_labels([0, 1], "/dev/null")
     with pytest.raises(FileError, match=r"Cannot write /dev/full: No space left on device\."):
-        cs.io.write_labels("/dev/full", [0, 1])
+        cs.io.write_labels([0, 1], "/dev/full")
     with (
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(FileError, match=r"Cannot write /dev/full: No space left on device\."),
     ):
-        cs.io.write_labels(full, [0, 1])
+        cs.io.write_labels([0, 1], full)

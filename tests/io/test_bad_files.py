@@ -167,7 +167,7 @@ def test_unreadable(tmp_path):
 
 def sample(tmp_path, ending: str) -> bytes:
     path = tmp_path / f"whole{ending}"
-    cs.io.write_features(path, np.random.default_rng(0).normal(size=(60, 7)))
+    cs.io.write_features(np.random.default_rng(0).normal(size=(60, 7)), path)
     return path.read_bytes()
 
 

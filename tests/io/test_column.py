@@ -70,7 +70,7 @@ def test_a_table_goes_where_features_go():
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
 def test_features_are_written_with_their_names(tmp_path, ending):
     features = cs.io.Features(VALUES, sample_names=list("abcd"), feature_names=["p", "q"])
-    cs.io.write_features(tmp_path / f"t.{ending}", features)
+    cs.io.write_features(features, tmp_path / f"t.{ending}")
     back = cs.io.read_features(tmp_path / f"t.{ending}")
     assert (back.sample_names, back.feature_names) == (list("abcd"), ["p", "q"])
     np.testing.assert_array_equal(back.X, VALUES)

@@ -205,7 +205,7 @@ def test_files_with_a_size_have_no_limit(tmp_path, monkeypatch):
     monkeypatch.setattr("consilience.io._streams.STREAM_LIMIT", 10)
     table = np.random.default_rng(0).normal(size=(20, 3))
     np.savez(tmp_path / "x.npz", X=table)
-    cs.io.write_features(tmp_path / "x.csv", table)
+    cs.io.write_features(table, tmp_path / "x.csv")
     for ending in ("npz", "csv"):
         with open(tmp_path / f"x.{ending}", "rb") as handle:
             np.testing.assert_allclose(FEATURES(handle).X, table)

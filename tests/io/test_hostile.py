@@ -122,7 +122,7 @@ def test_parquet_of_one_long_text(tmp_path, soon):
     pq.write_table(pa.table({"a": texts, "b": [i % 2 for i in range(n)]}), path, store_schema=False)
     assert path.stat().st_size < 300_000
     ensemble = LABELS(path)
-    assert ensemble.n_clusters.tolist() == [1, 2]
+    assert ensemble.n_clusters_per_clustering.tolist() == [1, 2]
     with pytest.raises(FileError, match=r"column 'a', row 1: 'x{37}\.\.\.' is not a number") as caught:
         FEATURES(path)
     assert len(str(caught.value)) < 500

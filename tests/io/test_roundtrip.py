@@ -71,7 +71,7 @@ def assert_same(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
 @given(ensemble=ensembles())
 def test_ensemble(tmp_path, ending, ensemble):
     path = tmp_path / f"ensemble{ending}"
-    cs.io.write_ensemble(path, ensemble)
+    cs.io.write_ensemble(ensemble, path)
     assert_same(cs.io.read_labels(path), ensemble)
 
 
@@ -163,7 +163,7 @@ def test_what_is_written_comes_back_or_is_refused(tmp_path, ending, ensemble):
     path.unlink(missing_ok=True)
     refused = None
     try:
-        cs.io.write_ensemble(path, ensemble)
+        cs.io.write_ensemble(ensemble, path)
     except cs.errors.FileError as error:
         refused = str(error)
     assert path.exists() == (refused is None)
@@ -206,7 +206,7 @@ def test_an_object_called_name(tmp_path, ending):
     ensemble = cs.Ensemble.from_clusterings(
         [["a", "b", "c"]], sample_names=["name", "row_name", "q"], clustering_names=["two"]
     )
-    cs.io.write_ensemble(tmp_path / f"n{ending}", ensemble)
+    cs.io.write_ensemble(ensemble, tmp_path / f"n{ending}")
     assert_same(cs.io.read_labels(tmp_path / f"n{ending}"), ensemble)
 
 
@@ -227,23 +227,23 @@ def test_labels_that_text_does_not_keep(tmp_path, label, what):
         match=rf"in clustering 'clustering 0' the label '{label}' would be read back {what}, because text keeps no types; "
         r"write \.npz, \.parquet or \.mat, or rename the label",
     ):
-        cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+        cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
     assert list(tmp_path.iterdir()) == []
     for ending in TYPED:
-        cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+        cs.io.write_ensemble(ensemble, tmp_path / f"e{ending}")
         assert_same(cs.io.read_labels(tmp_path / f"e{ending}"), ensemble)
 
 
 @pytest.mark.parametrize("label", ["10\u2028", "-0", "\u00a0", "007", "1_0", "\u0661"])
 def test_labels_that_only_look_like_numbers(tmp_path, label):
     ensemble = cs.Ensemble.from_clusterings([[label, label, "5"]])
-    cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+    cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
     assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
 
 
 def test_large_integers_stay_apart(tmp_path):
     ensemble = cs.Ensemble.from_clusterings([[2**62, 2**62 + 1, 3]])
-    cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+    cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
     assert_same(cs.io.read_labels(tmp_path / "e.csv"), ensemble)
     read = cs.io.read_labels(
         io.BytesIO(b"a,b\n12345678901234567890,x\n12345678901234567891,y\n"), header=True
@@ -254,13 +254,13 @@ def test_large_integers_stay_apart(tmp_path):
 def test_clusterings_called_label_and_confidence(tmp_path):
     ensemble = cs.Ensemble.from_clusterings([[0, 1], [1, 1]], clustering_names=["label", "confidence"])
     for ending in (".npz", ".mat"):
-        cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+        cs.io.write_ensemble(ensemble, tmp_path / f"e{ending}")
         assert_same(cs.io.read_labels(tmp_path / f"e{ending}"), ensemble)
     for ending in (".csv", ".parquet"):
         with pytest.raises(
             cs.errors.FileError, match=r"'label' and 'confidence' would be read as one clustering"
         ):
-            cs.io.write_ensemble(tmp_path / f"e{ending}", ensemble)
+            cs.io.write_ensemble(ensemble, tmp_path / f"e{ending}")
 
 
 def test_writers_name_what_they_cannot_write(tmp_path):
@@ -268,36 +268,36 @@ def test_writers_name_what_they_cannot_write(tmp_path):
     for ending in (*TEXT, *TYPED):
         path = tmp_path / f"t{ending}"
         with pytest.raises(file, match="holds half a surrogate pair"):
-            cs.io.write_labels(path, [0, 1], sample_names=["a", half])
+            cs.io.write_labels([0, 1], path, sample_names=["a", half])
         with pytest.raises(file, match="holds half a surrogate pair"):
-            cs.io.write_table(path, {"a": ["b", half]})
+            cs.io.write_table({"a": ["b", half]}, path)
         with pytest.raises(file, match="holds half a surrogate pair"):
-            cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([[0, 1]], clustering_names=[half]))
+            cs.io.write_ensemble(cs.Ensemble.from_clusterings([[0, 1]], clustering_names=[half]), path)
     with pytest.raises(file, match="Cannot write .a.*b.csv.: embedded null byte"):
-        cs.io.write_labels("a\0b.csv", [0, 1])
+        cs.io.write_labels([0, 1], "a\0b.csv")
     headings = {heading: [0, 1] for heading in cs.io._layout.INDEX_HEADINGS}
     for ending in (".csv", ".parquet"):
         with pytest.raises(
             file, match="every heading for the row names .* is the name of a column or row; rename one"
         ):
-            cs.io.write_table(tmp_path / f"t{ending}", headings)
+            cs.io.write_table(headings, tmp_path / f"t{ending}")
     for key in ("_k", "1a", "a b", "x" * 64):
         with pytest.raises(file, match=rf"'{key}' cannot be the name of a MATLAB variable"):
-            cs.io.write_table(tmp_path / "t.mat", {key: [0, 1]})
+            cs.io.write_table({key: [0, 1]}, tmp_path / "t.mat")
     with pytest.raises(file, match="a column is called 'sample_names'"):
-        cs.io.write_table(tmp_path / "t.npz", {"sample_names": [0, 1]}, sample_names=["a", "b"])
+        cs.io.write_table({"sample_names": [0, 1]}, tmp_path / "t.npz", sample_names=["a", "b"])
     with pytest.raises(file, match=r"column 'a' cannot be kept in Parquet: .*; give it values of one type"):
-        cs.io.write_table(tmp_path / "t.parquet", {"a": np.array([1, "b", 2.5j], object)})
+        cs.io.write_table({"a": np.array([1, "b", 2.5j], object)}, tmp_path / "t.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_npz_takes_any_heading(tmp_path):
-    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, sample_names=["a", "b"])
+    cs.io.write_table({"file": [0, 1], "args": [2, 3]}, tmp_path / "t.npz", sample_names=["a", "b"])
     with np.load(tmp_path / "t.npz") as stored:
         assert stored["file"].tolist() == [0, 1]
         assert stored["args"].tolist() == [2, 3]
     first = (tmp_path / "t.npz").read_bytes()
-    cs.io.write_table(tmp_path / "t.npz", {"file": [0, 1], "args": [2, 3]}, sample_names=["a", "b"])
+    cs.io.write_table({"file": [0, 1], "args": [2, 3]}, tmp_path / "t.npz", sample_names=["a", "b"])
     assert (tmp_path / "t.npz").read_bytes() == first
 
 
@@ -312,7 +312,7 @@ def test_features(tmp_path, ending, data):
     # A heading that is itself a number would make line 1 look like data, were it not for the column of row names.
     headings = data.draw(st.none() | st.lists(names.filter(bool), min_size=p, max_size=p, unique=True))
     path = tmp_path / f"features{ending}"
-    cs.io.write_features(path, values, sample_names=rows, feature_names=headings)
+    cs.io.write_features(values, path, sample_names=rows, feature_names=headings)
     table = cs.io.read_features(path)
     assert table.values.tobytes() == values.tobytes()  # bit by bit, the sign of zero too
     named = ending in TEXT or ending == ".parquet"
@@ -324,7 +324,7 @@ def test_features(tmp_path, ending, data):
 def test_result_table(tmp_path, ending):
     path = tmp_path / f"labels{ending}"
     labels, sure = np.array([1, 0, 0]), np.array([0.1, 1 / 3, 1.0])
-    cs.io.write_labels(path, labels, sample_names=["x", "y", "z"], confidence=sure)
+    cs.io.write_labels(labels, path, sample_names=["x", "y", "z"], confidence=sure)
     said = []
     back = cs.io.read_labels(path, on_note=said.append)
     assert back.n_clusterings == 1
@@ -336,10 +336,10 @@ def test_result_table(tmp_path, ending):
 
 def test_result_table_text(tmp_path):
     path = tmp_path / "labels.csv"
-    cs.io.write_labels(path, [1, 0], confidence=[0.5, 1])
+    cs.io.write_labels([1, 0], path, confidence=[0.5, 1])
     assert path.read_text() == "name,label,confidence\n0,1,0.5\n1,0,1.0\n"
     stream = io.BytesIO()
-    cs.io.write_labels(stream, [1, 0], sample_names=["a,b", 'say "hi"'])
+    cs.io.write_labels([1, 0], stream, sample_names=["a,b", 'say "hi"'])
     assert stream.getvalue() == b'name,label\n"a,b",1\n"say ""hi""",0\n'
 
 
@@ -351,40 +351,40 @@ def test_archives_keep_weights_and_recipes(tmp_path, ending):
         recipes=[{"k": np.int64(2), "maker": "kmeans"}, {"features": np.arange(3)}],
     )
     path = tmp_path / f"e{ending}"
-    cs.io.write_ensemble(path, ensemble)
+    cs.io.write_ensemble(ensemble, path)
     back = cs.io.read_labels(path)
-    assert back.weights.tolist() == [1, 2.5, 3]
+    assert back.sample_weight.tolist() == [1, 2.5, 3]
     assert back.recipes == [{"k": 2, "maker": "kmeans"}, {"features": [0, 1, 2]}]
 
 
 def test_text_says_that_weights_are_lost(tmp_path):
     ensemble = cs.Ensemble.from_clusterings([[0, 1]], sample_weight=[1, 2])
     with pytest.warns(UserWarning, match=r"does not keep sample weights; write \.npz or \.mat"):
-        cs.io.write_ensemble(tmp_path / "e.csv", ensemble)
+        cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
 
 
 def test_npy(tmp_path):
     path = tmp_path / "labels.npy"
-    cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([[5, 7, -1], [0, 0, 1]]))
+    cs.io.write_ensemble(cs.Ensemble.from_clusterings([[5, 7, -1], [0, 0, 1]]), path)
     assert np.load(path).tolist() == [[5, 0], [7, 0], [-1, 1]]
     assert cs.io.read_labels(path).labels.tolist() == [[0, 0], [1, 0], [-1, 1]]
-    cs.io.write_labels(path, [0, 1, 1])
+    cs.io.write_labels([0, 1, 1], path)
     assert cs.io.read_labels(path).labels.tolist() == [[0], [1], [1]]
-    cs.io.write_features(path, [[1, 2], [3, 4]])
+    cs.io.write_features([[1, 2], [3, 4]], path)
     assert cs.io.read_features(path).values.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(
         cs.errors.FileError, match=r"\.npy can hold whole-number labels only; write text labels as \.npz"
     ):
-        cs.io.write_ensemble(path, cs.Ensemble.from_clusterings([["a", "b"]]))
+        cs.io.write_ensemble(cs.Ensemble.from_clusterings([["a", "b"]]), path)
     with pytest.raises(cs.errors.FileError, match=r"\.npy holds one array without headings"):
-        cs.io.write_table(path, {"a": [1]})
+        cs.io.write_table({"a": [1]}, path)
 
 
 @pytest.mark.parametrize("ending", [".npz", ".mat"])
 def test_sparse_features(tmp_path, ending):
     matrix = random_sparse((6, 5), 0.4)
     path = tmp_path / f"x{ending}"
-    cs.io.write_features(path, matrix, sample_names=list("abcdef"), feature_names=list("vwxyz"))
+    cs.io.write_features(matrix, path, sample_names=list("abcdef"), feature_names=list("vwxyz"))
     table = cs.io.read_features(path)
     assert sp.issparse(table.values)
     assert table.values.format == "csr"
@@ -413,7 +413,7 @@ def test_sparse_needs_a_format_that_can(tmp_path):
     with pytest.raises(
         cs.errors.FileError, match=r"x\.csv: a sparse matrix cannot be written .* pass values\.toarray\(\)"
     ):
-        cs.io.write_features(tmp_path / "x.csv", sp.eye_array(3))
+        cs.io.write_features(sp.eye_array(3), tmp_path / "x.csv")
 
 
 def test_data_frames_write_what_we_read(tmp_path):
@@ -447,19 +447,19 @@ def test_writer_refuses(tmp_path):
     with pytest.raises(
         cs.errors.InputError, match=r"Columns of a table must be of one length; these have \[1, 2\]"
     ):
-        cs.io.write_table(tmp_path / "t.csv", {"a": [1], "b": [1, 2]})
+        cs.io.write_table({"a": [1], "b": [1, 2]}, tmp_path / "t.csv")
     with pytest.raises(cs.errors.InputError, match="sample_names has 1 names for 2 rows"):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a"])
+        cs.io.write_labels([0, 1], tmp_path / "t.csv", sample_names=["a"])
     with pytest.raises(
         cs.errors.FileError, match="the row name 'a' occurs more than once; make the names unique"
     ):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a", "a"])
+        cs.io.write_labels([0, 1], tmp_path / "t.csv", sample_names=["a", "a"])
     with pytest.raises(cs.errors.FileError, match="holds a NUL character"):
-        cs.io.write_labels(tmp_path / "t.csv", [0, 1], sample_names=["a", "b\0"])
+        cs.io.write_labels([0, 1], tmp_path / "t.csv", sample_names=["a", "b\0"])
     with pytest.raises(
         cs.errors.InputError, match=r"labels has shape \(1, 2\); expected one label per object"
     ):
-        cs.io.write_labels(tmp_path / "t.csv", [[0, 1]])
+        cs.io.write_labels([[0, 1]], tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -505,9 +505,9 @@ def test_names_under_their_former_keys_are_read(tmp_path):
 
 
 def test_names_are_written_under_the_names_of_their_parameters(tmp_path):
-    cs.io.write_features(tmp_path / "x.npz", np.eye(2), sample_names=["a", "b"], feature_names=["u", "v"])
+    cs.io.write_features(np.eye(2), tmp_path / "x.npz", sample_names=["a", "b"], feature_names=["u", "v"])
     with np.load(tmp_path / "x.npz") as held:
         assert set(held) == {"X", "sample_names", "feature_names"}
-    cs.io.write_labels(tmp_path / "l.npz", [0, 1], sample_names=["a", "b"])
+    cs.io.write_labels([0, 1], tmp_path / "l.npz", sample_names=["a", "b"])
     with np.load(tmp_path / "l.npz") as held:
         assert set(held) == {"label", "sample_names"}

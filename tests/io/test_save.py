@@ -142,6 +142,56 @@ def test_a_loaded_model_can_be_used_on(saved, tmp_path):
         third.predict(pd.DataFrame(BLOBS, columns=list("bacdef")))
 
 
+def test_an_ensemble_comes_back(path):
+    labels = np.array([["a", None], ["b", 3], ["a", 3], ["b", 2**60]], object)
+    ensemble = cs.Ensemble(
+        labels,
+        clustering_names=["x", "y"],
+        sample_names=list("pqrs"),
+        sample_weight=[1, 2, 3, 4],
+        recipes=[{"k": 2}, {}],
+    )
+    cs.save(ensemble, path)
+    again = cs.load(path)
+    assert again == ensemble
+    assert again.recipes == ensemble.recipes
+    np.testing.assert_array_equal(again.sample_weight, ensemble.sample_weight)
+
+
+def test_an_ensemble_of_generators_labels_further_rows(path):
+    ensemble = cs.generate.landmarks(BLOBS, n_clusterings=3, random_state=0, keep_base_models=True)
+    cs.save(ensemble, path)
+    again = cs.load(path)
+    for i, (one, other) in enumerate(zip(ensemble.base_models, again.base_models)):
+        np.testing.assert_array_equal(one.label(BLOBS[:9]), other.label(BLOBS[:9]), err_msg=str(i))
+
+
+def test_a_study_comes_back(path):
+    study = cs.choose_k(BLOBS, [2, 3], n_clusterings=5, null=None, random_state=0)
+    study.save(path)
+    again = cs.load(path)
+    assert type(again) is cs.io.ChooseKResult
+    assert str(again) == str(study)
+    np.testing.assert_array_equal(again.labels(3), study.labels(3))
+    np.testing.assert_array_equal(again.fitted(3).labels_, study.fitted(3).labels_)
+    cs.save(again, path)
+    assert str(cs.load(path).to_dict()) == str(study.to_dict())  # NaN is what it is
+
+
+@pytest.mark.parametrize("obj", [np.zeros(3), {"a": 1}, None, cs.io.Features(np.eye(3))])
+def test_what_is_no_model_ensemble_or_study_is_refused(obj, path):
+    with pytest.raises(InputError, match="nor an ensemble or a study"):
+        cs.save(obj, path)
+    assert not os.path.exists(path)
+
+
+def test_errors_of_files_are_errors_of_the_system_too(path):
+    with pytest.raises(OSError, match="no such file"):
+        cs.load(path)
+    with pytest.raises(FileError, match="no such file"):
+        cs.load(path)
+
+
 # What is refused --------------------------------------------------------------------------------------------
 
 

@@ -91,7 +91,7 @@ def test_transposed_features(ending, tmp_path):
             path, X=X.T, sample_names=genes, feature_names=NAMES
         )
     else:
-        cs.io.write_features(path, X.T, sample_names=genes, feature_names=NAMES)
+        cs.io.write_features(X.T, path, sample_names=genes, feature_names=NAMES)
     table = cs.io.read_features(path, transpose=True)
     np.testing.assert_allclose(table.X, X)
     if ending != ".npy":
@@ -131,7 +131,7 @@ def test_transposed_labels_are_typed_by_clustering():
 
 
 def test_what_cannot_be_transposed(tmp_path):
-    cs.io.write_ensemble(tmp_path / "e.npz", cs.Ensemble.from_clusterings([["a", "b", "b"]]))
+    cs.io.write_ensemble(cs.Ensemble.from_clusterings([["a", "b", "b"]]), tmp_path / "e.npz")
     with pytest.raises(FileError, match="written with its clusterings in columns; read it without transpose"):
         cs.io.read_labels(tmp_path / "e.npz", transpose=True)
     with pytest.raises(InputError, match="the column 't' cannot be read apart from a transposed table"):
@@ -203,7 +203,7 @@ def test_quotes_escaped_far_down_and_across_blocks(monkeypatch):
 )
 def test_genes_in_rows_are_suspected(names, suspected, tmp_path):
     path = tmp_path / "t.tsv"
-    cs.io.write_features(path, np.random.default_rng(0).normal(size=(len(names), 5)), sample_names=names)
+    cs.io.write_features(np.random.default_rng(0).normal(size=(len(names), 5)), path, sample_names=names)
     said = []
     cs.io.read_features(path, on_note=said.append)
     assert ("look like genes" in said[0]) == suspected
@@ -221,7 +221,7 @@ def test_genes_in_rows_are_suspected(names, suspected, tmp_path):
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".mat", ".parquet"])
 def test_labels_keep_their_sample_names(ending, tmp_path):
     path = tmp_path / f"labels{ending}"
-    cs.io.write_labels(path, L[:, 0], sample_names=NAMES, confidence=np.ones(12))
+    cs.io.write_labels(L[:, 0], path, sample_names=NAMES, confidence=np.ones(12))
     assert cs.io.read_labels(path).sample_names == NAMES
 
 

@@ -181,7 +181,9 @@ def measures(rng):
     ensemble = some_ensemble(rng)
     labels = ensemble.labels[:, 0]
     for measure in information.PAIRWISE_MEASURES:
-        information.pairwise_measure(labels=ensemble.labels, n_clusters=ensemble.n_clusters, measure=measure)
+        information.pairwise_measure(
+            labels=ensemble.labels, n_clusters=ensemble.n_clusters_per_clustering, measure=measure
+        )
     cs.metrics.anmi(ensemble, labels)
     cs.metrics.sample_stability(ensemble, labels)
     n = int(rng.choice([3, 50, 40_000]))
@@ -195,7 +197,7 @@ def coassociation(rng):
     ensemble.coassociation(clustering_weights=weights)
     ensemble.coassociation_sparse(clustering_weights=weights)
     ensemble.cooccurrence_counts()
-    ensemble.agreement()
+    ensemble.sample_agreement()
 
 
 def walks_among_neighbors(rng):
@@ -215,7 +217,7 @@ def walks_among_neighbors(rng):
 
 def rows_of_pairs(rng):
     ensemble = some_ensemble(rng)
-    u, weights = ensemble.n_samples, ensemble.weights
+    u, weights = ensemble.n_samples, ensemble.sample_weight
     codes = np.ascontiguousarray(ensemble.global_labels().T)
     V = hostile(rng, (u, u)) if rng.random() < 0.3 else rng.normal(size=(u, u))
     connective.log_sums(codes, V, weights)
@@ -232,7 +234,7 @@ def cluster_overlaps(rng):
     ensemble = some_ensemble(rng)
     labels, offsets = ensemble.labels, ensemble.offsets
     values = hostile(rng, labels.shape[0])
-    overlaps.mean_entropies(labels, offsets, ensemble.weights)
+    overlaps.mean_entropies(labels, offsets, ensemble.sample_weight)
     overlaps.overlap_matrix(labels, offsets, values)
     width = int(rng.integers(1, 10))
     overlaps.gather(labels, offsets, hostile(rng, (int(offsets[-1]), width)))
@@ -243,12 +245,12 @@ def label_loops(rng):
     ensemble = some_ensemble(rng)
     labels, offsets, u = ensemble.labels, ensemble.offsets, ensemble.n_samples
     k, c = int(offsets[-1]), int(rng.integers(1, min(u, 5) + 1))
-    rows = grouping.label_rows(labels, offsets, ensemble.weights, scale=hostile(rng, u))
+    rows = grouping.label_rows(labels, offsets, ensemble.sample_weight, scale=hostile(rng, u))
     T, base = hostile(rng, (k, c)), hostile(rng, c)
     groups = rng.integers(-1 if rng.random() < 0.1 else 0, c, u)
     grouping.assign(rows, T, base, groups, stay=bool(rng.integers(2)))
     grouping.soften(rows, T, base)
-    metaclusters.vote(labels, offsets, ensemble.weights, rng.integers(0, c, k), c)
+    metaclusters.vote(labels, offsets, ensemble.sample_weight, rng.integers(0, c, k), c)
 
     def costs(table):
         T = table / np.maximum(np.add.reduceat(table, offsets[:-1], axis=0), 1e-300).repeat(
@@ -256,12 +258,12 @@ def label_loops(rng):
         )
         return hostile(rng, T.shape) if rng.random() < 0.3 else 1 - T, np.zeros(T.shape[1])
 
-    rows = grouping.label_rows(labels, offsets, ensemble.weights)
+    rows = grouping.label_rows(labels, offsets, ensemble.sample_weight)
     grouping.best_start(rows, c, costs, rng, n_init=2, max_iter=3, tol=0.0)
     mixed_membership.infer_rows(
         labels,
         offsets,
-        ensemble.weights,
+        ensemble.sample_weight,
         rng.random((k, c)),
         rng.random(c) + 0.01,
         rng.random((u, c)) + 0.01,
@@ -269,13 +271,13 @@ def label_loops(rng):
         max_iter=5,
     )
     a = np.abs(hostile(rng, k))
-    rows, _ = normalized.cut_loop(labels, offsets, ensemble.weights, a)
+    rows, _ = normalized.cut_loop(labels, offsets, ensemble.sample_weight, a)
     normalized.move_objects(rows, groups, c, a, max_sweeps=3)
-    total = ensemble.weights.sum()
+    total = ensemble.sample_weight.sum()
     hypergraph.bisect(
         labels,
         offsets,
-        hostile(rng, u) if rng.random() < 0.2 else ensemble.weights,
+        hostile(rng, u) if rng.random() < 0.2 else ensemble.sample_weight,
         hostile(rng, k) if rng.random() < 0.2 else a,
         rng.random(u) < 0.5,
         lightest=float(rng.random() * total),
@@ -486,7 +488,7 @@ def differences(rng):
 def studies_of_k(rng):
     ensemble = some_ensemble(rng)
     u = ensemble.n_samples
-    weights = hostile(rng, u) if rng.random() < 0.2 else ensemble.weights
+    weights = hostile(rng, u) if rng.random() < 0.2 else ensemble.sample_weight
     histogram.pair_histogram(ensemble.labels, weights)
     histogram.sampled_pair_histogram(ensemble.labels, None, 40, rng)
     table = rng.random((ensemble.n_base_clusters, 3)) * (rng.random((ensemble.n_base_clusters, 3)) < 0.5)

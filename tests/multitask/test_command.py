@@ -25,7 +25,7 @@ def documents(tmp_path, monkeypatch):
     names = [f"w{j}" for j in range(30)]
     columns = {names[0]: X.toarray()[:, 0], "source": np.array(["news", "mail"])[task]}
     columns |= {name: X.toarray()[:, j + 1] for j, name in enumerate(names[1:])}
-    cs.io.write_table("documents.csv", columns, sample_names=[f"d{i}" for i in range(70)])
+    cs.io.write_table(columns, "documents.csv", sample_names=[f"d{i}" for i in range(70)])
     return X, np.array(["news", "mail"])[task]
 
 

@@ -90,7 +90,10 @@ def test_range_of_k_depends_on_objects_and_clusters_alone(generator, largest, pa
     model = cs.ConsensusClustering(
         10, generator=generator, generator_params=params, n_clusterings=60, random_state=0
     ).fit(X)
-    assert [model.ensemble_.n_clusters.min(), model.ensemble_.n_clusters.max()] == [2, largest]
+    assert [
+        model.ensemble_.n_clusters_per_clustering.min(),
+        model.ensemble_.n_clusters_per_clustering.max(),
+    ] == [2, largest]
 
 
 def test_parameters_reach_generator_and_method():
@@ -102,7 +105,7 @@ def test_parameters_reach_generator_and_method():
         method_params={"linkage": "single"},
         n_clusterings=3,
     ).fit(BLOBS)
-    assert model.ensemble_.n_clusters.tolist() == [7, 7, 7]
+    assert model.ensemble_.n_clusters_per_clustering.tolist() == [7, 7, 7]
     assert model.ensemble_.recipes[0]["init"] == "random"
     assert model.method_.linkage == "single"
     own = cs.consensus.EvidenceAccumulation(linkage="complete")
@@ -130,7 +133,7 @@ def test_members_keep_the_weights(generator):
     model = cs.ConsensusClustering(
         4, generator=generator, generator_params=params, n_clusterings=5, random_state=0
     ).fit(BLOBS, sample_weight=weights)
-    assert np.array_equal(model.ensemble_.weights, weights)
+    assert np.array_equal(model.ensemble_.sample_weight, weights)
 
 
 def test_list_of_clusterers_and_function():

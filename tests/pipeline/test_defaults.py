@@ -137,7 +137,7 @@ def test_what_is_given_stays():
     ).fit(X)
     assert model.plan_.generator == "metric-subspace"
     assert {recipe["preprocess"] for recipe in model.ensemble_.recipes} == {"ranks"}
-    assert (model.ensemble_.n_clusters >= 12).all()
+    assert (model.ensemble_.n_clusters_per_clustering >= 12).all()
     assert (model.method_.instability_tolerance, model.ensemble_.n_clusterings) == (2.0, 7)
     model = cs.ConsensusClustering(3, method="eac").fit(X)
     assert (model.plan_.generator, type(model.method_)) == (

@@ -113,7 +113,7 @@ def test_is_the_pipeline_by_another_name():
         random_state=0,
     ).fit(X)
     assert model.ensemble_ == parts.ensemble_
-    assert model.ensemble_.n_clusters.max() == 7
+    assert model.ensemble_.n_clusters_per_clustering.max() == 7
     assert np.array_equal(model.labels_, parts.labels_)
 
 

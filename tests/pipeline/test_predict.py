@@ -67,7 +67,7 @@ def test_categories_are_matched_by_value_and_columns_by_name():
     part = frame.iloc[[3, 0]]
     assert model.predict(part[["c", "a", "b"]]).tolist() == model.labels_[[3, 0]].tolist()
     assert model.predict({"b": [9], "c": [1], "a": ["y"]}).tolist() == [model.labels_[3]]
-    assert model.predict([["y"], [9], [1.0]]).tolist() == [model.labels_[3]]  # vectors, by position
+    assert model.predict([["y", 9, 1.0]]).tolist() == [model.labels_[3]]  # vectors, by position
     stranger = pd.DataFrame({"a": ["z"], "b": [9], "c": [None]})
     assert model.predict(stranger).tolist() == [model.labels_[3]]
 

@@ -194,17 +194,17 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, labels, truth = groups(60, 3, 6)
     names = [f"row {i}" for i in range(60)]
-    cs.io.write_ensemble("base.csv", cs.Ensemble(labels, sample_names=names))
+    cs.io.write_ensemble(cs.Ensemble(labels, sample_names=names), "base.csv")
     back = np.arange(60)[::-1]
     called = np.array(["small", "large", "middle"])[truth]
-    cs.io.write_table("labels.csv", {"label": called[back]}, sample_names=[names[i] for i in back])
+    cs.io.write_table({"label": called[back]}, "labels.csv", sample_names=[names[i] for i in back])
     cs.io.write_features(
-        "features.csv", X[back], sample_names=[names[i] for i in back], feature_names=list("abcdef")
+        X[back], "features.csv", sample_names=[names[i] for i in back], feature_names=list("abcdef")
     )
-    cs.io.write_table("truth.csv", {"class": truth}, sample_names=names)
+    cs.io.write_table({"class": truth}, "truth.csv", sample_names=names)
     cs.io.write_table(
-        "notes.csv",
         {"batch": np.array(["u", "v"])[truth % 2][back], "age": np.arange(60.0)[back] + 0.5},
+        "notes.csv",
         sample_names=[names[i] for i in back],
     )
     return names, truth
@@ -234,7 +234,7 @@ def test_a_page_from_files(files, capsys):
 def test_several_results_are_compared(files, capsys):
     _, labels, truth = groups(60, 3, 6)
     cs.io.write_table(
-        "two.csv", {"ours": truth, "theirs": labels[:, 0]}, sample_names=[f"row {i}" for i in range(60)]
+        {"ours": truth, "theirs": labels[:, 0]}, "two.csv", sample_names=[f"row {i}" for i in range(60)]
     )
     assert run("report", "base.csv", "two.csv", "-o", "page.html", "-q") == 0
     page = Page(Path("page.html").read_text(encoding="utf-8"))

@@ -55,7 +55,7 @@ def base_runs() -> Draw:
                 place,
                 X,
                 members.labels[:, run],
-                title=f"run {run + 1}: {members.n_clusters[run]} clusters",
+                title=f"run {run + 1}: {members.n_clusters_per_clustering[run]} clusters",
                 size=7,
             )
         return figure

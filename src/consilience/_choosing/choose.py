@@ -267,7 +267,7 @@ def _check_references(count: int, alpha: float) -> None:
 
 def _weights(given: Ensemble | None, sample_weight: Any) -> Any:
     """Those of the ensemble, where it has some and none are given."""
-    return given.weights if given is not None and sample_weight is None else sample_weight
+    return given.sample_weight if given is not None and sample_weight is None else sample_weight
 
 
 def _library_of(data: Any) -> str | None:

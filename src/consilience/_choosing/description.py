@@ -66,7 +66,7 @@ class Description:
         """Spectrum, eigengaps and lifetimes, and what else is of all clusterings together."""
         ks, n_jobs = self.settings.ks, self.settings.n_jobs
         if self.base.given:
-            counts = self.base.mixed.n_clusters
+            counts = self.base.mixed.n_clusters_per_clustering
             self.columns["frequency"] = np.array([(counts == k).mean() for k in ks])
         if runs is not None:
             self.columns["inertia"] = runs.inertia
@@ -138,7 +138,7 @@ class Description:
                 groups = self.models[k].fit(ensemble).labels_[rows.rows]
         self.labels[k] = groups[rows.inverse]
         evidence = Evidence(rows, groups, int(groups.max()) + 1)
-        weights = rows.weights / rows.weights.sum()
+        weights = rows.sample_weight / rows.sample_weight.sum()
         finer = self.base.ensembles.get(k + 1)
         found = (
             silhouette(evidence, n_jobs=n_jobs),

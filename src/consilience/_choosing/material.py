@@ -205,7 +205,7 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
         raise InputError(
             f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose numbers up to {distinct}."
         )
-    counts = ensemble.n_clusters
+    counts = ensemble.n_clusters_per_clustering
     with_k = {k: np.flatnonzero(counts == k) for k in settings.ks.tolist()}
     notes = []
     if np.unique(counts).size == 1:

@@ -252,7 +252,7 @@ def mixed(X: Any, weights: np.ndarray, plan: Plan, data: int) -> np.ndarray:
 
 def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: Any = None) -> Ensemble:
     """Labels (n, m) that were made here, as an ensemble."""
-    plain = Ensemble.unquestioned(Clusterings(list(labels.T)))
+    plain = Ensemble._unquestioned(Clusterings(list(labels.T)))
     return Ensemble(plain, sample_weight=weights, sample_names=names)
 
 

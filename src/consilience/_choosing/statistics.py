@@ -103,9 +103,9 @@ def pairs_of(
     """All pairs of up to EXACT_UP_TO distinct objects; of more, ``n_pairs`` drawn ones."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     if rows.n_samples <= EXACT_UP_TO:
-        return counted_pairs(rows.labels, rows.weights, n_jobs=n_jobs)
+        return counted_pairs(rows.labels, rows.sample_weight, n_jobs=n_jobs)
     rng = np.random.default_rng(seed)
-    H = sampled_pair_histogram(rows.labels, rows.weights, n_pairs, rng, n_jobs=n_jobs)
+    H = sampled_pair_histogram(rows.labels, rows.sample_weight, n_pairs, rng, n_jobs=n_jobs)
     seen = max(float(H[:, 1:].sum()), 1.0)
     return _shares(H, float(np.sqrt(np.log(2 / _LEFT) / (2 * seen))))  # Dvoretzky, Kiefer and Wolfowitz
 
@@ -126,7 +126,7 @@ def _shares(H: np.ndarray, band: float) -> Pairs:
 def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = -1) -> float:
     """Mean ARI of every two clusterings on the objects both saw; NaN of a single one."""
     rows = ensemble.distinct(n_jobs=n_jobs)
-    return mean_ari_of(rows.labels, rows.n_clusters, rows.weights, n_jobs=n_jobs)
+    return mean_ari_of(rows.labels, rows.n_clusters_per_clustering, rows.sample_weight, n_jobs=n_jobs)
 
 
 def mean_ari_of(
@@ -143,7 +143,7 @@ def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
     """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c) memory a row of a block."""
     if evidence.n_groups < 2:
         return float("nan")
-    incidence = evidence.ensemble.incidence
+    incidence = evidence.ensemble._incidence
     table, seen = evidence.table, np.repeat(evidence.seen, np.diff(evidence.ensemble.offsets), axis=0)
     itself = np.minimum(evidence.weights, 1.0 / evidence.unit) * incidence.sights(
         np.ones(evidence.ensemble.n_clusterings)
@@ -190,7 +190,7 @@ def concordance(evidence: Evidence) -> float:
 def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
     """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes."""
     rows = ensemble.distinct(n_jobs=n_jobs)
-    return spectrum_of(rows.incidence, rows.weights, count, n_jobs=n_jobs)
+    return spectrum_of(rows._incidence, rows.sample_weight, count, n_jobs=n_jobs)
 
 
 def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
@@ -221,7 +221,7 @@ def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
 def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndarray, bool]:
     """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects. O(u^2 m) time."""
     rows = ensemble.distinct(n_jobs=n_jobs)
-    drawn, weights = drawn_by_weight(rows.weights, LINKED)
+    drawn, weights = drawn_by_weight(rows.sample_weight, LINKED)
     part: Ensemble = rows if drawn is None else rows.take(drawn)
     A = part.coassociation(n_jobs=n_jobs)
     _, _, heights = merge_tree_inplace(np.subtract(1.0, A, out=A), weights, "average")
@@ -248,13 +248,13 @@ class Linked(NamedTuple):
         alike = np.ones(self.ensemble.n_base_clusters)
         placed = Evidence(self.ensemble, everybody, weights=own).closest_groups(alike, n_jobs=n_jobs)
         placed[self.rows] = groups.reshape(-1)
-        order = np.argsort(-np.bincount(placed, self.ensemble.weights, minlength=k), kind="stable")
+        order = np.argsort(-np.bincount(placed, self.ensemble.sample_weight, minlength=k), kind="stable")
         return np.argsort(order)[placed]
 
 
 def link_some(ensemble: Compressed, *, n_jobs: int | None = -1) -> Linked:
     """LINKED objects, linked."""
-    rows, weights = drawn_by_weight(ensemble.weights, LINKED)
+    rows, weights = drawn_by_weight(ensemble.sample_weight, LINKED)
     assert rows is not None
     A = ensemble.take(rows).coassociation(n_jobs=n_jobs)
     left, right, _ = merge_tree_inplace(np.subtract(1.0, A, out=A), weights, "average")

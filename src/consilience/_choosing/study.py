@@ -221,13 +221,19 @@ class ChooseKResult:
 
     # Files -------------------------------------------------------------------------------------------------
 
-    def to_parts(self) -> dict[str, Any]:
+    def save(self, path: Any) -> None:
+        """Write the study to a file, without pickle; :func:`consilience.load` reads it."""
+        from ..io import save
+
+        save(self, path)
+
+    def _to_parts(self) -> dict[str, Any]:
         """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be fitted again."""
         parts = {one.name.lstrip("_"): getattr(self, one.name) for one in fields(self)}
         return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> ChooseKResult:
+    def _from_parts(cls, parts: Mapping[str, Any]) -> ChooseKResult:
         """The way back; raises unless the parts fit together."""
         made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
         ks, studied = (

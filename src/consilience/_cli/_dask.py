@@ -56,7 +56,7 @@ def cluster_lazily(
         local = model.to_local()
         save_model(session, results.save_model, local)
         fitted = model.method_
-        sizes = np.bincount(local.labels_, local.method_.distinct_.weights).astype(np.int64)
+        sizes = np.bincount(local.labels_, local.method_.distinct_.sample_weight).astype(np.int64)
         session.say(
             f"wrote {fitted.n_samples_} labels in {len(sizes)} clusters to {files} files in {results.output}"
         )

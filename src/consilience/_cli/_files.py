@@ -184,12 +184,12 @@ def write_result(
     sure = model.confidence_ if results.confidence else None
     sizes = np.bincount(labels[labels >= 0])
     if path != "-":
-        write_labels(path, labels, sample_names=names, confidence=sure)
+        write_labels(labels, path, sample_names=names, confidence=sure)
         session.say(
             f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} ({_sizes(sizes)} objects) to {path}"
         )
     elif not as_json:
-        write_labels(sys.stdout.buffer, labels, sample_names=names, confidence=sure)
+        write_labels(labels, sys.stdout.buffer, sample_names=names, confidence=sure)
     if as_json:
         result = {
             **facts,

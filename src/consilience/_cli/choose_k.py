@@ -199,7 +199,7 @@ def _write_columns(session: Session, output: str, study: Any) -> None:
     from ..io import write_table
 
     target = sys.stdout.buffer if output == "-" else output
-    write_table(target, study.columns, sample_names=[f"k={one}" for one in study.n_clusters_tried])
+    write_table(study.columns, target, sample_names=[f"k={one}" for one in study.n_clusters_tried])
     if output != "-":
         session.say(f"wrote a table of {len(study.n_clusters_tried)} numbers of clusters to {output}")
 
@@ -211,7 +211,7 @@ def _write_answer(session: Session, output: str, study: Any, names: Any) -> None
     if study.sample is not None:
         names = [names[i] if names else str(i) for i in study.sample]
     labels = study.labels()
-    write_labels(sys.stdout.buffer if output == "-" else output, labels, sample_names=names)
+    write_labels(labels, sys.stdout.buffer if output == "-" else output, sample_names=names)
     if output != "-":
         session.say(
             f"wrote {len(labels)} labels in {study.n_clusters} cluster{'' if study.n_clusters == 1 else 's'} to {output}"

@@ -126,7 +126,7 @@ def command(
         table = read_features(source(features), **vars(reading), on_note=session.note)
         model.fit(table)
         if save_ensemble is not None:
-            write_ensemble(save_ensemble, model.ensemble_)
+            write_ensemble(model.ensemble_, save_ensemble)
         save_model(session, results.save_model, model)
         if hasattr(model, "study_"):
             session.note(str(model.study_))

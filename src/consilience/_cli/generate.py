@@ -81,7 +81,7 @@ def command(
     with compiling_beside(uses, session.say), progress_shown(False if session.quiet else None):
         table = read_features(source(features), **vars(reading), on_note=session.note)
         ensemble = maker(table, params, n_clusterings=n_clusterings, **vars(running))
-        write_ensemble(sys.stdout.buffer if output == "-" else output, ensemble)
+        write_ensemble(ensemble, sys.stdout.buffer if output == "-" else output)
     if output != "-":
         session.say(f"wrote {ensemble.n_clusterings} clusterings of {ensemble.n_samples} objects to {output}")
     if as_json:
@@ -91,7 +91,7 @@ def command(
                 "generator": maker.name,
                 "n_samples": ensemble.n_samples,
                 "n_clusterings": ensemble.n_clusterings,
-                "n_clusters": ensemble.n_clusters,
+                "n_clusters": ensemble.n_clusters_per_clustering,
                 "missing": float((ensemble.labels < 0).mean()),
                 "recipes": ensemble.recipes,
                 "output": output,

@@ -25,7 +25,7 @@ def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarra
     if any(part._sample_names != named[0]._sample_names for part in named):
         raise InputError("Ensembles have different sample names: put their rows in the same order first.")
     weighted = [part for part in parts if part._weights is not None]
-    if any(not np.array_equal(part.weights, weighted[0].weights) for part in parts if weighted):
+    if any(not np.array_equal(part.sample_weight, weighted[0].sample_weight) for part in parts if weighted):
         raise InputError(
             "Ensembles have different sample weights: give the weights once, to the concatenated ensemble."
         )

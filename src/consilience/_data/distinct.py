@@ -26,7 +26,7 @@ class Compressed(Ensemble):
         The first original object with each row.
     """
 
-    remedy_for_pairs = "use coassociation_blocks()"
+    _remedy_for_pairs = "use coassociation_blocks()"
     inverse: np.ndarray
     rows: np.ndarray
 
@@ -36,7 +36,7 @@ class Compressed(Ensemble):
             parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
         )
         inverse.setflags(write=False)
-        self.rows, self.inverse, self.stands_for = rows, inverse, parent.stands_for
+        self.rows, self.inverse, self._stands_for = rows, inverse, parent._stands_for
         return self
 
     def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
@@ -54,17 +54,17 @@ class Compressed(Ensemble):
     @classmethod
     def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
         """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
-        self = other.with_weights(other.weights)
+        self = other.with_weights(other.sample_weight)
         self.rows, self.inverse = rows, inverse
         return self
 
-    def to_parts(self) -> dict[str, Any]:
+    def _to_parts(self) -> dict[str, Any]:
         """As of an ensemble, with what leads back to the objects."""
-        return {**super().to_parts(), "inverse": self.inverse, "rows": self.rows}
+        return {**super()._to_parts(), "inverse": self.inverse, "rows": self.rows}
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Compressed:
-        made = super().from_parts(parts)
+    def _from_parts(cls, parts: Mapping[str, Any]) -> Compressed:
+        made = super()._from_parts(parts)
         assert isinstance(made, Compressed)
         inverse, rows = parts["inverse"], parts["rows"]
         if (
@@ -93,7 +93,7 @@ class Compressed(Ensemble):
         on the result gets the same answer however objects, clusterings or labels were ordered or named,
         except among objects that are mirror images of each other.
         """
-        colors, clustering_colors = canonical_colors(self.global_labels(), self.offsets, self.weights)
+        colors, clustering_colors = canonical_colors(self.global_labels(), self.offsets, self.sample_weight)
         row_order = np.argsort(colors, kind="stable")
         column_order = np.argsort(clustering_colors, kind="stable")
         labels = self._labels[row_order][:, column_order]
@@ -109,7 +109,7 @@ class Compressed(Ensemble):
             labels[:, position] = numbers[column]
             cluster_order.append(self.offsets[i] + old)
         categories = [np.arange(len(self._categories[i])) for i in column_order]
-        ordered = Compressed._from_codes(labels, categories, weights=self.weights[row_order])
+        ordered = Compressed._from_codes(labels, categories, weights=self.sample_weight[row_order])
         inverse_order = np.empty(row_order.size, np.int64)
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]

@@ -87,7 +87,7 @@ class Ensemble(Named):
         Integer codes, 0..k_i - 1 in sorted order of the original values, -1 where missing. Read-only.
     categories : list of arrays
         The original label values: ``categories[i][code]``.
-    n_clusters : array (n_clusterings,)
+    n_clusters_per_clustering : array (n_clusterings,)
         Number of clusters of each clustering; ``offsets`` are their running sums, so that cluster ``j`` of
         clustering ``i`` has the global number ``offsets[i] + j``.
 
@@ -101,7 +101,7 @@ class Ensemble(Named):
     Examples
     --------
     >>> import consilience as cs
-    >>> ens = cs.Ensemble.from_clusterings([["a", 0], ["a", 0], ["b", 1], ["b", None]])
+    >>> ens = cs.Ensemble([["a", 0], ["a", 0], ["b", 1], ["b", None]])
     >>> ens
     Ensemble: 4 objects, 2 clusterings (2 to 2 clusters, 4 in all), 12.5% of labels missing
     >>> ens.coassociation()[0].tolist()
@@ -148,10 +148,12 @@ class Ensemble(Named):
     _recipes: list[dict] | None
     _library: str | None = None  # of the data frame that it came in
     _base_models: list[Any] | None = None
-    stands_for: int | None = (
+    _stands_for: int | None = (
         None  #: objects that the weights count, where they are not those of this ensemble
     )
-    members_bytes: float | None = None  #: what the members take, or would have taken where they were not kept
+    _members_bytes: float | None = (
+        None  #: what the members take, or would have taken where they were not kept
+    )
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
     _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
@@ -175,9 +177,9 @@ class Ensemble(Named):
             "_recipes",
             "_base_models",
             "_library",
-            "members_bytes",
+            "_members_bytes",
         )
-        known = ("_distinct", "_partners", "n_clusters", "offsets", "has_missing", "unseen")
+        known = ("_distinct", "_partners", "n_clusters_per_clustering", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
 
     @classmethod
@@ -188,7 +190,7 @@ class Ensemble(Named):
         return self
 
     @classmethod
-    def unquestioned(cls, labels: Any) -> Ensemble:
+    def _unquestioned(cls, labels: Any) -> Ensemble:
         """Of labels that are known to be ones, as those of further objects are: a single row or an empty column is no mistake."""
         intake = take_in(labels)
         if len(intake.labels) == 0:
@@ -294,14 +296,14 @@ class Ensemble(Named):
         return self._labels.shape[1]
 
     @cached_property
-    def n_clusters(self) -> np.ndarray:
+    def n_clusters_per_clustering(self) -> np.ndarray:
         """(m,) number of clusters in each clustering."""
         return np.array([len(c) for c in self._categories], np.int64)
 
     @cached_property
     def offsets(self) -> np.ndarray:
         """(m + 1,) global number of the first cluster of each clustering."""
-        return np.concatenate([[0], np.cumsum(self.n_clusters)])
+        return np.concatenate([[0], np.cumsum(self.n_clusters_per_clustering)])
 
     @property
     def categories(self) -> list[np.ndarray]:
@@ -349,7 +351,7 @@ class Ensemble(Named):
             return NotImplemented
         return (
             np.array_equal(self._labels, other._labels)
-            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.sample_weight, other.sample_weight)
             and all(np.array_equal(a, b) for a, b in zip(self._categories, other._categories))
             and self.clustering_names == other.clustering_names
             and self._sample_names == other._sample_names
@@ -412,7 +414,7 @@ class Ensemble(Named):
     # Derived matrices --------------------------------------------------------------------------------------
 
     @property
-    def incidence(self) -> Labels:
+    def _incidence(self) -> Labels:
         """Products with the indicator of base clusters, without forming it."""
         return Labels(self._labels, self.offsets)
 
@@ -435,7 +437,7 @@ class Ensemble(Named):
     def cluster_sizes(self) -> np.ndarray:
         """(k,) total weight of each cluster."""
         sizes = []
-        for i, k in enumerate(self.n_clusters):
+        for i, k in enumerate(self.n_clusters_per_clustering):
             column = self._labels[:, i]
             seen = column >= 0
             weights = None if self._weights is None else self._weights[seen]
@@ -445,17 +447,17 @@ class Ensemble(Named):
     # Pairs of clusters, objects and clusterings ----------------------------------------------------------------
 
     #: What to do where pairs of objects do not fit into memory.
-    remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
+    _remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
     contingency = pairs.contingency
     contingency_sparse = pairs.contingency_sparse
     coassociation = pairs.coassociation
     coassociation_blocks = pairs.coassociation_blocks
     coassociation_sparse = pairs.coassociation_sparse
-    pattern_size = pairs.pattern_size
+    _pattern_size = pairs.pattern_size
     cooccurrence_counts = pairs.cooccurrence_counts
     bipartite = pairs.bipartite
-    agreement = pairs.agreement
-    similarity = pairs.similarity
+    sample_agreement = pairs.sample_agreement
+    clustering_similarity = pairs.clustering_similarity
 
     # Compression -------------------------------------------------------------------------------------------
 
@@ -477,8 +479,8 @@ class Ensemble(Named):
 
     # As parts, for files of models ---------------------------------------------------------------------------
 
-    def to_parts(self) -> dict[str, Any]:
-        """All that it is made of, by name; :meth:`from_parts` makes it again."""
+    def _to_parts(self) -> dict[str, Any]:
+        """All that it is made of, by name; :meth:`_from_parts` makes it again."""
         return {
             "labels": self._labels,
             "categories": self._categories,
@@ -487,18 +489,18 @@ class Ensemble(Named):
             "weights": self._weights,
             "recipes": self._recipes,
             "base_models": self._base_models,
-            "members_bytes": self.members_bytes,
+            "members_bytes": self._members_bytes,
         }
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
+    def _from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
         check_parts(parts)
         labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
         weights = None if weights is None else check_weights(weights, len(labels))
         names, sample_names = parts["clustering_names"], parts["sample_names"]
         made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
-        made._base_models, made.members_bytes = parts["base_models"], parts["members_bytes"]
+        made._base_models, made._members_bytes = parts["base_models"], parts["members_bytes"]
         return made
 
     def __getstate__(self) -> dict:

@@ -57,15 +57,15 @@ def _place(one: Any, n: int, places: dict[Any, int]) -> int:
 def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1) -> Any:
     """The distinct rows of the groups, whose ``inverse`` leads from every object to the row of its group."""
     _, first, counts = np.unique(groups, return_index=True, return_counts=True)
-    weights = np.bincount(groups, ensemble.weights)
+    weights = np.bincount(groups, ensemble.sample_weight)
     if isinstance(ensemble, SoftEnsemble):
-        Y = _pooled_memberships(ensemble.incidence, groups, counts, ensemble.weights)
+        Y = _pooled_memberships(ensemble._incidence, groups, counts, ensemble.sample_weight)
         unseen = np.flatnonzero(np.diff(Y.indptr) == 0)
         soft = SoftEnsemble.__new__(SoftEnsemble)
         soft._set(Y, ensemble.offsets, ensemble.columns, ensemble.widths, ensemble._names, None, weights)
         joined: Any = soft.distinct()
     else:
-        labels = _pooled_labels(ensemble.labels, groups, first, counts, ensemble.weights)
+        labels = _pooled_labels(ensemble.labels, groups, first, counts, ensemble.sample_weight)
         unseen = np.flatnonzero((labels < 0).all(axis=1))
         categories = []
         for i, own in enumerate(ensemble.categories):

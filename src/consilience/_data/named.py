@@ -57,13 +57,13 @@ class Named(NamedClusterings):
 
     @property
     @abstractmethod
-    def n_clusters(self) -> np.ndarray:
+    def n_clusters_per_clustering(self) -> np.ndarray:
         """(m,) number of clusters in each clustering."""
 
     @property
     def n_base_clusters(self) -> int:
         """k, the number of clusters of all clusterings together."""
-        return int(self.n_clusters.sum())
+        return int(self.n_clusters_per_clustering.sum())
 
     @property
     def has_names(self) -> bool:
@@ -76,7 +76,7 @@ class Named(NamedClusterings):
         return None if self._sample_names is None else list(self._sample_names)
 
     @cached_property
-    def weights(self) -> np.ndarray:
+    def sample_weight(self) -> np.ndarray:
         """(n_samples,) weights; ones unless given. Read-only."""
         weights = np.ones(self.n_samples) if self._weights is None else self._weights
         weights.setflags(write=False)

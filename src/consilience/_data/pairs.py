@@ -39,12 +39,12 @@ def contingency(ensemble: Ensemble) -> np.ndarray:
 def contingency_sparse(ensemble: Ensemble) -> sp.csr_array:
     """:meth:`contingency` as CSR: only clusters that share an object are stored."""
     Y = ensemble.indicator()
-    scaled = Y if ensemble._weights is None else sp.diags_array(ensemble.weights) @ Y
+    scaled = Y if ensemble._weights is None else sp.diags_array(ensemble.sample_weight) @ Y
     Y = sp.csc_array(Y)
     parts: list[sp.csr_array] = []
     stored = 0
     # By clustering, because how much is stored is known only afterwards.
-    for i, own in enumerate(ensemble.n_clusters):
+    for i, own in enumerate(ensemble.n_clusters_per_clustering):
         most = min(int(own) * ensemble.n_base_clusters, ensemble.n_samples * ensemble.n_clusterings)
         ensure_fits(
             12.0 * (stored + 2 * most),
@@ -122,7 +122,7 @@ def coassociation_sparse(
     ensure_fits(
         (12.0 if pairs < 2**31 else 20.0) * pairs,  # from there on positions are kept in 8 bytes
         what=f"A sparse co-association of {n} objects with {pairs} pairs{'' if lengths is not None else ' or more'}",
-        remedy=ensemble.remedy_for_pairs,
+        remedy=ensemble._remedy_for_pairs,
     )
     assert lengths is not None, "counting ends early only with more pairs than fit"
     indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -241,7 +241,7 @@ def _block_rows(ensemble: Ensemble) -> int:
     return max(1, min(ensemble.n_samples, _BLOCK_BYTES // (8 * ensemble.n_samples) or 1))
 
 
-def agreement(ensemble: Ensemble) -> np.ndarray:
+def sample_agreement(ensemble: Ensemble) -> np.ndarray:
     """(n,) in [0, 1]: do the clusterings describe the same company for an object?
 
     The mean, over pairs of clusterings that saw it, of the Jaccard overlap of its two clusters; 1 if it
@@ -250,7 +250,7 @@ def agreement(ensemble: Ensemble) -> np.ndarray:
     compressed = ensemble.distinct()
     labels = np.ascontiguousarray(compressed.labels.T)
     total, pairs = np.zeros(labels.shape[1]), np.zeros(labels.shape[1])
-    k = ensemble.n_clusters
+    k = ensemble.n_clusters_per_clustering
     widest = np.sort(k)[-2:].astype(float).prod()
     ensure_fits(
         8.0 * widest,
@@ -259,15 +259,15 @@ def agreement(ensemble: Ensemble) -> np.ndarray:
     )
     for i in range(ensemble.n_clusterings):
         for j in range(i):
-            by_rows.mean_overlap(labels[i], labels[j], compressed.weights, k[i], k[j], total, pairs)
+            by_rows.mean_overlap(labels[i], labels[j], compressed.sample_weight, k[i], k[j], total, pairs)
     return compressed.expand(np.where(pairs > 0, total / np.maximum(pairs, 1), 1.0))
 
 
-def similarity(ensemble: Ensemble, measure: str = "nmi") -> np.ndarray:
+def clustering_similarity(ensemble: Ensemble, measure: str = "nmi") -> np.ndarray:
     """(m, m) similarity of the clusterings by ``"nmi"`` (arithmetic) or ``"ari"``, over objects both saw."""
     compressed = ensemble.distinct()
-    weights = compressed.weights / unit_of(compressed.weights)
-    return pairwise_measure(compressed.labels, ensemble.n_clusters, measure, weights=weights)
+    weights = compressed.sample_weight / unit_of(compressed.sample_weight)
+    return pairwise_measure(compressed.labels, ensemble.n_clusters_per_clustering, measure, weights=weights)
 
 
 def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarray:

@@ -63,7 +63,7 @@ class SoftEnsemble(Named):
 
     Attributes
     ----------
-    n_clusters : array (n_clusterings,)
+    n_clusters_per_clustering : array (n_clusterings,)
         Clusters of each clustering that hold anything; ``columns[i]`` are their columns in the block given, of ``widths[i]``.
     offsets : array (n_clusterings + 1,)
         Cluster ``j`` of clustering ``i`` has the global number ``offsets[i] + j``.
@@ -86,7 +86,7 @@ class SoftEnsemble(Named):
     [0, 0, 1]
     """
 
-    remedy_for_pairs = "use distinct() first, or coassociation_blocks()"
+    _remedy_for_pairs = "use distinct() first, or coassociation_blocks()"
 
     def __init__(
         self,
@@ -100,14 +100,14 @@ class SoftEnsemble(Named):
             given: tuple = (blocks._Y, blocks.offsets, blocks.columns, blocks.widths, blocks._names)
             given += (blocks._sample_names, blocks._weights)
         elif isinstance(blocks, Ensemble):
-            columns = [np.arange(k) for k in blocks.n_clusters]
+            columns = [np.arange(k) for k in blocks.n_clusters_per_clustering]
             names = blocks.clustering_names if blocks.has_names else None
-            weights = None if (blocks.weights == 1).all() else np.array(blocks.weights)
+            weights = None if (blocks.sample_weight == 1).all() else np.array(blocks.sample_weight)
             given = (
                 blocks.indicator(),
                 blocks.offsets,
                 columns,
-                blocks.n_clusters,
+                blocks.n_clusters_per_clustering,
                 names,
                 blocks.sample_names,
             )
@@ -142,14 +142,14 @@ class SoftEnsemble(Named):
         return self.offsets.size - 1
 
     @property
-    def n_clusters(self) -> np.ndarray:
+    def n_clusters_per_clustering(self) -> np.ndarray:
         """(m,) number of clusters in each clustering."""
         return np.diff(self.offsets)
 
     @cached_property
     def masses(self) -> np.ndarray:
         """(n, m) s: the share of every object that each clustering places; 8 n m bytes."""
-        return self.incidence.masses()
+        return self._incidence.masses()
 
     @cached_property
     def has_missing(self) -> bool:
@@ -167,7 +167,7 @@ class SoftEnsemble(Named):
         return np.flatnonzero(np.diff(self._Y.indptr) == 0)
 
     def __repr__(self) -> str:
-        n, m, k = self.n_samples, self.n_clusterings, self.n_clusters
+        n, m, k = self.n_samples, self.n_clusterings, self.n_clusters_per_clustering
         text = (
             f"{type(self).__name__}: {n:,} object{'s' if n > 1 else ''}, {m} soft clustering{'s' if m > 1 else ''} "
             f"({k.min()} to {k.max()} clusters, {k.sum()} in all)"
@@ -236,7 +236,7 @@ class SoftEnsemble(Named):
     # Derived matrices --------------------------------------------------------------------------------------
 
     @property
-    def incidence(self) -> Memberships:
+    def _incidence(self) -> Memberships:
         """Products with the memberships."""
         return Memberships(self._Y, self.offsets)
 
@@ -246,15 +246,15 @@ class SoftEnsemble(Named):
 
     def cluster_sizes(self) -> np.ndarray:
         """(k,) total weight of each cluster."""
-        return np.asarray(self._Y.T @ self.weights)
+        return np.asarray(self._Y.T @ self.sample_weight)
 
     def contingency(self) -> np.ndarray:
         """Y' diag(w) Y (k, k) dense: what every two clusters share, as hard clusterings drawn would on average."""
-        return self.incidence.overlaps(self.weights)
+        return self._incidence.overlaps(self.sample_weight)
 
     def contingency_sparse(self) -> sp.csr_array:
         """:meth:`contingency` as CSR."""
-        return sp.csr_array(self._Y.T @ (sp.diags_array(self.weights) @ self._Y))
+        return sp.csr_array(self._Y.T @ (sp.diags_array(self.sample_weight) @ self._Y))
 
     def coassociation(self, *, n_jobs: int | None = -1) -> np.ndarray:
         """A (n, n) dense, Eq. (1); pairs never seen together are 0. O(n^2 m) time, 8 n^2 bytes; refused if that does not fit."""
@@ -332,17 +332,17 @@ class SoftCompressed(SoftEnsemble):
     @classmethod
     def regrouped(cls, other: SoftCompressed, rows: np.ndarray, inverse: np.ndarray) -> SoftCompressed:
         """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
-        return cls._of(other, other._Y, rows, inverse, other.weights)
+        return cls._of(other, other._Y, rows, inverse, other.sample_weight)
 
-    def to_parts(self) -> dict[str, Any]:
-        """All that it is made of, for files of models; :meth:`from_parts` makes it again."""
+    def _to_parts(self) -> dict[str, Any]:
+        """All that it is made of, for files of models; :meth:`_from_parts` makes it again."""
         names = ("offsets", "columns", "widths", "inverse", "rows")
         return {"Y": self._Y, "clustering_names": self._names, "weights": self._weights} | {
             name: getattr(self, name) for name in names
         }
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> SoftCompressed:
+    def _from_parts(cls, parts: Mapping[str, Any]) -> SoftCompressed:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
         Y, offsets, columns = checked_csr(parts["Y"], "Y"), parts["offsets"], parts["columns"]
         rows, inverse, widths, names = (
@@ -381,7 +381,9 @@ class SoftCompressed(SoftEnsemble):
 
         As :meth:`consilience._data.distinct.Compressed.canonical`.
         """
-        colors, cluster_colors, clustering_colors = membership_colors(self._Y, self.offsets, self.weights)
+        colors, cluster_colors, clustering_colors = membership_colors(
+            self._Y, self.offsets, self.sample_weight
+        )
         row_order = np.argsort(colors, kind="stable")
         column_order = np.argsort(clustering_colors, kind="stable")
         rows = self._Y[row_order]
@@ -397,9 +399,11 @@ class SoftCompressed(SoftEnsemble):
         Y = sp.csr_array(sp.csc_array(rows)[:, cluster_order])
         Y.sort_indices()
         ordered = SoftCompressed.__new__(SoftCompressed)
-        offsets = np.concatenate([[0], np.cumsum(self.n_clusters[column_order])])
-        widths = self.n_clusters[column_order]
-        ordered._set(Y, offsets, [np.arange(w) for w in widths], widths, None, None, self.weights[row_order])
+        offsets = np.concatenate([[0], np.cumsum(self.n_clusters_per_clustering[column_order])])
+        widths = self.n_clusters_per_clustering[column_order]
+        ordered._set(
+            Y, offsets, [np.arange(w) for w in widths], widths, None, None, self.sample_weight[row_order]
+        )
         back = np.empty(row_order.size, np.int64)
         back[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], back[self.inverse]

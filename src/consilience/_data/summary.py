@@ -16,7 +16,7 @@ _SHOWN = 12  # clusterings of a table
 
 
 def in_a_line(ensemble: Ensemble) -> str:
-    k = ensemble.n_clusters
+    k = ensemble.n_clusters_per_clustering
     text = (
         f"{type(ensemble).__name__}: {_count(ensemble.n_samples, 'object')}, {_count(ensemble.n_clusterings, 'clustering')} "
         f"({k.min()} to {k.max()} clusters, {k.sum()} in all)"

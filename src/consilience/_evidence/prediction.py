@@ -68,18 +68,18 @@ class Predictor:
     @cached_property
     def known(self) -> Any:
         """The distinct objects, to be found again."""
-        rows = self.distinct.incidence
+        rows = self.distinct._incidence
         return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
-        return {**self.to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
+        return {**self._to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
 
-    def to_parts(self) -> dict[str, Any]:
+    def _to_parts(self) -> dict[str, Any]:
         """What it is made of, for files of models."""
         return {"distinct": self.distinct, "labels": self.labels, "weights": self.weights}
 
     @classmethod
-    def from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
+    def _from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
         """The way back; raises unless the parts fit together, as compiled code takes for granted."""
         distinct, labels, weights = parts["distinct"], parts["labels"], parts["weights"]
         fits = isinstance(distinct, (Compressed, SoftCompressed)) and labels.shape == distinct.inverse.shape
@@ -196,7 +196,7 @@ def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, l
 
     Clusterings are matched by name where both sides have names, else by position; categories by value.
     """
-    new = labels if isinstance(labels, Ensemble) else Ensemble.unquestioned(labels)
+    new = labels if isinstance(labels, Ensemble) else Ensemble._unquestioned(labels)
     codes, categories = new.labels, new.categories
     order = _matched(_own_names(new), distinct, codes.shape, owner)
     out = np.empty(codes.shape, distinct.labels.dtype)

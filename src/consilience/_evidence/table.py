@@ -84,7 +84,7 @@ class Evidence:
     ):
         self.ensemble, self.groups, self.rows = ensemble, groups, rows
         self.n_groups = int(groups.max()) + 1 if n_groups is None else n_groups
-        weights = ensemble.weights if weights is None else weights
+        weights = ensemble.sample_weight if weights is None else weights
         self.unit = unit_of(weights)  # of everything below: one in which weights can be multiplied
         self.weights = weights / self.unit
 
@@ -99,7 +99,7 @@ class Evidence:
             what=f"A table of {ensemble.n_base_clusters} base clusters by {c} groups",
             remedy="look at fewer clusterings at a time, ensemble.select(...)",
         )
-        incidence, groups, weights = ensemble.incidence, self.groups, self.weights
+        incidence, groups, weights = ensemble._incidence, self.groups, self.weights
         if self.rows is not None:  # the distinct pairs of row and group: far fewer than objects
             here = groups >= 0
             entries = weights[here], (self.rows[here], groups[here])
@@ -115,7 +115,7 @@ class Evidence:
     @cached_property
     def _seen_by_owner(self) -> np.ndarray:
         """(k, c) N of the clustering that each base cluster is in."""
-        return np.repeat(self.seen, self.ensemble.n_clusters, axis=0)
+        return np.repeat(self.seen, self.ensemble.n_clusters_per_clustering, axis=0)
 
     @cached_property
     def _cluster_weights(self) -> np.ndarray:
@@ -145,7 +145,7 @@ class Evidence:
         rows = self.rows
         if objects is not None:
             rows = objects if rows is None else rows[objects]
-        incidence = self.ensemble.incidence if rows is None else self.ensemble.incidence[rows]
+        incidence = self.ensemble._incidence if rows is None else self.ensemble._incidence[rows]
         ties = incidence.gather(self._shares)
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
@@ -159,7 +159,7 @@ class Evidence:
     def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
         """(n,) the group that each object of the ensemble is most often together with, in the mean over the group's objects and
         the clusterings that saw them; base clusters count by their weights (k,). O(n m c) time, O(c) memory a thread and row."""
-        incidence, ties = self.ensemble.incidence, self._shares * cluster_weights[:, None]
+        incidence, ties = self.ensemble._incidence, self._shares * cluster_weights[:, None]
 
         def block(a: int, b: int) -> np.ndarray:
             return incidence[np.arange(a, b)].gather(ties, n_jobs=1).argmax(axis=1)
@@ -237,16 +237,16 @@ class Evidence:
 
     def _over_own(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k, c) over an object's clusters, in the column of its group."""
-        return self.ensemble.incidence.gather_own(values, self.groups, rows=self.rows)
+        return self.ensemble._incidence.gather_own(values, self.groups, rows=self.rows)
 
     def _over_clusters(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k,) over an object's clusters."""
-        sums = self.ensemble.incidence.gather(values[:, None])[:, 0]
+        sums = self.ensemble._incidence.gather(values[:, None])[:, 0]
         return sums if self.rows is None else sums[self.rows]
 
     def _sights(self) -> np.ndarray:
         """(n,) number of the clusterings that saw each object, by the share they place."""
-        sums = self.ensemble.incidence.sights(np.ones(self.ensemble.n_clusterings))
+        sums = self.ensemble._incidence.sights(np.ones(self.ensemble.n_clusterings))
         return sums if self.rows is None else sums[self.rows]
 
     def _meetings(self, clustering_weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -254,7 +254,7 @@ class Evidence:
         each = np.broadcast_to(
             1.0 if clustering_weights is None else clustering_weights, self.ensemble.n_clusterings
         )
-        together, seen = self.ensemble.incidence.meetings(each)
+        together, seen = self.ensemble._incidence.meetings(each)
         return (together, seen) if self.rows is None else (together[self.rows], seen[self.rows])
 
     # Groups ------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ class Evidence:
         ensure_fits(16.0 * c * c, what=f"A table of {c} by {c} groups", remedy="use fewer groups")
         together, seen = T.T, N.T
         if clustering_weights is not None:
-            together = together * np.repeat(clustering_weights, self.ensemble.n_clusters)
+            together = together * np.repeat(clustering_weights, self.ensemble.n_clusters_per_clustering)
             seen = seen * clustering_weights
         together, seen = together @ T, seen @ N
         together_itself, seen_itself = self._itself(clustering_weights)
@@ -346,7 +346,7 @@ def agreement_beside_baseline(
     Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both partitions are
     judged by them: O(500^2 m) time at most, whatever the number of objects.
     """
-    rows, weights = drawn_by_weight(ensemble.weights, _SAMPLE)
+    rows, weights = drawn_by_weight(ensemble.sample_weight, _SAMPLE)
     part = ensemble if rows is None else ensemble.take(rows)
     _, groups = np.unique(groups if rows is None else groups[rows], return_inverse=True)
     c = int(groups.max()) + 1

@@ -125,10 +125,10 @@ def assemble(
             recipes=recipes,
             base_models=members,
         )
-    ensemble.members_bytes = members_bytes
+    ensemble._members_bytes = members_bytes
     short = [
         i
-        for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters))
+        for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters_per_clustering))
         if "n_clusters" in recipe and found < recipe["n_clusters"]
     ]
     if short:

@@ -1,7 +1,7 @@
 """Members that label further objects: what each kind keeps of its fit, and how rows are placed by it.
 
 * k-means, random-k, random-features and bagging keep their centers: a row goes to the nearest;
-* landmarks keep their landmarks (:class:`consilience.generate.LandmarkMember`);
+* landmarks keep their landmarks (``consilience.generate._landmarks``);
 * metric-subspace and spectral members, and clusterers without ``predict``, go by neighbors: a row gets the label of the
   nearest row of the fit, as the member sees rows (its features, preparation and metric). They share one table of those
   rows. A row whose nearest one was missing from the member is missing too;

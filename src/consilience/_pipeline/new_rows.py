@@ -145,7 +145,7 @@ class PlacesRows:
     def _check_codes(self, codes: np.ndarray) -> None:
         """Compiled code takes for granted that a member gives codes of its own clusters."""
         high, low = codes.max(axis=0), codes.min()
-        if low < -1 or (high >= self.ensemble_.n_clusters).any():
+        if low < -1 or (high >= self.ensemble_.n_clusters_per_clustering).any():
             raise InputError(
                 f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its clustering; members give -1, or the "
                 "codes of ensemble.labels."
@@ -155,7 +155,7 @@ class PlacesRows:
         """What labels new rows, or the reason why there is nothing."""
         if (members := self.ensemble_.base_models) is not None:
             return members
-        n_bytes = self.ensemble_.members_bytes
+        n_bytes = self.ensemble_._members_bytes
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(

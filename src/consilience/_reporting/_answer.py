@@ -97,14 +97,14 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
 
 def finer(fitted: Fitted, than: int | None = None) -> int:
     """The median number of base clusters, where it is far above that of the answer (or of classes); else 0."""
-    k = int(np.median(fitted.distinct.n_clusters))
+    k = int(np.median(fitted.distinct.n_clusters_per_clustering))
     return k if k >= 1.5 * (fitted.n_clusters if than is None else than) else 0
 
 
 def cautions(fitted: Fitted) -> list[str]:
     """What a careful colleague would point out."""
     method, distinct = fitted.method, fitted.distinct
-    m, k = distinct.n_clusterings, distinct.n_clusters
+    m, k = distinct.n_clusterings, distinct.n_clusters_per_clustering
     out = []
     if fitted.contradiction:
         out.append(fitted.contradiction)

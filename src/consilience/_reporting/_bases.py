@@ -20,7 +20,7 @@ _NODES = 24  # of a base clustering there
 def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     """The table of base clusterings, closest to the consensus first."""
     distinct = fitted.distinct
-    k, m = distinct.n_clusters, distinct.n_clusterings
+    k, m = distinct.n_clusters_per_clustering, distinct.n_clusterings
     trust = fitted.trust
     order = np.argsort(-np.nan_to_num(agreement.nmi), kind="stable")[:_BASE_ROWS]
     rows = [

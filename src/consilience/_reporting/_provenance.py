@@ -39,7 +39,7 @@ def facts(
     if X_shape is not None:
         data += f", {count(X_shape[1], 'feature')}"
     rows.append(("Data", f"{printable(source)}: {data}" if source is not None else data))
-    k = distinct.n_clusters
+    k = distinct.n_clusters_per_clustering
     each = f"{k.min()} to {k.max()} clusters" if k.min() < k.max() else f"{count(int(k[0]), 'cluster')} each"
     members = f"{count(distinct.n_clusterings, 'clustering')} with {each}, {number(k.sum())} clusters in all"
     rows.append(("Base clusterings", members))

@@ -69,7 +69,7 @@ class Fitted:
             )
         refuse_lazy(method.labels_, "A display or report")
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
-        own = None if pipeline is None else pipeline.ensemble_.weights
+        own = None if pipeline is None else pipeline.ensemble_.sample_weight
         return cls(labels, confidence, method.distinct_, method.sample_names_, method, pipeline, own)
 
     @classmethod
@@ -82,7 +82,7 @@ class Fitted:
                 f"labels has shape {values.shape} for the {ensemble.n_samples} objects of the ensemble; give one label each."
             )
         _, codes = np.unique(values, return_inverse=True)
-        own = ensemble.weights
+        own = ensemble.sample_weight
         fitted = cls(
             codes.reshape(-1), np.empty(0), ensemble.distinct(), ensemble.sample_names, own_weights=own
         )
@@ -125,7 +125,7 @@ class Fitted:
         """(n,) weight of each object: its own, or where that is not known the mean over those with its signature."""
         if self.own_weights is not None:
             return self.own_weights
-        return (self.distinct.weights / self.copies)[self.inverse]
+        return (self.distinct.sample_weight / self.copies)[self.inverse]
 
     @cached_property
     def cluster_weights(self) -> np.ndarray:
@@ -224,9 +224,9 @@ class Fitted:
             rows = np.sort(np.random.default_rng(0).choice(rows.size, MOST_COMPARED, replace=False))
         return pairwise_measure(
             distinct.labels[rows][:, self.compared],
-            distinct.n_clusters[self.compared],
+            distinct.n_clusters_per_clustering[self.compared],
             "nmi",
-            distinct.weights[rows],
+            distinct.sample_weight[rows],
         )
 
     @cached_property

@@ -46,7 +46,7 @@ from .._kernels.cut.partition import compact, merge_small
 from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
 from .._kernels.runtime.threads import one_blas_thread
 from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
-from ..errors import InputError, LowAgreementWarning, warn
+from ..errors import InputError, LowAgreementWarning, MergedLabelsWarning, warn
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
 Fitted = TypeVar("Fitted", bound="BaseConsensus")
@@ -130,7 +130,7 @@ class _Membership:
         if "distinct_" not in vars(model):
             raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
         distinct = model.distinct_
-        rows = distinct.labels if isinstance(distinct, Compressed) else distinct.incidence
+        rows = distinct.labels if isinstance(distinct, Compressed) else distinct._incidence
         return distinct.expand(model._predictor.shares(rows)[1])
 
 
@@ -223,7 +223,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             with refusing(what, self._remedy), loops_shown(type(self).__name__):
                 solution = method._fit(canonical, rng)
                 if least is not None:
-                    self._merge_small(solution, canonical, compressed.weights[orders[0]], least)
+                    self._merge_small(solution, canonical, compressed.sample_weight[orders[0]], least)
                 self._store(solution, ensemble, compressed, canonical, *orders)
                 self._compare(canonical)
         return self
@@ -269,7 +269,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
             return score_lazily(self, X)
         codes, _ = self._codes(X)
-        weights = X.weights if isinstance(X, (Ensemble, SoftEnsemble)) else None
+        weights = X.sample_weight if isinstance(X, (Ensemble, SoftEnsemble)) else None
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(codes))
         return self._predictor.score(codes, weights, n_jobs=getattr(self, "n_jobs", None))
@@ -297,7 +297,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _check_least(self, min_cluster_size: float | None, compressed: Any) -> None:
         """Raise where no cluster can be as large as asked for."""
-        total = float(compressed.weights.sum())
+        total = float(compressed.sample_weight.sum())
         if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
             raise InputError(
                 f"min_cluster_size={min_cluster_size:g} exceeds the {total:g} that all objects weigh together; choose at most {total / self.n_clusters:g}, "
@@ -310,12 +310,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             raise InputError(
                 "min_cluster_size is given with mode='authors', which returns what the published program does. Leave one of the two out."
             )
-        labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
+        labels = by_decreasing_size(solution.labels, canonical.sample_weight, tie_breaker=canonical.rows)
         sizes = np.bincount(labels, weights)
         evidence = Evidence(canonical, labels)
         T, N = evidence.table, evidence.seen
         home, merged = merge_small(sizes, T.T @ T, N.T @ N, least)
-        numbers = by_decreasing_size(home[labels], canonical.weights, tie_breaker=canonical.rows)
+        numbers = by_decreasing_size(home[labels], canonical.sample_weight, tie_breaker=canonical.rows)
         _, first = np.unique(labels, return_index=True)
         solution.renumber(labels, numbers[first])
         solution.extra = {**solution.extra, "merged": np.array(merged)}
@@ -329,7 +329,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
                 f"{'it is' if one else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_cluster_size."
             )
             solution.messages = [*solution.messages, said]
-            warn(said, stacklevel=4)
+            warn(said, MergedLabelsWarning, stacklevel=4)
 
     def _admit(self, ensemble: Any, must_link: Any = None) -> Any:
         """Distinct objects, or the reason why there can be no consensus."""
@@ -364,7 +364,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _weigh(self, compressed: Compressed) -> Compressed:
         """Weights that the method can square and multiply, or the reason why there are none."""
-        weights = compressed.weights
+        weights = compressed.sample_weight
         low, high = float(weights.min()), float(weights.max())
         if high > LARGEST_SPREAD * low:
             raise InputError(
@@ -386,8 +386,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
-        weights = compressed.weights
-        mean = float(weights.sum()) / (compressed.stands_for or compressed.inverse.size)
+        weights = compressed.sample_weight
+        mean = float(weights.sum()) / (compressed._stands_for or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
@@ -410,7 +410,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         back = np.empty_like(row_order)
         back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
-        labels = by_decreasing_size(solution.labels, canonical.weights, tie_breaker=canonical.rows)
+        labels = by_decreasing_size(solution.labels, canonical.sample_weight, tie_breaker=canonical.rows)
         user_labels = labels[back][compressed.inverse]
         if solution.alone is not None:
             alone = solution.alone[back][compressed.inverse]
@@ -439,13 +439,13 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             evidence = Evidence(canonical, labels)
             learned["confidence"] = evidence.confidence[here]
         else:  # equal objects are in different clusters
-            evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.weights)
+            evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.sample_weight)
             learned["confidence"] = evidence.confidence
         learned["consensus_nmi"] = evidence.mean_agreement("nmi")
         self._keep(solution, learned)
         self._merges = None if solution.merges is None else row_order[solution.merges]
         self._predictor = Predictor(
-            compressed, user_labels, None if solution.alone is None else ensemble.weights
+            compressed, user_labels, None if solution.alone is None else ensemble.sample_weight
         )
 
     @final

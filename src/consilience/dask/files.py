@@ -187,5 +187,5 @@ def _read_names(run: Run, column: str) -> list[str]:
 def _write(path: str, labels: np.ndarray, confidence: Any, names: Any) -> int:
     if len(labels) == 0:
         return 0
-    write_labels(path, labels, sample_names=names, confidence=confidence)
+    write_labels(labels, path, sample_names=names, confidence=confidence)
     return 1

@@ -111,7 +111,7 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
     found.categories, found.first, found.size = table.categories, table.first, table.size
     found.weight, found.buckets = float(weights.sum()), []
     found.whole = tables.as_ensemble(table, weights, found.names, ensemble._recipes)
-    found.whole.stands_for = table.n
+    found.whole._stands_for = table.n
     if 2 * table.size > table.n:
         question_labels(found.whole, told=found.names is not None)
 

@@ -117,7 +117,7 @@ def _fit_fewer(model: Any, found: Found, error: Exception) -> tuple[Any, tuple[s
         found.first,
         0,
     )
-    weights = found.whole.weights
+    weights = found.whole.sample_weight
     most = found.size // 2
     while most >= max(2, int(model.n_clusters)):
         rows = tables.heaviest_rows(table, weights, most)
@@ -203,7 +203,7 @@ def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, comple
     own = local.distinct_
     called = own.clustering_names if own.has_names else None
     model.distinct_ = Signatures._from_codes(
-        own.labels, own.categories, called, None, own.weights, own.recipes
+        own.labels, own.categories, called, None, own.sample_weight, own.recipes
     )
     model.distinct_.rows, model.distinct_.inverse = lazy.found.first, inverse
 

@@ -206,7 +206,7 @@ def labeled(
             "The generator kept nothing that labels further rows, and of Dask features it sees a sample alone. Use a generator of the "
             "library, or return an Ensemble with members."
         )
-    dtype = code_dtype(int(fitted.n_clusters.max()))
+    dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
     held = share((members, features.X.dtype, dtype))
     m = len(members)
     tasks = [call(_label, block, held) for block in rows.blocks]

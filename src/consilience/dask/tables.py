@@ -72,7 +72,7 @@ def table_and_places(
     if len(block) == 0:
         return _nothing(block.shape[1], 1 if weights is None or exponent is None else LIMBS)
     with one_thread(), one_blas_thread():
-        ensemble = Ensemble.unquestioned(block)
+        ensemble = Ensemble._unquestioned(block)
         n = ensemble.n_samples
         rows, inverse = unique_rows(ensemble.labels, n_jobs=1)
         if rows.size > n // 2 and n >= _MANY:
@@ -92,7 +92,7 @@ def _nothing(m: int, width: int) -> tuple[Table, np.ndarray]:
 
 def _refuse_what_is_none(ensemble: Ensemble) -> None:
     """Features and identifiers hardly repeat: told at the first block, before their values are gathered from all."""
-    filled = np.flatnonzero(ensemble.n_clusters)
+    filled = np.flatnonzero(ensemble.n_clusters_per_clustering)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is a mere question is asked of the whole
         if filled.size:

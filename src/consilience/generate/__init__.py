@@ -41,15 +41,13 @@ from .._members.preparation import suitable as suitable
 from ._estimators import estimators
 from ._estimators import takes_pairs as takes_pairs
 from ._kmeans import bagging, kmeans, random_features, random_k
-from ._landmarks import LandmarkMember, landmarks
+from ._landmarks import landmarks
 from ._metric_subspace import metric_subspace
-from ._register import Maker, generator, generators
+from ._register import generator, generators
 from ._spectral import spectral
 from ._stratified import stratified
 
 __all__ = [
-    "LandmarkMember",
-    "Maker",
     "bagging",
     "estimators",
     "generator",

@@ -148,7 +148,7 @@ def estimators(
     >>> ens = cs.generate.estimators(
     ...     load_iris().data, clusterers=[KMeans(3), AgglomerativeClustering(4)], random_state=0
     ... )
-    >>> ens.clustering_names, ens.n_clusters.tolist()
+    >>> ens.clustering_names, ens.n_clusters_per_clustering.tolist()
     (['KMeans', 'AgglomerativeClustering'], [3, 4])
     """
     check("n_clusterings", n_clusterings, Nothing() | Integer(1))

@@ -99,7 +99,7 @@ def kmeans(
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
     >>> ens = cs.generate.kmeans(load_iris().data, n_clusterings=5, n_clusters=3, random_state=0)
-    >>> ens.n_clusters.tolist()
+    >>> ens.n_clusters_per_clustering.tolist()
     [3, 3, 3, 3, 3]
     >>> ens.recipes[0]["algorithm"], ens.recipes[0]["n_clusters"]
     ('kmeans', 3)
@@ -143,7 +143,7 @@ def random_k(
     >>> import consilience as cs
     >>> from sklearn.datasets import load_iris
     >>> ens = cs.generate.random_k(load_iris().data, n_clusterings=30, random_state=0)
-    >>> int(ens.n_clusters.min()), int(ens.n_clusters.max())
+    >>> int(ens.n_clusters_per_clustering.min()), int(ens.n_clusters_per_clustering.max())
     (2, 12)
     """
     features = as_features(X, sample_weight)

@@ -194,7 +194,7 @@ def landmarks(
         How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
         "diverse", each in one drawn for it.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: a :class:`LandmarkMember` for each clustering. None keeps them if
+        Keep in ``ensemble.base_models`` what labels further objects: its landmarks, for each clustering. None keeps them if
         they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.

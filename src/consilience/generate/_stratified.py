@@ -98,7 +98,7 @@ def stratified(
     >>> import consilience as cs
     >>> from sklearn.datasets import load_digits
     >>> ens = cs.generate.stratified(load_digits().data, n_clusterings=3, n_clusters=10, random_state=0)
-    >>> ens.n_clusters.tolist(), ens.recipes[0]["n_strata"]
+    >>> ens.n_clusters_per_clustering.tolist(), ens.recipes[0]["n_strata"]
     ([10, 10, 10], 10)
     """
     check_all(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from .. import _register
 from .._data.features import Features
-from ._atomic import atomic_write, check_writable
+from ._atomic import atomic_write as atomic_write
+from ._atomic import check_writable
 from ._models import load, save
 from ._read_annotations import Annotations, read_annotations
 from ._read_features import read_features
@@ -30,7 +31,6 @@ __all__ = [
     "ChooseKResult",
     "Features",
     "Table",
-    "atomic_write",
     "check_writable",
     "load",
     "names_in",

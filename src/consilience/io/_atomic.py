@@ -116,7 +116,7 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
     """Errors of the system become ours, with the name of the file the user asked for."""
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, FileError):
         raise
     except OSError as error:
         words = reason(error)

@@ -102,6 +102,8 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         folder = Path(path).parent
         hint = "" if folder.is_dir() else f" (there is no folder {folder} either)"
         raise FileError(f"{name}: no such file{hint}.") from None
+    except FileError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path itself
         raise FileError(f"{name} cannot be read: {reason(error)}.") from None
     with handle:

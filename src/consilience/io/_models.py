@@ -42,38 +42,43 @@ _NEVER_SHARED = frozenset(["float", "scalar", "tuple", "dict", "datetime", "date
 _POSITIONS = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "has_gauss": 1}
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model, whole or not at all; :func:`load` reads it. ``model.save(path)`` does the same.
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model, an ensemble or a study to a file, whole or not at all; :func:`load` reads it.
+
+    Models and studies have it as a method, ``model.save(path)``.
 
     Parameters
     ----------
-    model : fitted consensus method, ConsensusClustering or MDEC
-        With its parameters, all it learned, and what labels new rows. Functions and clusterers of other packages are code, which a
-        file of data cannot hold: a model that was given or keeps one is refused.
+    obj : fitted consensus method, ConsensusClustering, MDEC, Ensemble or ChooseKResult
+        A model with its parameters, all it learned, and what labels new rows; an ensemble with names, weights, recipes and what
+        labels further objects; what :func:`consilience.choose_k` returns. Functions and clusterers of other packages are code, which
+        a file of data cannot hold: what was given or keeps one is refused.
     path : path
         Any name; "model.consilience" for instance.
     """
     from sklearn.utils.validation import check_is_fitted
 
-    if _estimator_name(model) is None:
+    name = type(obj).__name__
+    if not _is_whole(obj):
         raise InputError(
-            f"{type(model).__name__} is no estimator of consilience that can be saved; pass a fitted consensus method or "
-            "ConsensusClustering."
+            f"{name} is no estimator of consilience that can be saved, nor an ensemble or a study; pass a fitted consensus method, "
+            "ConsensusClustering, an Ensemble or what choose_k returns."
         )
-    check_is_fitted(model, "labels_")
+    if _estimator_name(obj) is not None:
+        check_is_fitted(obj, "labels_")
     with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = _Writer(archive)
         content = {
             "format": FORMAT,
             "version": VERSION,
             "written_by": f"consilience {__version__}",
-            "model": writer.encode(model, type(model).__name__),
+            "model": writer.encode(obj, name),
         }
         archive.writestr(_entry(_JSON), json.dumps(content, allow_nan=False))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model that ``model.save(path)`` wrote: it predicts the same, bit by bit.
+    """The model, ensemble or study that :func:`save` wrote: a model predicts the same, bit by bit.
 
     Nothing in the file is run. A file that is cut short, damaged, of another kind or of a newer version is refused.
 
@@ -81,12 +86,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> import os, tempfile
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.consilience")
     ...     model.save(path)
     ...     again = cs.load(path)
-    >>> again.predict([[0], [1], [1]]).tolist() == model.predict([[0], [1], [1]]).tolist()
+    >>> again.predict([[0, 1, 1]]).tolist() == model.predict([[0, 1, 1]]).tolist()
     True
     """
     name = os.fspath(path)
@@ -126,9 +131,17 @@ def _read(handle: BinaryIO, name: str) -> Any:
             raise
         except InputError as error:  # parts that do not fit together
             raise damaged(name, error, "a model of consilience") from None
-    if _estimator_name(model) is None:
-        raise FileError(f"{name} holds {type(model).__name__}, which is no model.")
+    if not _is_whole(model):
+        raise FileError(f"{name} holds {type(model).__name__}, which is no model, ensemble or study.")
     return model
+
+
+def _is_whole(obj: Any) -> bool:
+    """Whether it stands by itself, as files hold it."""
+    from .._choosing.study import ChooseKResult
+    from .._data.ensemble import Ensemble
+
+    return type(obj) in (Ensemble, ChooseKResult) or _estimator_name(obj) is not None
 
 
 def _estimator_name(model: Any) -> str | None:
@@ -159,7 +172,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, ChooseKResult):
-        found[kind.__name__] = (kind, kind.to_parts, kind.from_parts)
+        found[kind.__name__] = (kind, kind._to_parts, kind._from_parts)
     plain = {cls.__name__: (cls, cls) for cls in (Plan, References, Test, Pairs)}
     for name, (cls, make) in {**KINDS, **plain}.items():
         found[name] = (cls, _fields_of, partial(_made_of, make))

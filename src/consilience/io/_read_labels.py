@@ -123,7 +123,7 @@ def read_labels(
     held = Columns(raw.columns) if raw.matrix is None else Stored(raw.matrix)
     try:
         ensemble = Ensemble(
-            held if least_rows > 1 else Ensemble.unquestioned(held),
+            held if least_rows > 1 else Ensemble._unquestioned(held),
             clustering_names=raw.names,
             sample_names=raw.row_names,
             sample_weight=raw.weights,

@@ -105,6 +105,8 @@ def on_disk(stream: Any, name: str, kind: str, stack: ExitStack) -> BinaryIO:
             _copy_unannounced(stream, copy, start, name, room)
         else:
             _copy_announced(stream, copy, start, name, announced, room)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(
             f"{name} is a stream, which is read through a temporary file, and this failed: {reason(error)}. "

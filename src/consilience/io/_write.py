@@ -39,7 +39,7 @@ Cells = Callable[[int, int], list[str]]  # the text of rows a to b of one column
 
 
 def write_table(
-    path: Target, columns: Mapping[str, Any], *, sample_names: Sequence[Any] | None = None
+    columns: Mapping[str, Any], path: Target, *, sample_names: Sequence[Any] | None = None
 ) -> None:
     """Write columns of equal length, the first of them row names.
 
@@ -55,7 +55,7 @@ def write_table(
     Examples
     --------
     >>> import sys, consilience as cs
-    >>> cs.io.write_table(sys.stdout.buffer, {"label": [0, 1]}, sample_names=["a", "b"])  # doctest: +SKIP
+    >>> cs.io.write_table({"label": [0, 1]}, sys.stdout.buffer, sample_names=["a", "b"])  # doctest: +SKIP
     name,label
     a,0
     b,1
@@ -92,8 +92,8 @@ def write_table(
 
 
 def write_labels(
-    path: Target,
     labels: Any,
+    path: Target,
     *,
     sample_names: Sequence[Any] | None = None,
     confidence: Any = None,
@@ -124,12 +124,12 @@ def write_labels(
         if confidence is None
         else {"label": labels, "confidence": np.asarray(confidence, float)}
     )
-    write_table(path, columns, sample_names=sample_names)
+    write_table(columns, path, sample_names=sample_names)
 
 
 def write_features(
-    path: Target,
     values: Any,
+    path: Target,
     *,
     sample_names: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -173,7 +173,7 @@ def write_features(
     if kind in ("text", "parquet"):
         headings = headings or [f"x{j}" for j in range(p)]
         columns = {heading: values[:, j] for j, heading in enumerate(headings)}
-        write_table(path, columns, sample_names=names)
+        write_table(columns, path, sample_names=names)
         return
     with _opened(path, gzipped) as handle:
         if kind == "npy":
@@ -188,7 +188,7 @@ def write_features(
             _write_archive(handle, kind, {"X": values, **extra}, name)
 
 
-def write_ensemble(path: Target, ensemble: Ensemble) -> None:
+def write_ensemble(ensemble: Ensemble, path: Target) -> None:
     """Write an ensemble with its names, missing labels and categories, so that :func:`read_labels` gives it back.
 
     Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB files hold the
@@ -222,7 +222,7 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
                 f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and how sure it is; "
                 "rename one of them, or write .npz or .mat."
             )
-        if not np.all(ensemble.weights == 1):
+        if not np.all(ensemble.sample_weight == 1):
             warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
         heading = _index_heading(clusterings, names, name)
         with _opened(path, gzipped) as handle:
@@ -254,8 +254,8 @@ def write_ensemble(path: Target, ensemble: Ensemble) -> None:
             np.save(handle, arrays["labels"], allow_pickle=False)
             return
         arrays |= _named("clustering_names", clusterings) | _named("sample_names", names)
-        if not np.all(ensemble.weights == 1):
-            arrays["sample_weight"] = ensemble.weights
+        if not np.all(ensemble.sample_weight == 1):
+            arrays["sample_weight"] = ensemble.sample_weight
         if ensemble.recipes is not None:
             arrays["recipes"] = np.array(json.dumps(ensemble.recipes, default=_jsonable))
         _write_archive(handle, kind, arrays, name)

@@ -178,7 +178,7 @@ def compare_with_base(
     return {
         "base mean": {name: _over_known(np.mean, values) for name, values in base.items()},
         "base best": {name: _over_known(np.max, values) for name, values in base.items()},
-        "consensus": scores(labels_true, labels, sample_weight=ensemble.weights, missing=missing),
+        "consensus": scores(labels_true, labels, sample_weight=ensemble.sample_weight, missing=missing),
     }
 
 
@@ -216,7 +216,7 @@ def _tables(ensemble: Ensemble, codes: np.ndarray, values: np.ndarray) -> list[C
     """The contingency table of each base clustering with one more partition, over objects labeled in both."""
     evidence = Evidence(ensemble, codes, len(values))
     counts = evidence.table * evidence.unit
-    whole = are_counts(ensemble.weights)
+    whole = are_counts(ensemble.sample_weight)
     starts = ensemble.offsets
     return [
         table_of_dense(counts[starts[i] : starts[i + 1]], ensemble.categories[i], values, whole)

@@ -1,7 +1,7 @@
 """Displays: each computes and stores its numbers, then draws them with matplotlib (``pip install 'consilience[plot]'``).
 
 >>> import consilience as cs
->>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+>>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
 >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
 >>> display.values.round(2).tolist()[1]
 [0.67, 1.0, 0.33, 0.33]

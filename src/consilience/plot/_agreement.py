@@ -26,7 +26,7 @@ class AgreementDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.AgreementDisplay.from_estimator(model)
     >>> display.nmi.round(2).tolist(), display.table[:2].tolist()
     ([1.0, 1.0, 0.34], [[2.0, 0.0], [0.0, 2.0]])
@@ -104,7 +104,7 @@ class AlluvialDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[2])
     >>> display.stages, display.flows[0].tolist()
     (['clustering 2', 'consensus'], [[1.0, 0.0], [1.0, 2.0]])
@@ -239,7 +239,7 @@ class WeightsDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.LWEA(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.LWEA(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.WeightsDisplay.from_estimator(model)
     >>> display.weights.round(2).tolist()
     [0.39, 0.39, 0.22]

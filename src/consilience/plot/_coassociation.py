@@ -37,7 +37,7 @@ class CoassociationDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
     >>> display.values.shape, display.cell_cluster.tolist()
     ((4, 4), [0, 0, 1, 1])
@@ -132,7 +132,7 @@ def inner_order(fitted: Fitted) -> np.ndarray:
     That direction is the first principal component of the cluster's rows of Y, by a few power steps for all
     clusters at once; it puts the parts of a cluster that are often together side by side. O(u m) time.
     """
-    codes, w = fitted.distinct.labels, fitted.distinct.weights
+    codes, w = fitted.distinct.labels, fitted.distinct.sample_weight
     own = fitted.labels[fitted.distinct.rows]
     c = fitted.n_clusters
     mass = np.bincount(own, w, minlength=c)
@@ -140,7 +140,7 @@ def inner_order(fitted: Fitted) -> np.ndarray:
     for _ in range(_POWER_STEPS):
         score -= (np.bincount(own, w * score, minlength=c) / np.maximum(mass, np.finfo(float).tiny))[own]
         pull = np.zeros(own.size)
-        for column, k in zip(codes.T, fitted.distinct.n_clusters):
+        for column, k in zip(codes.T, fitted.distinct.n_clusters_per_clustering):
             seen = np.flatnonzero(column >= 0)
             where = own[seen] * k + column[seen]
             pull[seen] += np.bincount(where, (w * score)[seen], minlength=c * k)[where]

@@ -24,7 +24,7 @@ class ConfidenceDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> cs.plot.ConfidenceDisplay.from_estimator(model).counts.sum(axis=1).tolist()
     [2, 2]
     """

@@ -47,7 +47,7 @@ class EmbeddingDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.EmbeddingDisplay.from_estimator(model)
     >>> display.points.shape, display.what
     ((4, 2), 'dimension')
@@ -184,8 +184,8 @@ def scale_coassociation(distinct: Any) -> tuple[np.ndarray, np.ndarray]:
     A missing label is an average one (0 after centering). Dense (k, k) up to 2,000 base clusters, a truncated
     decomposition of the operator beyond.
     """
-    Y, w, k = distinct.indicator(), distinct.weights, distinct.n_base_clusters
-    owner = np.repeat(np.arange(distinct.n_clusterings), distinct.n_clusters)
+    Y, w, k = distinct.indicator(), distinct.sample_weight, distinct.n_base_clusters
+    owner = np.repeat(np.arange(distinct.n_clusterings), distinct.n_clusters_per_clustering)
     seen = (distinct.labels >= 0).astype(float)  # (u, m)
     mass = np.maximum(seen.T @ w, np.finfo(float).tiny)
     mean = (Y.T @ w) / mass[owner]  # (k,) share of each base cluster

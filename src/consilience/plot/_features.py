@@ -44,7 +44,7 @@ class FeaturesDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.FeaturesDisplay.from_estimator(model, [[1, 5], [3, 6], [7, 5], [9, 6]])
     >>> display.effect.round(2).tolist()
     [[-6.0, 0.0], [6.0, 0.0]]

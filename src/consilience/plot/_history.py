@@ -23,7 +23,7 @@ class ConvergenceDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.ConvergenceDisplay.from_estimator(model)
     >>> len(display.terms["objective"]) == model.n_iter_
     True
@@ -108,7 +108,7 @@ class PacingDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.SCCABG(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.PacingDisplay.from_estimator(model)
     >>> display.what, display.share.round(2).tolist()
     ('edges between objects and base clusters', [1.0, 0.96])
@@ -132,7 +132,7 @@ class PacingDisplay:
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
         pacing, terms = fitted.method._pacing, fitted.terms
-        share = pacing.share(terms, fitted.distinct.weights.sum())
+        share = pacing.share(terms, fitted.distinct.sample_weight.sum())
         stage = np.arange(1, len(share) + 1)
         if pacing.stage is not None:
             stage = 1 + np.concatenate([[0], np.cumsum(np.diff(terms[pacing.stage]) != 0)])

@@ -35,7 +35,7 @@ class CalibrationDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.CalibrationDisplay.from_estimator(model, ["a", "b", "b", "b"], edges=[0, 0.9, 1])
     >>> display.counts.tolist(), display.right.round(2).tolist()
     ([1, 3], [0.0, 1.0])

@@ -75,7 +75,7 @@ def test_vectors_are_those_of_all_objects(seed):
     Hn = H[rows]
     S = Hn @ np.diag(v / Hn.sum(axis=0)) @ Hn.T
     vectors = np.linalg.eigh(np.diag(S.sum(axis=1)) - S)[1][:, :3]
-    found = update_F(H, v, small.weights, 3)[rows]
+    found = update_F(H, v, small.sample_weight, 3)[rows]
     assert np.allclose(found @ found.T, vectors @ vectors.T, atol=1e-6)
 
 
@@ -101,7 +101,7 @@ def test_results_of_the_authors(shared_dir, case):
             v = update_v(K, v0, setting["lambda"])
             assert np.allclose(v, held[f"CESHL__w_{j}"], atol=2e-8)
             if held["CESHL__n_clusters_found"][j] == c:
-                _, _, found, _ = learn(ens.indicator().toarray(), v, ens.weights, c, 100)
+                _, _, found, _ = learn(ens.indicator().toarray(), v, ens.sample_weight, c, 100)
                 assert same_partition(found[ens.inverse], held["CESHL__labels"][:, j])
 
 

@@ -31,14 +31,14 @@ def test_joint_rows_are_those_of_the_whole_graph(seed, missing):
     """Unit rows of the generalized eigenvectors of objects, repeated by weight, and base clusters."""
     labels, _ = planted(seed, n=50, m=5, missing=missing)
     ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).distinct()
-    copies = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))
+    copies = np.repeat(np.arange(ens.n_samples), ens.sample_weight.astype(int))
     B = ens.indicator().toarray()[copies]
     n, k = B.shape
     graph = np.block([[np.zeros((n, n)), B], [B.T, np.zeros((k, k))]])
     degrees = np.diag(graph.sum(axis=1))
     vectors = unit_rows(eigh(degrees - graph, degrees)[1][:, :3])
-    found = transfer_cut(ens.labels, ens.offsets, ens.weights, np.ones(k), 3)
-    rows, loads = joint_rows(found, ens.weights)
+    found = transfer_cut(ens.labels, ens.offsets, ens.sample_weight, np.ones(k), 3)
+    rows, loads = joint_rows(found, ens.sample_weight)
     assert loads.shape == (ens.n_samples + k,)
     ours = np.vstack([rows[: ens.n_samples][copies], rows[ens.n_samples :]])
     assert np.allclose(ours @ ours.T, vectors @ vectors.T, atol=1e-5)  # whatever the signs are

@@ -36,7 +36,7 @@ def test_least_cut_of_few_objects(seed, hyperedges, missing):
     labels, _ = planted(seed, n=11, m=3, noise=0.3, missing=missing)
     model = cs.consensus.HGPA(2, hyperedges=hyperedges, n_init=20, random_state=0).fit(labels)
     ens = model.distinct_
-    Y, w = ens.indicator().toarray(), ens.weights
+    Y, w = ens.indicator().toarray(), ens.sample_weight
     edges = ens.cluster_sizes() if hyperedges == "size" else np.ones(Y.shape[1])
     edges = edges / edges.max()  # to thirty bits there
     slack = max(0.05 * w.sum(), w.max() / 2) * (1 + 1e-9)
@@ -52,7 +52,7 @@ def test_least_cut_of_few_objects(seed, hyperedges, missing):
 def test_never_dearer_than_the_start_and_within_bounds(seed):
     labels, _ = planted(seed, n=80, m=6, noise=0.2)
     ens = cs.Ensemble(labels).distinct()
-    edges, w, total = ens.cluster_sizes(), ens.weights, ens.weights.sum()
+    edges, w, total = ens.cluster_sizes(), ens.sample_weight, ens.sample_weight.sum()
     for _ in range(5):
         start = prefix(np.random.default_rng(seed).permutation(w.size), w, total / 2, (1, 1))
         low, high = 0.4 * total, 0.6 * total

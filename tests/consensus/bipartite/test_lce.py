@@ -26,7 +26,7 @@ def test_links_against_plain_loops(seed):
     labels, _ = planted(seed, n=40, m=5, missing=0.2)
     ens = cs.Ensemble(labels)
     J = jaccard(ens.contingency(), ens.offsets)
-    k, owner = ens.n_base_clusters, np.repeat(np.arange(5), ens.n_clusters)
+    k, owner = ens.n_base_clusters, np.repeat(np.arange(5), ens.n_clusters_per_clustering)
     wct = np.zeros((k, k))
     for a in range(k):
         for b in range(k):
@@ -58,7 +58,7 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     """Of the graph between n objects and k clusters with edges Y Z."""
     labels, _ = planted(seed, n=50, m=5, noise=0.3, missing=missing)
     ens = cs.Ensemble(labels)
-    owner = np.repeat(np.arange(5), ens.n_clusters)
+    owner = np.repeat(np.arange(5), ens.n_clusters_per_clustering)
     Z = linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8)
     RM = ens.indicator().toarray() @ np.where(owner[:, None] == owner, Z, 0)
     d, e = RM.sum(axis=1), RM.sum(axis=0)

@@ -475,7 +475,7 @@ def test_few_base_clusters(mode, similarity):
     """One clustering, c = 1, and more clusters asked for than there are base clusters."""
     settings = {"mode": mode, "similarity": similarity}
     assert np.unique(cs.SCCABG(n_clusters=1, **settings).fit_predict(TOY_1)).size == 1
-    single = cs.SCCABG(n_clusters=3, **settings).fit([[0, 0, 1, 2, 2, 2]])
+    single = cs.SCCABG(n_clusters=3, **settings).fit([[0], [0], [1], [2], [2], [2]])
     assert same_partition(single.labels_, [0, 0, 1, 2, 2, 2])
     if mode == "standard":
         many = [[0, 0, 1, 1, None, None], [0, 1, 0, 1, 0, 1]]  # 6 distinct objects, 4 base clusters

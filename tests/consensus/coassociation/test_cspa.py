@@ -24,7 +24,7 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     values, vectors = np.linalg.eigh(root[:, None] * A * root)
     found = object_vectors(ens, 3, None)
     assert np.allclose(found.values, values[::-1][:3])
-    spread = (found.vectors / np.sqrt(ens.weights)[:, None])[ens.inverse[copies]]
+    spread = (found.vectors / np.sqrt(ens.sample_weight)[:, None])[ens.inverse[copies]]
     assert np.allclose(spread @ spread.T, vectors[:, -3:] @ vectors[:, -3:].T, atol=1e-5)
 
 

@@ -37,7 +37,7 @@ def test_by_hand():
 def test_embedding_has_the_distances_of_coassociation_rows(seed):
     labels, _ = planted(seed, n=50, m=6)
     compressed = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).integers(1, 4, 50)).distinct()
-    rows = compressed.coassociation() * np.sqrt(compressed.weights)
+    rows = compressed.coassociation() * np.sqrt(compressed.sample_weight)
     assert np.allclose(cdist(embed(compressed), embed(compressed)), cdist(rows, rows), atol=1e-4)
 
 

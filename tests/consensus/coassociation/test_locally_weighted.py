@@ -41,7 +41,7 @@ def weighted(seed, missing=0.0):
 
 def test_reliability_by_hand():
     """The clusterings agree on {2, 3}; {0, 1} is halved by one of two, that is 0.5 bits on average."""
-    model = cs.consensus.LWEA(n_clusters=2, instability_tolerance=0.5).fit([[0, 0, 1, 1], [0, 2, 1, 1]])
+    model = cs.consensus.LWEA(n_clusters=2, instability_tolerance=0.5).fit([[0, 0], [0, 2], [1, 1], [1, 1]])
     assert np.allclose(model.cluster_reliability_, [np.exp(-1), 1, 1, 1, 1])
 
 
@@ -67,14 +67,14 @@ def test_linkage_of_groups_is_linkage_of_all_objects(seed):
 
 
 def explicit_operator(ens, eci):
-    return normalized_matrix_inplace(ens.coassociation(cluster_weights=eci), ens.weights)
+    return normalized_matrix_inplace(ens.coassociation(cluster_weights=eci), ens.sample_weight)
 
 
 def test_implicit_and_explicit_operator_agree(seed):
     ens = weighted(seed)
     eci = reliability(ens, 1.0)
     X = np.random.default_rng(seed).normal(size=(ens.n_samples, 3))
-    implicit = normalized_operator(ens.labels, ens.offsets, ens.weights, eci)
+    implicit = normalized_operator(ens.labels, ens.offsets, ens.sample_weight, eci)
     assert np.allclose(implicit(X), explicit_operator(ens, eci) @ X)
 
 
@@ -83,7 +83,7 @@ def test_operator_of_weighted_objects_is_that_of_repeated_ones(seed, missing):
     """N^1/2 D^-1/2 A D^-1/2 N^1/2 has the leading eigenvalues of the normalized matrix of all objects."""
     ens = weighted(seed, missing)
     eci = reliability(ens, 1.0)
-    rows = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))
+    rows = np.repeat(np.arange(ens.n_samples), ens.sample_weight.astype(int))
     A = ens.coassociation(cluster_weights=eci)[np.ix_(rows, rows)]
     np.fill_diagonal(A, 1.0)
     root = np.sqrt(A.sum(axis=1))
@@ -111,7 +111,7 @@ def test_trusting_reliable_clusters_helps(seed):
 
 def test_refuses_what_makes_no_sense():
     with pytest.raises(ValueError, match="instability_tolerance=0 is not valid: expected a number above 0"):
-        cs.consensus.LWEA(2, instability_tolerance=0).fit([[0, 0, 1], [0, 1, 1]])
+        cs.consensus.LWEA(2, instability_tolerance=0).fit([[0, 0], [0, 1], [1, 1]])
 
 
 # Against the authors' programs -----------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_sample_is_linked_and_the_others_are_placed(seed):
     """Against the formula: linkage of the sample's weighted co-association, then the largest mean for the others."""
     labels, _ = planted(seed, n=300, m=8, missing=0.0)
     ens = cs.Ensemble(labels).distinct()
-    rows, weights = drawn_by_weight(ens.weights, 60)
+    rows, weights = drawn_by_weight(ens.sample_weight, 60)
     eci = reliability(ens, 0.4)
     A = ens.coassociation(cluster_weights=eci)
     tickets = np.repeat(rows, weights.astype(int))

@@ -38,7 +38,7 @@ def test_iterates_are_those_of_all_objects(seed, missing, orthogonal):
     A = cs.Ensemble(labels[copies]).coassociation()
     length = np.linalg.norm(start[rows], axis=0)
     wanted, objective = plain(A, start[rows] / length, orthogonal, 30)
-    root = np.sqrt(small.weights)[:, None]
+    root = np.sqrt(small.sample_weight)[:, None]
     Q, history, _ = factorize(
         product, square, root * start / length, orthogonal=orthogonal, max_iter=30, tol=-1.0
     )

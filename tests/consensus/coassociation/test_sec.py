@@ -60,7 +60,7 @@ def test_is_weighted_k_means_from_the_same_start(seed):
     labels, _ = planted(seed, n=80, m=5, noise=0.4)
     ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 80)).distinct()
     ones = np.ones(ens.n_base_clusters)
-    rows, costs = cut_loop(ens.labels, ens.offsets, ens.weights, ones)
+    rows, costs = cut_loop(ens.labels, ens.offsets, ens.sample_weight, ones)
     start = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     points = ens.indicator().toarray() * rows.scale[:, None]
     centers = np.stack(

@@ -44,7 +44,7 @@ class Naive:
 
     def __init__(self, ensemble):
         L = ensemble.labels
-        self.w = ensemble.weights
+        self.w = ensemble.sample_weight
         self.ww = np.outer(self.w, self.w)
         self.seen = np.array([np.logical_and.outer(c >= 0, c >= 0) for c in L.T]).astype(float)
         self.together = np.array([np.equal.outer(c, c) for c in L.T]) * self.seen
@@ -104,7 +104,7 @@ def test_fused_passes_equal_one_matrix_per_clustering(case, sparse, seed):
     X = rng.normal(size=(u, 4))
     np.testing.assert_allclose(pairs.product(X), naive.S @ X, atol=1e-12)
     np.testing.assert_allclose(pairs.product(X.astype(np.float32)), naive.S @ X, atol=1e-4)
-    np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.weights)
+    np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.sample_weight)
     count, pieces = connected_components(naive.S)
     assert pairs.components()[0] == count
     assert same_partition(pairs.components()[1], pieces)
@@ -117,13 +117,13 @@ def test_fused_passes_equal_one_matrix_per_clustering(case, sparse, seed):
         np.testing.assert_allclose(pairs.matrix().toarray(), naive.S, atol=1e-12)
         np.testing.assert_allclose(d, expected, rtol=1e-10)
         assert nonzero == pytest.approx(expected_nonzero)
-        np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.weights)
+        np.testing.assert_allclose(pairs.degrees(), naive.S @ ensemble.sample_weight)
         X = rng.normal(size=(u, 4))
         np.testing.assert_allclose(pairs.product(X), naive.S @ X, atol=1e-10)
         np.testing.assert_allclose(pairs.product(X.astype(np.float32)), naive.S @ X, atol=1e-4)
         M = pairs.scaled_laplacian(pairs.degrees())
-        root = np.sqrt(ensemble.weights)
-        expected_M = np.diag(naive.S @ ensemble.weights) - naive.S * np.outer(root, root)
+        root = np.sqrt(ensemble.sample_weight)
+        expected_M = np.diag(naive.S @ ensemble.sample_weight) - naive.S * np.outer(root, root)
         np.testing.assert_allclose(np.triu(M), np.triu(expected_M), atol=1e-10)
 
 

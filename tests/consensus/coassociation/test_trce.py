@@ -27,7 +27,7 @@ def connective(ens):
     out = []
     for column in ens.labels.T:
         together = (column[:, None] == column) & (column[:, None] >= 0)
-        sizes = together @ ens.weights
+        sizes = together @ ens.sample_weight
         out.append(together / np.where(sizes > 0, sizes, 1)[:, None])
     return np.stack(out)
 
@@ -43,10 +43,10 @@ def test_divergences_and_means_of_dense_matrices(seed, missing):
     rng = np.random.default_rng(seed)
     P = connective(ens)
     B = rng.uniform(0.1, 1, P[0].shape)
-    B /= (B @ ens.weights)[:, None]
+    B /= (B @ ens.sample_weight)[:, None]
     seen = ens.labels >= 0
     scale = 5 / seen.sum(axis=1)
-    terms = np.where(P > 0, P * np.log(np.where(P > 0, P, 1) / B), 0) @ ens.weights  # (m, u)
+    terms = np.where(P > 0, P * np.log(np.where(P > 0, P, 1) / B), 0) @ ens.sample_weight  # (m, u)
     assert np.allclose(divergences(ens, B), np.where(seen, terms.T, 0) * scale[:, None])
     v, alpha = rng.random(ens.n_samples), rng.uniform(0.1, 1, 5)
     expected = (v**2 * scale)[:, None] * np.einsum("i,ipq->pq", 1 / alpha, P)
@@ -57,8 +57,8 @@ def test_rows_of_B_have_weight_one_and_the_form_of_the_minimizer(seed):
     ens = weighted(seed)
     rng = np.random.default_rng(seed)
     C, pull = update_C(ens, np.ones(ens.n_samples), np.full(5, 0.2)), rng.random((ens.n_samples,) * 2) * 50
-    B = update_B(C, pull, ens.weights)
-    assert np.allclose(B @ ens.weights, 1)
+    B = update_B(C, pull, ens.sample_weight)
+    assert np.allclose(B @ ens.sample_weight, 1)
     th = np.where(C > 0, C / np.where(B > 0, B, 1) - pull, np.nan)  # one number in every row
     assert np.allclose(np.nanmin(th, axis=1), np.nanmax(th, axis=1))
     assert (B >= 0).all()

@@ -40,8 +40,8 @@ def plain_graph_partition(labels, c):
     """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters together."""
     ens = cs.Ensemble(labels).distinct()
     steps = rule(ens.n_samples)
-    Z = plain_cosines(plain_transitions(ens.coassociation(), ens.weights, steps, stay=True), steps)
-    Y = ens.indicator().toarray() * ens.weights[:, None]
+    Z = plain_cosines(plain_transitions(ens.coassociation(), ens.sample_weight, steps, stay=True), steps)
+    Y = ens.indicator().toarray() * ens.sample_weight[:, None]
     B = (Z @ (Y / Y.sum(axis=0)))[ens.inverse]
     n, k = B.shape
     G = np.block([[np.zeros((n, n)), B], [B.T, np.zeros((k, k))]])
@@ -65,14 +65,14 @@ def test_neighbors_by_hand():
     expected = np.zeros((3, 3))
     expected[0, 1] = expected[2, 1] = 1
     expected[1, 0], expected[1, 2] = 1 / 4, 3 / 4  # both are its nearest: ties are kept
-    assert np.allclose(transitions(ties(ens, 1), ens.weights).toarray(), expected)
+    assert np.allclose(transitions(ties(ens, 1), ens.sample_weight).toarray(), expected)
 
 
 def test_walks_that_stay_with_equal_objects():
     ens = cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]], sample_weight=[1, 1, 3]).distinct()
     expected = np.array([[1, 0.5, 0], [0.5, 1, 1.5], [0, 0.5, 3]])
     assert np.allclose(
-        transitions(ties(ens, 1, stay=True), ens.weights).toarray(),
+        transitions(ties(ens, 1, stay=True), ens.sample_weight).toarray(),
         expected / expected.sum(axis=1, keepdims=True),
     )
 
@@ -85,15 +85,15 @@ def test_rule():
 @pytest.mark.parametrize("K", [1, 4, 1000])
 def test_transitions_against_plain_loops(seed, missing, K):
     ens = distinct(seed, missing)
-    expected = plain_transitions(ens.coassociation(), ens.weights, min(K, ens.n_samples - 1))
-    assert np.allclose(transitions(ties(ens, K), ens.weights).toarray(), expected)
+    expected = plain_transitions(ens.coassociation(), ens.sample_weight, min(K, ens.n_samples - 1))
+    assert np.allclose(transitions(ties(ens, K), ens.sample_weight).toarray(), expected)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
     ens = distinct(seed, missing)
-    P = transitions(ties(ens, 4), ens.weights)
-    Y = ens.indicator().toarray() * ens.weights[:, None]
+    P = transitions(ties(ens, 4), ens.sample_weight)
+    Y = ens.indicator().toarray() * ens.sample_weight[:, None]
     V = Y / Y.sum(axis=0)
     norms = walk_norms(P, 4)
     found = trajectory_product(P, norms, trajectory_sums(P, 4, norms, V))
@@ -116,7 +116,7 @@ def test_tree_of_dense_cosines(seed, linkage):
 
     labels, _ = planted(seed, n=60, m=6, noise=0.3)
     ens = cs.Ensemble(labels).distinct()
-    P = plain_transitions(ens.coassociation(), ens.weights, rule(ens.n_samples))
+    P = plain_transitions(ens.coassociation(), ens.sample_weight, rule(ens.n_samples))
     distance = np.maximum(1 - plain_cosines(P, rule(ens.n_samples)), 0)
     np.fill_diagonal(distance, 0)
     expected = tree(squareform((distance + distance.T) / 2), linkage)[:, 2]
@@ -177,7 +177,7 @@ def test_walks_from_outside_a_sample(seed, missing):
     compressed = cs.Ensemble(labels).distinct()
     ens, order, *_ = compressed.canonical()  # what a method is given
     model = cs.consensus.PTGP(3, max_samples=40, random_state=0).fit(labels)
-    rows, weights = linked_objects(ens.weights, 40, 3)
+    rows, weights = linked_objects(ens.sample_weight, 40, 3)
     assert rows.size < ens.n_samples
     expected = dense_entering(ens, rows, weights, 3)
     found = model.embedding_[compressed.rows][order]

@@ -38,8 +38,8 @@ def plain(ens, b, alpha, g, steps):
     shares = np.zeros(b.shape)
     for i in range(ens.n_clusterings):
         block = slice(ens.offsets[i], ens.offsets[i + 1])
-        shares[block] = table[:, block].T @ (ens.weights[:, None] * phi[:, i])
-    return g, shares, ens.weights @ logs, ens.weights @ bound
+        shares[block] = table[:, block].T @ (ens.sample_weight[:, None] * phi[:, i])
+    return g, shares, ens.sample_weight @ logs, ens.sample_weight @ bound
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -52,7 +52,9 @@ def test_inference_is_that_of_full_arrays(seed, missing, n_jobs, monkeypatch):
     b, alpha = rng.uniform(0.1, 1, (ens.n_base_clusters, 3)), np.array([0.5, 1.0, 2.0])
     g = alpha + np.ones((ens.n_samples, 3))
     expected = plain(ens, b, alpha, g.copy(), 4)
-    found = infer_rows(ens.labels, ens.offsets, ens.weights, b, alpha, g, tol=0.0, max_iter=3, n_jobs=n_jobs)
+    found = infer_rows(
+        ens.labels, ens.offsets, ens.sample_weight, b, alpha, g, tol=0.0, max_iter=3, n_jobs=n_jobs
+    )
     assert np.allclose(g, expected[0])
     assert np.allclose(found.table, expected[1])
     assert np.allclose(found.logs, expected[2])

@@ -27,7 +27,7 @@ every_utility = pytest.mark.parametrize("utility", UTILITIES)
 def case(seed, missing=0.0, noise=0.4):
     labels, _ = planted(seed, n=80, m=5, noise=noise, missing=missing)
     ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 80)).distinct()
-    return ens, label_rows(ens.labels, ens.offsets, ens.weights), np.random.default_rng(seed)
+    return ens, label_rows(ens.labels, ens.offsets, ens.sample_weight), np.random.default_rng(seed)
 
 
 def loop(ens, rows, start, utility, normalized=False, order=3.0):
@@ -41,8 +41,10 @@ def test_category_is_weighted_k_means_of_one_hot_rows(seed):
     ens, rows, rng = case(seed)
     start = rng.integers(0, 3, ens.n_samples)
     Y = ens.indicator().toarray()
-    centers = np.stack([np.average(Y[start == j], axis=0, weights=ens.weights[start == j]) for j in range(3)])
-    plain = KMeans(3, init=centers, n_init=1, tol=0, max_iter=300).fit(Y, sample_weight=ens.weights)
+    centers = np.stack(
+        [np.average(Y[start == j], axis=0, weights=ens.sample_weight[start == j]) for j in range(3)]
+    )
+    plain = KMeans(3, init=centers, n_init=1, tol=0, max_iter=300).fit(Y, sample_weight=ens.sample_weight)
     found, _ = loop(ens, rows, start, "category")
     assert np.array_equal(found.groups, plain.labels_)
     assert min(found.losses) == pytest.approx(plain.inertia_)
@@ -60,7 +62,11 @@ def test_entropy_is_classification_em(seed, missing):
             seen = ens.labels[:, i] >= 0
             for j in range(3):
                 inside = seen & (groups == j)
-                share = np.bincount(ens.labels[inside, i], ens.weights[inside], minlength=ens.n_clusters[i])
+                share = np.bincount(
+                    ens.labels[inside, i],
+                    ens.sample_weight[inside],
+                    minlength=ens.n_clusters_per_clustering[i],
+                )
                 share = share / share.sum()
                 likely[seen, j] += np.log2(np.maximum(share, 2.0**-52))[ens.labels[seen, i]]
         moved = likely.argmax(axis=1)
@@ -91,8 +97,8 @@ def test_what_the_loss_falls_the_utility_rises(seed, utility, normalized):
         found, about = loop(ens, rows, start, utility, normalized)
         gained = total_utility(rows.table(found.groups, 3), *about)
         sums += [
-            min(found.losses) / ens.weights.sum() + gained,
-            found.losses[0] / ens.weights.sum() + total_utility(rows.table(start, 3), *about),
+            min(found.losses) / ens.sample_weight.sum() + gained,
+            found.losses[0] / ens.sample_weight.sum() + total_utility(rows.table(start, 3), *about),
         ]
     assert np.allclose(sums, sums[0])
 
@@ -130,10 +136,15 @@ def test_a_clustering_of_one_cluster_says_nothing(seed, utility):
     """Its labels cost nothing anywhere, and it adds nothing to the utility."""
     ens, _, rng = case(seed)
     groups = rng.integers(0, 3, ens.n_samples)
-    more = cs.Ensemble(np.column_stack([ens.labels, np.zeros(ens.n_samples, int)]), sample_weight=ens.weights)
+    more = cs.Ensemble(
+        np.column_stack([ens.labels, np.zeros(ens.n_samples, int)]), sample_weight=ens.sample_weight
+    )
     gained = []
     for one in (ens, more):
-        P, table = overall_shares(one), label_rows(one.labels, one.offsets, one.weights).table(groups, 3)
+        P, table = (
+            overall_shares(one),
+            label_rows(one.labels, one.offsets, one.sample_weight).table(groups, 3),
+        )
         v = clustering_factors(P, one.offsets, utility, 3.0)
         assert np.isfinite(v).all()
         gained.append(total_utility(table, P, one.offsets, v, utility, 3.0))

@@ -16,14 +16,16 @@ from ..printed import row
 
 def naive(ens, R, rounds):
     """EM with products of probabilities, one object at a time."""
-    w, n = ens.weights, ens.weights.sum()
+    w, n = ens.sample_weight, ens.sample_weight.sum()
     for _ in range(rounds):
         a, densities = R.T @ w / n, np.ones((ens.n_samples, R.shape[1]))
         for i in range(ens.n_clusterings):
             for j in range(R.shape[1]):
                 seen = ens.labels[:, i] >= 0
                 v = (
-                    np.bincount(ens.labels[seen, i], (w * R[:, j])[seen], minlength=ens.n_clusters[i])
+                    np.bincount(
+                        ens.labels[seen, i], (w * R[:, j])[seen], minlength=ens.n_clusters_per_clustering[i]
+                    )
                     + 1e-9 * n
                 )
                 v = v / v.sum()
@@ -39,10 +41,10 @@ def test_is_em_in_product_form(seed, missing):
     labels, _ = planted(seed, n=40, m=3, missing=missing)
     rng = np.random.default_rng(seed)
     ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, 40)).distinct()
-    rows = label_rows(ens.labels, ens.offsets, ens.weights)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight)
     R = rng.dirichlet(np.ones(3), ens.n_samples)
-    table = ens.indicator().toarray().T @ (ens.weights[:, None] * R)
-    run = ascend(rows, table, R.T @ ens.weights, max_iter=7, tol=0.0, n_jobs=None)
+    table = ens.indicator().toarray().T @ (ens.sample_weight[:, None] * R)
+    run = ascend(rows, table, R.T @ ens.sample_weight, max_iter=7, tol=0.0, n_jobs=None)
     expected, likelihood = naive(ens, R, 7)
     assert np.allclose(run.R, expected)
     assert run.gains[-1] == pytest.approx(likelihood)
@@ -84,7 +86,7 @@ def test_components_that_die_out_begin_anew():
     """One that explains nothing at all: its share is below any that counts."""
     labels, _ = planted(0, n=40, m=6)
     ens = cs.Ensemble(labels).distinct()
-    rows = label_rows(ens.labels, ens.offsets, ens.weights)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight)
     table = np.stack([ens.cluster_sizes(), np.zeros(ens.n_base_clusters)], axis=1)
     run = ascend(rows, table, np.array([40.0, 1e-300]), max_iter=200, tol=1e-7, n_jobs=None)
     assert run.reseeded >= 1

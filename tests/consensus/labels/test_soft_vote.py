@@ -35,16 +35,18 @@ def test_objective_and_M(seed):
     rng, c = np.random.default_rng(seed), 3
     groups = rng.integers(0, c, soft.n_base_clusters)
     groups[:2], groups[2:5] = [0, 2], [2, 0, 1]  # of clusterings with at most c clusters no two share a group
-    rows, seen = soft.incidence, soft.masses.sum(axis=1)
+    rows, seen = soft._incidence, soft.masses.sum(axis=1)
     M = update_M(rows, groups, c, seen)
     np.testing.assert_allclose(M.sum(axis=1), 1)
     Y = soft.indicator().toarray()
     blocks = [Y[:, a:b] for a, b in pairwise(soft.offsets)]
-    value = objective(M, groups, rows.grams(soft.weights, above=c), soft.weights, seen, soft.offsets)
-    assert value == pytest.approx(by_hand(blocks, groups, soft.offsets, soft.weights, M))
+    value = objective(
+        M, groups, rows.grams(soft.sample_weight, above=c), soft.sample_weight, seen, soft.offsets
+    )
+    assert value == pytest.approx(by_hand(blocks, groups, soft.offsets, soft.sample_weight, M))
     for _ in range(20):  # no other M is better
         other = rng.dirichlet(np.ones(c), len(M)) * 0.05 + 0.95 * M
-        assert by_hand(blocks, groups, soft.offsets, soft.weights, other) >= value
+        assert by_hand(blocks, groups, soft.offsets, soft.sample_weight, other) >= value
 
 
 def test_matching_is_the_best_of_all(seed):

@@ -87,7 +87,7 @@ def test_iterative_finds_the_best_of_all_partitions(seed):
 def test_iterative_is_k_modes(seed):
     labels, _ = planted(seed, n=70, m=6, noise=0.4)
     ens = cs.Ensemble(labels).distinct()
-    rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=np.full(ens.n_samples, 1 / 6))
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight, scale=np.full(ens.n_samples, 1 / 6))
     start = groups = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     found = alternate(
         rows, start, 3, commonest(overall_shares(ens), ens.offsets), max_iter=100, tol=0.0, stay=True
@@ -95,7 +95,10 @@ def test_iterative_is_k_modes(seed):
     for _ in range(100):
         modes = np.array(
             [
-                [np.bincount(ens.labels[groups == j, i], ens.weights[groups == j]).argmax() for i in range(6)]
+                [
+                    np.bincount(ens.labels[groups == j, i], ens.sample_weight[groups == j]).argmax()
+                    for i in range(6)
+                ]
                 for j in range(3)
             ]
         )
@@ -106,7 +109,7 @@ def test_iterative_is_k_modes(seed):
             break
         groups = moved
     assert np.array_equal(found.groups, groups)
-    assert found.losses[-1] == pytest.approx((ens.weights * own).sum())
+    assert found.losses[-1] == pytest.approx((ens.sample_weight * own).sum())
 
 
 @every_match

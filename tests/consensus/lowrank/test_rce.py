@@ -40,7 +40,7 @@ def test_cleaned_values_at_the_ends():
 def counts(labels):
     ens = cs.Ensemble(labels).distinct()
     seen = ens.cooccurrence_counts()
-    return np.rint(ens.coassociation() * seen), seen, ens.weights
+    return np.rint(ens.coassociation() * seen), seen, ens.sample_weight
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -302,7 +302,7 @@ def test_residuals_vanish(method, seed):
     assert last["gap"] < 1e-7
     assert last["bad_degrees"] == 0
     S = co_association(model.distinct_, "auto")
-    weights = model.distinct_.weights
+    weights = model.distinct_.sample_weight
     Z, E = model.representation_, model.error_
     assert np.abs(S - S @ (weights[:, None] * Z) - E).max() < 1e-6
     assert model.rank_ == model.singular_values_.size == last["rank"]

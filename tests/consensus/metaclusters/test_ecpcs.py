@@ -19,7 +19,7 @@ def plain_similarity(labels, steps):
     """Z of all base clusters, with nothing compressed."""
     ens = cs.Ensemble(labels)
     Y = ens.indicator().toarray()
-    seen = np.repeat(ens.labels >= 0, ens.n_clusters, axis=1).astype(float)
+    seen = np.repeat(ens.labels >= 0, ens.n_clusters_per_clustering, axis=1).astype(float)
     K, known = Y.T @ Y, Y.T @ seen
     either = known + known.T - K
     J = np.where(either > 0, K / np.maximum(either, 1e-300), 0)

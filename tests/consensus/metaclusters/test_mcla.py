@@ -18,7 +18,7 @@ def test_votes_of_all_objects(seed, missing):
     model = cs.consensus.MCLA(3, random_state=seed).fit(labels)
     ens = cs.Ensemble(labels)
     Y = ens.indicator().toarray()
-    seen = np.repeat(ens.labels >= 0, ens.n_clusters, axis=1)
+    seen = np.repeat(ens.labels >= 0, ens.n_clusters_per_clustering, axis=1)
     groups = model.metaclusters_
     votes = np.stack(
         [Y[:, groups == j].sum(axis=1) / np.maximum(seen[:, groups == j].sum(axis=1), 1) for j in range(3)], 1

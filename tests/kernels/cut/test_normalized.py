@@ -16,7 +16,7 @@ def case(seed, missing, kind):
     labels, _ = planted(seed, n=40, m=5, noise=0.4, missing=missing)
     ens = cs.Ensemble(labels, sample_weight=np.random.default_rng(seed).uniform(0.5, 3, 40)).distinct()
     a = np.ones(ens.n_base_clusters) if kind == "ones" else 1 / ens.cluster_sizes()
-    rows, costs = cut_loop(ens.labels, ens.offsets, ens.weights, a)
+    rows, costs = cut_loop(ens.labels, ens.offsets, ens.sample_weight, a)
     groups = np.random.default_rng(seed).integers(0, 3, ens.n_samples)
     groups[:3] = range(3)
     return ens, a, rows, costs, groups
@@ -25,7 +25,7 @@ def case(seed, missing, kind):
 def dense_cut(ens, a, groups):
     """Every pair of objects, weighted, in one plain matrix."""
     Y = ens.indicator().toarray()
-    S = ens.weights[:, None] * ((Y * a) @ Y.T) * ens.weights
+    S = ens.sample_weight[:, None] * ((Y * a) @ Y.T) * ens.sample_weight
     inside = [S[np.ix_(groups == j, groups == j)].sum() / S[groups == j].sum() for j in np.unique(groups)]
     return len(inside) - sum(inside)
 
@@ -47,7 +47,7 @@ def test_k_means_of_scaled_labels_is_the_cut(seed, missing, kind):
         [np.average(points[groups == j], axis=0, weights=rows.mass[groups == j]) for j in range(3)]
     )
     assert np.allclose(own, ((points - centers[groups]) ** 2).sum(axis=1))
-    constant = (ens.weights * (Y @ a) * rows.scale).sum()
+    constant = (ens.sample_weight * (Y @ a) * rows.scale).sum()
     assert rows.mass @ own == pytest.approx(dense_cut(ens, a, groups) - 3 + constant)
     assert normalized_cut(table, a) == pytest.approx(dense_cut(ens, a, groups))
 

@@ -17,11 +17,11 @@ def case(seed, missing=0.0, **more):
     labels, _ = planted(seed, **{"n": 60, "m": 6, "missing": missing, **more})
     weights = np.random.default_rng(seed).integers(1, 4, len(labels))
     ens = cs.Ensemble(labels, sample_weight=weights).distinct()
-    return ens, cluster_reliability(ens.labels, ens.offsets, ens.weights, 0.4)
+    return ens, cluster_reliability(ens.labels, ens.offsets, ens.sample_weight, 0.4)
 
 
 def cut(ens, eci, count=3):
-    return kernel.transfer_cut(ens.labels, ens.offsets, ens.weights, eci, count)
+    return kernel.transfer_cut(ens.labels, ens.offsets, ens.sample_weight, eci, count)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -29,7 +29,7 @@ def test_cluster_side_has_the_solutions_of_the_whole_graph(seed, missing):
     """gamma of Eq. (2) is (1 - lambda)^2 for lambda of L f = lambda D f on objects (repeated by weight) and clusters."""
     ens, eci = case(seed, missing)
     found = cut(ens, eci)
-    rows = np.repeat(np.arange(ens.n_samples), ens.weights.astype(int))
+    rows = np.repeat(np.arange(ens.n_samples), ens.sample_weight.astype(int))
     B = (ens.indicator().toarray() * eci)[rows]
     n, k = B.shape
     graph = np.block([[np.zeros((n, n)), B], [B.T, np.zeros((k, k))]])
@@ -43,12 +43,12 @@ def test_cluster_side_has_the_solutions_of_the_whole_graph(seed, missing):
 def test_w_as_a_product_gives_the_same(seed, monkeypatch):
     labels, _ = planted(seed, n=400, m=60, noise=0.4)
     ens = cs.Ensemble(labels).distinct()
-    eci = cluster_reliability(ens.labels, ens.offsets, ens.weights, 0.4)
+    eci = cluster_reliability(ens.labels, ens.offsets, ens.sample_weight, 0.4)
     B = ens.indicator().toarray() * eci
-    formed = [cut(ens, eci), kernel.transfer_cut_dense(B, ens.weights, 3)]
+    formed = [cut(ens, eci), kernel.transfer_cut_dense(B, ens.sample_weight, 3)]
     monkeypatch.setattr(kernel, "EXPLICIT_UP_TO", 0)
-    applied = [cut(ens, eci), kernel.transfer_cut_dense(B, ens.weights, 3)]
-    root = np.sqrt(B.T @ ens.weights)[:, None]
+    applied = [cut(ens, eci), kernel.transfer_cut_dense(B, ens.sample_weight, 3)]
+    root = np.sqrt(B.T @ ens.sample_weight)[:, None]
     for other in (formed[1], *applied):
         assert np.allclose(formed[0].values, other.values, atol=1e-9)
         overlap = (root * formed[0].clusters).T @ (root * other.clusters)
@@ -67,7 +67,7 @@ def test_object_vectors_are_weighted_means(seed, missing):
 def test_dense_edges_give_the_same(seed, missing):
     ens, eci = case(seed, missing)
     found = cut(ens, eci)
-    dense = kernel.transfer_cut_dense(ens.indicator().toarray() * eci, ens.weights, 3)
+    dense = kernel.transfer_cut_dense(ens.indicator().toarray() * eci, ens.sample_weight, 3)
     assert np.allclose(found.values, dense.values)
     assert np.allclose(np.abs(found.objects), np.abs(dense.objects), atol=1e-6)
 

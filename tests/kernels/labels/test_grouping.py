@@ -26,7 +26,7 @@ def case(seed, missing=0.3, n=50):
     rng = np.random.default_rng(seed)
     ens = cs.Ensemble(labels, sample_weight=rng.uniform(0.5, 3, n))
     scale, shift = rng.uniform(0.5, 2, n), rng.normal(size=n)
-    rows = label_rows(ens.labels, ens.offsets, ens.weights, scale=scale, shift=shift)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight, scale=scale, shift=shift)
     T, base = rng.normal(size=(ens.n_base_clusters, 5)), rng.normal(size=5)
     plain = shift[:, None] + base + scale[:, None] * (ens.indicator().toarray() @ T)
     return ens, rows, T, base, plain, truth
@@ -37,9 +37,9 @@ def category(ens):
 
     def costs(table):
         sums = np.add.reduceat(table, ens.offsets[:-1], axis=0)
-        M = table / np.repeat(np.maximum(sums, 1e-300), ens.n_clusters, axis=0)
+        M = table / np.repeat(np.maximum(sums, 1e-300), ens.n_clusters_per_clustering, axis=0)
         squares = np.add.reduceat(M * M, ens.offsets[:-1], axis=0)
-        return 1 + np.repeat(squares, ens.n_clusters, axis=0) - 2 * M, np.zeros(table.shape[1])
+        return 1 + np.repeat(squares, ens.n_clusters_per_clustering, axis=0) - 2 * M, np.zeros(table.shape[1])
 
     return costs
 
@@ -63,7 +63,7 @@ def test_soft_groups_and_their_table(seed, n_jobs, monkeypatch):
     expected = np.exp(-plain)
     assert np.allclose(R, expected / expected.sum(axis=1, keepdims=True))
     assert np.allclose(sums, np.log(expected.sum(axis=1)))
-    assert np.allclose(table, ens.indicator().toarray().T @ (ens.weights[:, None] * R))
+    assert np.allclose(table, ens.indicator().toarray().T @ (ens.sample_weight[:, None] * R))
     far = soften(rows, T, base + 1e6, n_jobs=n_jobs)  # exp of none of these costs is above zero
     assert np.allclose(far[0], R)
 
@@ -98,7 +98,7 @@ def test_empty_groups_get_the_worst_object_that_is_not_alone():
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_losses_fall_and_end_at_a_fixed_point(seed, missing):
     ens, *_ = case(seed, missing)
-    rows = label_rows(ens.labels, ens.offsets, ens.weights)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight)
     costs = category(ens)
     start = np.random.default_rng(seed).integers(0, 3, 50)
     found = alternate(rows, start, 3, costs, max_iter=100, tol=0.0)
@@ -111,7 +111,7 @@ def test_losses_fall_and_end_at_a_fixed_point(seed, missing):
 
 def test_seeds_are_different_objects_that_lie_apart(seed):
     ens, *_ = case(seed, 0.0)
-    rows = label_rows(ens.labels, ens.offsets, ens.weights)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight)
     for c in (1, 3, 50):
         chosen = seed_rows(rows, c, category(ens), np.random.default_rng(seed))
         assert np.unique(chosen).size == c
@@ -124,7 +124,7 @@ def test_starts_on_a_draw_end_with_all_objects(seed, monkeypatch):
     monkeypatch.setattr(grouping, "STARTS_ON", 40)
     labels, truth = planted(seed, n=200, m=12, noise=0.1)
     ens = cs.Ensemble(labels)
-    rows = label_rows(ens.labels, ens.offsets, ens.weights)
+    rows = label_rows(ens.labels, ens.offsets, ens.sample_weight)
     found = best_start(rows, 3, category(ens), np.random.default_rng(seed), n_init=5, max_iter=50, tol=0.0)
     assert found.groups.shape == (200,)
     assert cs.metrics.scores(truth, found.groups)["ari"] > 0.9

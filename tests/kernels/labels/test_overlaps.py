@@ -44,7 +44,9 @@ def test_entropies_from_the_contingency(seed, missing):
                 p = part[part > 0] / part.sum()
                 own.append(-(p * np.log2(p)).sum())
         expected[c] = np.mean(own)
-    assert np.allclose(overlaps.mean_entropies(ens.labels, ens.offsets, ens.weights), expected, atol=1e-12)
+    assert np.allclose(
+        overlaps.mean_entropies(ens.labels, ens.offsets, ens.sample_weight), expected, atol=1e-12
+    )
 
 
 def test_entropies_by_hand():
@@ -53,14 +55,14 @@ def test_entropies_by_hand():
     half = 1.0
     third = -(1 / 3) * np.log2(1 / 3) - (2 / 3) * np.log2(2 / 3)
     expected = [half / 3, 0.0, 0.0, third / 3, half / 3]
-    assert np.allclose(overlaps.mean_entropies(ens.labels, ens.offsets, ens.weights), expected)
-    reliability = overlaps.cluster_reliability(ens.labels, ens.offsets, ens.weights, 0.5)
+    assert np.allclose(overlaps.mean_entropies(ens.labels, ens.offsets, ens.sample_weight), expected)
+    reliability = overlaps.cluster_reliability(ens.labels, ens.offsets, ens.sample_weight, 0.5)
     assert np.allclose(reliability, np.exp(-2 * np.array(expected)))
 
 
 def test_tiny_theta_leaves_some_trust():
     ens = ensemble(0, 0.0)
-    assert overlaps.cluster_reliability(ens.labels, ens.offsets, ens.weights, 1e-6).min() > 0
+    assert overlaps.cluster_reliability(ens.labels, ens.offsets, ens.sample_weight, 1e-6).min() > 0
 
 
 def test_same_sums_for_any_number_of_threads(monkeypatch):
@@ -69,5 +71,5 @@ def test_same_sums_for_any_number_of_threads(monkeypatch):
     values = np.random.default_rng(0).normal(size=(50, 2))
     one, two = (overlaps.scatter(ens.labels, ens.offsets, values, n_jobs=j) for j in (1, 2))
     assert np.array_equal(one, two)
-    one, two = (overlaps.mean_entropies(ens.labels, ens.offsets, ens.weights, n_jobs=j) for j in (1, 2))
+    one, two = (overlaps.mean_entropies(ens.labels, ens.offsets, ens.sample_weight, n_jobs=j) for j in (1, 2))
     assert np.array_equal(one, two)

@@ -416,12 +416,12 @@ class RowKeys:
     def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
         self.keys, self.positions, self.sparse = keys, positions, sparse
 
-    def to_parts(self) -> dict[str, Any]:
+    def _to_parts(self) -> dict[str, Any]:
         """What it is made of, for files of models."""
         return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
 
     @classmethod
-    def from_parts(cls, parts: dict[str, Any]) -> RowKeys:
+    def _from_parts(cls, parts: dict[str, Any]) -> RowKeys:
         """The way back."""
         return cls(**parts)
 

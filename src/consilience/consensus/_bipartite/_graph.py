@@ -251,13 +251,13 @@ def merge_copies(
     needed where a missing label is no evidence.
     """
     K = ensemble.contingency_sparse().tocoo()
-    soft = isinstance(ensemble.incidence, Memberships)
+    soft = isinstance(ensemble._incidence, Memberships)
     sizes = K.tocsr().diagonal() if soft else ensemble.cluster_sizes()
     equal = K.data >= (1 - 1e-12) * np.maximum(sizes[K.row], sizes[K.col])
     if same_view and ensemble.has_missing:
         seen = ensemble.masses.round(12) if soft else ensemble.labels >= 0
         view = np.unique(seen, axis=1, return_inverse=True)[1].reshape(-1)
-        view = np.repeat(view, ensemble.n_clusters)
+        view = np.repeat(view, ensemble.n_clusters_per_clustering)
         equal &= view[K.row] == view[K.col]
     same = sp.csr_array((np.ones(int(equal.sum())), (K.row[equal], K.col[equal])), shape=K.shape)
     column = components(same)[1]
@@ -316,13 +316,13 @@ class Graph:
         self.similarity_weight = similarity_weight / scale if scale > 0 else similarity_weight
         self.owners = None
         if ensemble.has_missing and not missing_counts:
-            owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters)
+            owner = np.repeat(np.arange(ensemble.n_clusterings), ensemble.n_clusters_per_clustering)
             self.owners = np.zeros((ensemble.n_clusterings, k))
             self.owners[owner, self.column] = 1.0
         first = np.unique(self.column, return_index=True)[1]
         self.sizes = ensemble.cluster_sizes()[first]
         codes: Any
-        if isinstance(ensemble.incidence, Memberships):
+        if isinstance(ensemble._incidence, Memberships):
             codes = sp.csr_array(sp.csc_array(ensemble.indicator())[:, first])
         else:
             codes = ensemble.global_labels()
@@ -331,9 +331,9 @@ class Graph:
         spans = [slice(i, i + rows) for i in range(0, ensemble.n_samples, rows)]
         pull = pull_together(self.K, self.similarity_weight, self.copies) if self_paced else None
         self.blocks, self.total = self._pass(
-            lambda s: self._start(codes[s], ensemble.weights[s], pull), spans
+            lambda s: self._start(codes[s], ensemble.sample_weight[s], pull), spans
         )
-        self.total_weight = float(ensemble.weights.sum())
+        self.total_weight = float(ensemble.sample_weight.sum())
 
     def _start(self, codes, weights, pull: Pull | None):
         """S = Y, with expected labels where they are missing, and W = 0: nothing is trusted yet."""

@@ -32,7 +32,7 @@ def cohesion(ensemble: Any, K: np.ndarray) -> np.ndarray:
     sizes = ensemble.cluster_sizes()
     if not ensemble.has_missing:
         return np.einsum("ab,ab->b", K, K) / (ensemble.n_clusterings * sizes**2)
-    Y, weights, inside = ensemble.indicator(), ensemble.weights, np.zeros(sizes.size)
+    Y, weights, inside = ensemble.indicator(), ensemble.sample_weight, np.zeros(sizes.size)
     for start, stop, A in ensemble.coassociation_blocks():
         met = (A * weights) @ Y  # (rows, k)
         own = sp.diags_array(weights[start:stop]) @ Y[start:stop]

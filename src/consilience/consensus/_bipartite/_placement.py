@@ -23,7 +23,7 @@ def place(labels: np.ndarray, isolated: np.ndarray, ensemble, c: int, embedding:
         c,
         similarity=_Together(ensemble.indicator()),
         embedding=embedding,
-        weights=ensemble.weights,
+        weights=ensemble.sample_weight,
     )
 
 
@@ -36,11 +36,11 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
     while (lost := np.flatnonzero(labels < 0)).size:
         table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = ensemble.incidence[lost].gather(share)
+        votes = ensemble._incidence[lost].gather(share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
             placed = labels >= 0
-            labels[lost] = np.bincount(labels[placed], ensemble.weights[placed]).argmax()
+            labels[lost] = np.bincount(labels[placed], ensemble.sample_weight[placed]).argmax()
             break
         labels[lost[heard]] = votes[heard].argmax(axis=1)
     return labels

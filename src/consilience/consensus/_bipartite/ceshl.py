@@ -95,7 +95,12 @@ class CESHL(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, k, c, weights = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters, ensemble.weights
+        u, k, c, weights = (
+            ensemble.n_samples,
+            ensemble.n_base_clusters,
+            self.n_clusters,
+            ensemble.sample_weight,
+        )
         ensure_fits(
             250.0 * u * k + 24.0 * k * k,
             what=f"CESHL on {u} distinct objects and {k} base clusters",

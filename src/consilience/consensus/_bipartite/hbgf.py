@@ -41,7 +41,7 @@ def joint_rows(found: Transfer, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
     """(graph, weights of its vertices) that METIS is given: edges as heavy as their objects, clusters weigh nothing."""
     graph = sp.coo_array(ensemble.bipartite())
-    weights = np.concatenate([ensemble.weights, np.zeros(ensemble.n_base_clusters)])
+    weights = np.concatenate([ensemble.sample_weight, np.zeros(ensemble.n_base_clusters)])
     edges = np.maximum(weights[graph.row], weights[graph.col])
     return sp.csr_array((edges, (graph.row, graph.col)), shape=graph.shape), weights
 
@@ -135,7 +135,7 @@ class HBGF(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight
         u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         found = transfer_cut(labels, offsets, weights, np.ones(k), min(c, k), n_jobs=self.n_jobs)

@@ -51,7 +51,7 @@ def two_parts(
     labels, offsets, weights = (
         np.ascontiguousarray(ensemble.labels[rows]),
         ensemble.offsets,
-        ensemble.weights[rows],
+        ensemble.sample_weight[rows],
     )
     total = weights.sum()
     wanted = total * parts[1] / sum(parts)

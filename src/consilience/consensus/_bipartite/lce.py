@@ -119,7 +119,7 @@ class LCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight
         u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
         pairs = 0.0 if self.variant == "rm" else (16.0 if ensemble.has_missing else 8.0) * u * u
         ensure_fits(

@@ -108,7 +108,7 @@ class LWGP(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        incidence, weights = ensemble.incidence, ensemble.weights
+        incidence, weights = ensemble._incidence, ensemble.sample_weight
         eci = incidence.reliability(weights, self.instability_tolerance, n_jobs=self.n_jobs)
         count = min(self.n_clusters, ensemble.n_base_clusters)
         found = transfer_cut_of(incidence, weights, eci, count, n_jobs=self.n_jobs)

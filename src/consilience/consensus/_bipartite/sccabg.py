@@ -57,7 +57,7 @@ def default_first_trust(ensemble, c: int) -> float:
     A large base cluster contradicts many others. That speaks against it where base clusters are finer than the
     clusters sought, and says nothing where they are as coarse.
     """
-    return float(np.clip(c / ensemble.n_clusters.mean(), 0.4, 1.0))
+    return float(np.clip(c / ensemble.n_clusters_per_clustering.mean(), 0.4, 1.0))
 
 
 def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
@@ -110,7 +110,7 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
 def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
     """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
     own = ensemble.indicator().multiply(edges)
-    return (own.T @ ensemble.weights) / ensemble.cluster_sizes()
+    return (own.T @ ensemble.sample_weight) / ensemble.cluster_sizes()
 
 
 class SCCABG(BaseConsensus):

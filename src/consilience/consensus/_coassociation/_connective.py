@@ -49,7 +49,9 @@ def all_clusterings(d: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
     """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for it too."""
     labels, sizes = ensemble.labels, ensemble.cluster_sizes()
-    inside = log_sums(np.ascontiguousarray(ensemble.global_labels().T), B, ensemble.weights, n_jobs=n_jobs)
+    inside = log_sums(
+        np.ascontiguousarray(ensemble.global_labels().T), B, ensemble.sample_weight, n_jobs=n_jobs
+    )
     sizes = sizes[np.maximum(ensemble.global_labels(), 0)]
     d = -np.log(sizes) - inside / sizes
     seen = labels >= 0
@@ -128,7 +130,7 @@ def learn(
 
     ``total`` is e of Eq. (2). rho doubles while there are too few pieces and halves, with the F before, where there are too many.
     """
-    weights, m = ensemble.weights, ensemble.n_clusterings
+    weights, m = ensemble.sample_weight, ensemble.n_clusterings
     alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0
     B = update_C(ensemble, np.ones(ensemble.n_samples), np.full(m, float(m)), n_jobs)
     B = S = (B + B.T) / 2

@@ -35,7 +35,7 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
     u, ones = ensemble.n_samples, np.ones(ensemble.n_base_clusters)
 
     def explicit() -> np.ndarray:
-        return normalized_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.weights)
+        return normalized_matrix_inplace(ensemble.coassociation(n_jobs=n_jobs), ensemble.sample_weight)
 
     if ensemble.has_missing:
         ensure_fits(
@@ -43,7 +43,9 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
         )
         S = explicit()
         return leading_eigenvectors(lambda X: S @ X, u, count, dense=lambda: S)
-    implicit = normalized_operator(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=n_jobs)
+    implicit = normalized_operator(
+        ensemble.labels, ensemble.offsets, ensemble.sample_weight, ones, n_jobs=n_jobs
+    )
     return leading_eigenvectors(implicit, u, count, dense=explicit)
 
 
@@ -53,7 +55,7 @@ def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
     times = A.data * ensemble.n_clusterings
     if not ensemble.has_missing:
         times = np.rint(times)
-    edges = times * ensemble.weights[A.row] * ensemble.weights[A.col]
+    edges = times * ensemble.sample_weight[A.row] * ensemble.sample_weight[A.col]
     return sp.csr_array((edges, (A.row, A.col)), shape=A.shape)
 
 
@@ -131,7 +133,7 @@ class CSPA(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        weights, c = ensemble.weights, self.n_clusters
+        weights, c = ensemble.sample_weight, self.n_clusters
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         if self.partitioner == "metis":
             graph = object_graph(ensemble, self.n_jobs)

@@ -112,7 +112,7 @@ class EvidenceAccumulation(BaseConsensus):
         else:
             A = ensemble.coassociation(n_jobs=self.n_jobs)
             distance = np.subtract(1.0, A, out=A)
-        left, right, heights = merge_tree_inplace(distance, ensemble.weights, self.linkage)
+        left, right, heights = merge_tree_inplace(distance, ensemble.sample_weight, self.linkage)
         return Solution(
             cut_tree(left, right, self.n_clusters),
             n_iter=1,

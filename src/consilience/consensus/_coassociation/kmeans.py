@@ -95,7 +95,7 @@ class CoassociationKMeans(BaseConsensus):
             cut = cut_rows(
                 points,
                 self.n_clusters,
-                weights=ensemble.weights,
+                weights=ensemble.sample_weight,
                 seeds=rng.integers(2**31, size=self.n_init).tolist(),
                 max_iter=self.max_iter,
                 n_jobs=self.n_jobs,

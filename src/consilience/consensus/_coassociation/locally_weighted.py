@@ -42,7 +42,7 @@ def reliability(ensemble: Any, instability_tolerance: float, n_jobs: int | None 
     """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
     clusterings that saw any object of C."""
     return cluster_reliability(
-        ensemble.labels, ensemble.offsets, ensemble.weights, instability_tolerance, n_jobs=n_jobs
+        ensemble.labels, ensemble.offsets, ensemble.sample_weight, instability_tolerance, n_jobs=n_jobs
     )
 
 
@@ -146,7 +146,7 @@ class LWEA(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        rows, weights = linked_objects(ensemble.weights, self.max_samples, self.n_clusters)
+        rows, weights = linked_objects(ensemble.sample_weight, self.max_samples, self.n_clusters)
         u = weights.size
         ensure_fits(
             8.0 * u * u,
@@ -255,7 +255,7 @@ class LWSC(BaseConsensus):
 
         def explicit() -> np.ndarray:
             A = ensemble.coassociation(cluster_weights=eci, n_jobs=self.n_jobs)
-            return normalized_matrix_inplace(A, ensemble.weights)
+            return normalized_matrix_inplace(A, ensemble.sample_weight)
 
         if ensemble.has_missing:
             ensure_fits(
@@ -265,14 +265,14 @@ class LWSC(BaseConsensus):
             found = leading_eigenvectors(lambda X: S @ X, u, self.n_clusters, dense=lambda: S)
         else:
             implicit = normalized_operator(
-                ensemble.labels, ensemble.offsets, ensemble.weights, eci, n_jobs=self.n_jobs
+                ensemble.labels, ensemble.offsets, ensemble.sample_weight, eci, n_jobs=self.n_jobs
             )
             found = leading_eigenvectors(implicit, u, self.n_clusters, dense=explicit)
         cut = cut_rows(
             found.vectors,
             self.n_clusters,
             unit=True,
-            weights=ensemble.weights,
+            weights=ensemble.sample_weight,
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
             max_iter=100,
             n_jobs=self.n_jobs,

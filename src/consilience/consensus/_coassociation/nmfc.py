@@ -35,7 +35,7 @@ _OVER = 5  # iterations over which the change of the objective is averaged: it n
 
 def times_association(ensemble: Any, n_jobs: int | None) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """(X -> Ah X, |Ah|^2): two passes over the labels, or with missing labels a matrix (8 u^2 bytes)."""
-    u, root = ensemble.n_samples, np.sqrt(ensemble.weights)[:, None]
+    u, root = ensemble.n_samples, np.sqrt(ensemble.sample_weight)[:, None]
     if ensemble.has_missing:
         ensure_fits(
             8.0 * u * u, what=f"NMFC with missing labels on {u} distinct objects", remedy=WITHOUT_PAIRS
@@ -45,7 +45,7 @@ def times_association(ensemble: Any, n_jobs: int | None) -> tuple[Callable[[np.n
         A *= root.T
         return lambda X: A @ X, float(np.vdot(A, A))
     labels, offsets, m = ensemble.labels, ensemble.offsets, ensemble.n_clusterings
-    K = overlap_matrix(labels, offsets, ensemble.weights, n_jobs=n_jobs)
+    K = overlap_matrix(labels, offsets, ensemble.sample_weight, n_jobs=n_jobs)
 
     def product(X: np.ndarray) -> np.ndarray:
         met = scatter(labels, offsets, root * X, n_jobs=n_jobs)
@@ -166,7 +166,7 @@ class NMFC(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        root = np.sqrt(ensemble.weights)[:, None]
+        root = np.sqrt(ensemble.sample_weight)[:, None]
         product, square = times_association(ensemble, self.n_jobs)
         runs = []
         for start in self._starts(ensemble, rng):
@@ -181,7 +181,9 @@ class NMFC(BaseConsensus):
             )
         Q, history, converged = min(runs, key=lambda run: run[1][-1])
         Q = Q / root
-        groups = split_clusters(Q.argmax(axis=1), self.n_clusters, embedding=Q, weights=ensemble.weights)
+        groups = split_clusters(
+            Q.argmax(axis=1), self.n_clusters, embedding=Q, weights=ensemble.sample_weight
+        )
         return Solution(
             groups,
             history=[{"objective": value} for value in history],
@@ -195,6 +197,6 @@ class NMFC(BaseConsensus):
             return [rng.uniform(0.1, 1.0, (ensemble.n_samples, self.n_clusters)) for _ in range(self.n_init)]
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         cut = cut_rows(
-            embed(ensemble), self.n_clusters, weights=ensemble.weights, seeds=seeds, n_jobs=self.n_jobs
+            embed(ensemble), self.n_clusters, weights=ensemble.sample_weight, seeds=seeds, n_jobs=self.n_jobs
         )
         return [one_hot(cut.labels, self.n_clusters).toarray() + 0.2]

@@ -104,12 +104,12 @@ class PTA(BaseConsensus):
         ensure_fits(
             16.0 * u * u, what=what, remedy=WITHOUT_PAIRS
         )  # at least; before neighbors are looked for
-        found = walk(self, ensemble, ensemble.weights)
+        found = walk(self, ensemble, ensemble.sample_weight)
         ensure_fits(similarity_bytes(found.P, found.steps), what=what, remedy=WITHOUT_PAIRS)
         Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, Z, out=Z)
         np.fill_diagonal(distance, 0.0)
-        weights = ensemble.weights if self.count_duplicates else np.ones(u)
+        weights = ensemble.sample_weight if self.count_duplicates else np.ones(u)
         left, right, heights = merge_tree_inplace(distance, weights, self.linkage)
         return Solution(
             cut_tree(left, right, self.n_clusters),

@@ -159,7 +159,7 @@ class PTGP(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         c = self.n_clusters
-        rows, drawn = linked_objects(ensemble.weights, self.max_samples, c)
+        rows, drawn = linked_objects(ensemble.sample_weight, self.max_samples, c)
         part = ensemble if rows is None else ensemble.take(rows)
         u, k = part.n_samples, part.n_base_clusters
         found = walk(self, part, drawn)
@@ -180,7 +180,7 @@ class PTGP(BaseConsensus):
             objects,
             c,
             unit=True,
-            weights=ensemble.weights if self.count_duplicates else np.ones(ensemble.n_samples),
+            weights=ensemble.sample_weight if self.count_duplicates else np.ones(ensemble.n_samples),
             seeds=rng.integers(2**31, size=self.n_init).tolist(),
             max_iter=100,
             n_jobs=self.n_jobs,

@@ -104,7 +104,9 @@ class SEC(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         ones = np.ones(ensemble.n_base_clusters)
-        rows, costs = cut_loop(ensemble.labels, ensemble.offsets, ensemble.weights, ones, n_jobs=self.n_jobs)
+        rows, costs = cut_loop(
+            ensemble.labels, ensemble.offsets, ensemble.sample_weight, ones, n_jobs=self.n_jobs
+        )
         found = best_start(
             rows,
             self.n_clusters,

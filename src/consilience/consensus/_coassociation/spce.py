@@ -92,8 +92,8 @@ def update_alpha(d, seen: float | np.ndarray = 1.0) -> np.ndarray:
 
 def shares_seen(ensemble) -> np.ndarray:
     """(m,) the share of all pairs, by weight, that each clustering saw."""
-    seen = ensemble.weights @ (ensemble.labels >= 0)
-    return (seen / ensemble.weights.sum()) ** 2
+    seen = ensemble.sample_weight @ (ensemble.labels >= 0)
+    return (seen / ensemble.sample_weight.sum()) ** 2
 
 
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
@@ -101,7 +101,7 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
     labels = compact(labels)
     found = int(labels.max()) + 1
     if found < c:
-        return split_clusters(labels, c, embedding=F, weights=ensemble.weights)
+        return split_clusters(labels, c, embedding=F, weights=ensemble.sample_weight)
     if found == c:
         return labels
     ensure_fits(
@@ -111,7 +111,7 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
     )
     # a / s between components, over the pairs that were seen.
     average = np.nan_to_num(Evidence(ensemble, labels).mean_coassociation(1.0 / alpha))
-    sizes = np.bincount(labels, weights=ensemble.weights)
+    sizes = np.bincount(labels, weights=ensemble.sample_weight)
     left, right, _ = merge_tree_inplace(1.0 - average, sizes, "average")
     return compact(cut_tree(left, right, c)[labels])
 
@@ -135,7 +135,7 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
     if sparse is None:
         # Where the pairs of all objects would not fit, counting those ever together ends with the first too many.
         enough = how_many_fit(each) if u * u > how_many_fit(_DENSE_BYTES) else np.inf
-        pairs = ensemble.pattern_size(n_jobs=n_jobs, enough=enough)
+        pairs = ensemble._pattern_size(n_jobs=n_jobs, enough=enough)
         sparse = pairs < _SPARSE_BELOW * u * u
     store = each * pairs if sparse else _DENSE_BYTES * u * u
     ensure_fits(
@@ -143,8 +143,8 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
     )
     codes = np.ascontiguousarray(ensemble.global_labels().T)
     if not sparse:
-        return DensePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
-    return SparsePairs(codes, ensemble.weights, any_missing=ensemble.has_missing, n_jobs=n_jobs)
+        return DensePairs(codes, ensemble.sample_weight, any_missing=ensemble.has_missing, n_jobs=n_jobs)
+    return SparsePairs(codes, ensemble.sample_weight, any_missing=ensemble.has_missing, n_jobs=n_jobs)
 
 
 def learn(pairs, m, threshold, rank, *, weighting, tol, seen: float | np.ndarray = 1.0):

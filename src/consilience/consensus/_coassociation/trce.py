@@ -99,7 +99,7 @@ class TRCE(BaseConsensus):
         pieces = found.history[-1]["pieces"]
         trust = 1.0 / found.alpha
         return Solution(
-            exactly(found.pieces, c, similarity=found.S, embedding=found.F, weights=ensemble.weights),
+            exactly(found.pieces, c, similarity=found.S, embedding=found.F, weights=ensemble.sample_weight),
             history=found.history,
             converged=pieces == c,
             shortfall=f"its graph has {pieces} pieces instead of {c}; raise max_iter={self.max_iter} or change graph_weight",

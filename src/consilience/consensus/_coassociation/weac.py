@@ -27,7 +27,7 @@ from .._base import BaseConsensus, Solution
 def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
     """a (m,), Eq. (1), over the clusterings that saw some of the same objects; equal where none says anything about another."""
     m = ensemble.n_clusterings
-    similarity = ensemble.similarity("nmi")
+    similarity = ensemble.clustering_similarity("nmi")
     compared = ~np.isnan(similarity) & ~np.eye(m, dtype=bool)
     total = np.where(compared, similarity, 0.0).sum(axis=1)
     agreement = np.clip(total / np.maximum(compared.sum(axis=1), 1), 0.0, 1.0)
@@ -102,7 +102,7 @@ class WEAC(BaseConsensus):
         trust = crowd_agreement(ensemble, self.power)
         A = ensemble.coassociation(clustering_weights=trust, n_jobs=self.n_jobs)
         distance = np.subtract(1.0, A, out=A)
-        left, right, heights = merge_tree_inplace(distance, ensemble.weights, self.linkage)
+        left, right, heights = merge_tree_inplace(distance, ensemble.sample_weight, self.linkage)
         return Solution(
             cut_tree(left, right, self.n_clusters),
             n_iter=1,

@@ -165,7 +165,7 @@ class BCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        offsets, weights, c = ensemble.offsets, ensemble.weights, self.n_clusters
+        offsets, weights, c = ensemble.offsets, ensemble.sample_weight, self.n_clusters
         rows = label_rows(ensemble.labels, offsets, weights)
         costs = disagreement(overall_shares(ensemble), offsets)
         drawn = drawn_rows(rows, c, rng)

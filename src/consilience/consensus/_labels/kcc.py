@@ -131,7 +131,7 @@ class KCC(BaseConsensus):
         offsets, kind = ensemble.offsets, (self.utility, float(self.norm_order))
         P = overall_shares(ensemble)
         v = clustering_factors(P, offsets, *kind) if self.normalized else np.ones(offsets.size - 1)
-        rows = label_rows(ensemble.labels, offsets, ensemble.weights)
+        rows = label_rows(ensemble.labels, offsets, ensemble.sample_weight)
         found = best_start(
             rows,
             self.n_clusters,

@@ -157,7 +157,7 @@ class MixtureConsensus(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        offsets, weights, c = ensemble.offsets, ensemble.weights, self.n_clusters
+        offsets, weights, c = ensemble.offsets, ensemble.sample_weight, self.n_clusters
         rows = label_rows(ensemble.labels, offsets, weights)
         costs = disagreement(overall_shares(ensemble), offsets)
         drawn = drawn_rows(rows, c, rng)
@@ -168,7 +168,7 @@ class MixtureConsensus(BaseConsensus):
             best = climb(rows, best.table, best.sizes)
         labels, membership = read_off(best.R, weights, ensemble.rows)
         n = ensemble.inverse.size
-        free = (c - 1) + c * int((ensemble.n_clusters - 1).sum())
+        free = (c - 1) + c * int((ensemble.n_clusters_per_clustering - 1).sum())
         return Solution(
             labels,
             history=[{"log_likelihood": gain} for gain in best.gains],

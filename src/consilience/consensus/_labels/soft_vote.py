@@ -183,7 +183,7 @@ class SoftVote(BaseConsensus):
     def _fit(self, ensemble, rng):
         c, k = self.n_clusters, ensemble.n_base_clusters
         runs = [self._align(ensemble, table) for table in self._starts(ensemble, rng)]
-        answers = [order_columns(run.M, ensemble.weights, ensemble.rows) for run in runs]
+        answers = [order_columns(run.M, ensemble.sample_weight, ensemble.rows) for run in runs]
         agree = [round(Evidence(ensemble, labels, c).mean_agreement(), 12) for labels, _ in answers]
         best = int(np.argmax(agree))
         run, (labels, columns) = runs[best], answers[best]
@@ -200,7 +200,12 @@ class SoftVote(BaseConsensus):
 
     def _align(self, ensemble: Any, T: np.ndarray) -> Aligned:
         """The loop, from T (k, c): what base clusters share with the groups of a start."""
-        c, rows, weights, offsets = self.n_clusters, ensemble.incidence, ensemble.weights, ensemble.offsets
+        c, rows, weights, offsets = (
+            self.n_clusters,
+            ensemble._incidence,
+            ensemble.sample_weight,
+            ensemble.offsets,
+        )
         seen, grams = rows.sights(np.ones(ensemble.n_clusterings)), rows.grams(weights, above=c)
         spans = list(pairwise(offsets))
         groups = np.concatenate([update_B(T[a:b], G) for G, (a, b) in zip(grams, spans)])
@@ -218,13 +223,13 @@ class SoftVote(BaseConsensus):
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
         """Tables (k, c) of a cut of the graph, and of members with as many clusters as are wanted."""
-        c, rows, weights = self.n_clusters, ensemble.incidence, ensemble.weights
+        c, rows, weights = self.n_clusters, ensemble._incidence, ensemble.sample_weight
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         k = ensemble.n_base_clusters
         cut = transfer_cut_of(rows, weights, np.ones(k), min(c, k), n_jobs=self.n_jobs)
         groups = cut_rows(cut.objects, c, unit=True, weights=weights, seeds=seeds, n_jobs=self.n_jobs).labels
         starts = [np.asarray(rows.scatter(one_hot(groups, c, weights).toarray(), n_jobs=self.n_jobs))]
-        fitting = np.flatnonzero(ensemble.n_clusters == c)
+        fitting = np.flatnonzero(ensemble.n_clusters_per_clustering == c)
         if fitting.size:
             K = rows.overlaps(weights, n_jobs=self.n_jobs)
             tables = [K[:, ensemble.offsets[i] : ensemble.offsets[i + 1]] for i in fitting]

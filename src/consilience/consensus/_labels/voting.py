@@ -152,8 +152,10 @@ class Voting(BaseConsensus):
         found = (
             self._aligned(ensemble, rng) if self.algorithm == "aligned" else self._iterative(ensemble, rng)
         )
-        labels = by_decreasing_size(found.groups, ensemble.weights, tie_breaker=ensemble.rows)
-        table = label_rows(ensemble.labels, ensemble.offsets, ensemble.weights).table(labels, self.n_clusters)
+        labels = by_decreasing_size(found.groups, ensemble.sample_weight, tie_breaker=ensemble.rows)
+        table = label_rows(ensemble.labels, ensemble.offsets, ensemble.sample_weight).table(
+            labels, self.n_clusters
+        )
         B = maps(table, ensemble.offsets, self.match if self.algorithm == "aligned" else "many-to-one")
         return Solution(
             labels,
@@ -166,7 +168,7 @@ class Voting(BaseConsensus):
         offsets, seen = ensemble.offsets, (ensemble.labels >= 0).sum(axis=1)
         P = overall_shares(ensemble)
         return best_start(
-            label_rows(ensemble.labels, offsets, ensemble.weights, scale=1.0 / seen),
+            label_rows(ensemble.labels, offsets, ensemble.sample_weight, scale=1.0 / seen),
             self.n_clusters,
             commonest(P, offsets) if self.center == "mode" else disagreement(P, offsets),
             rng,
@@ -178,7 +180,7 @@ class Voting(BaseConsensus):
         )
 
     def _aligned(self, ensemble: Any, rng: np.random.Generator) -> Settled:
-        rows = label_rows(ensemble.labels, ensemble.offsets, ensemble.weights)
+        rows = label_rows(ensemble.labels, ensemble.offsets, ensemble.sample_weight)
 
         def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return 1.0 - maps(table, rows.offsets, self.match), np.zeros(table.shape[1])
@@ -197,15 +199,17 @@ class Voting(BaseConsensus):
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
         """Members with exactly n_clusters clusters, those first that agree most with all; else votes for groups of base clusters."""
-        fitting = np.flatnonzero(ensemble.n_clusters == self.n_clusters)[:_STARTS_LOOKED_AT]
+        fitting = np.flatnonzero(ensemble.n_clusters_per_clustering == self.n_clusters)[:_STARTS_LOOKED_AT]
         members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
         if members:
             agree = np.array([Evidence(ensemble, member).mean_agreement() for member in members])
             return [members[i] for i in np.argsort(-agree.round(12), kind="stable")[: self.n_init]]
         labels, offsets, k = ensemble.labels, ensemble.offsets, ensemble.n_base_clusters
-        J = jaccard(overlap_matrix(labels, offsets, ensemble.weights, n_jobs=self.n_jobs), offsets)
+        J = jaccard(overlap_matrix(labels, offsets, ensemble.sample_weight, n_jobs=self.n_jobs), offsets)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         groups = partition_graph(
             J, min(self.n_clusters, k), weights=np.ones(k), seeds=seeds, n_jobs=self.n_jobs
         )
-        return [vote(labels, offsets, ensemble.weights, groups, self.n_clusters, n_jobs=self.n_jobs).labels]
+        return [
+            vote(labels, offsets, ensemble.sample_weight, groups, self.n_clusters, n_jobs=self.n_jobs).labels
+        ]

@@ -112,7 +112,7 @@ class BaseLowRank(BaseConsensus):
     def _fit(self, ensemble, rng):
         c = self.n_clusters
         ensure_memory(ensemble.n_samples, self._BYTES, type(self).__name__)
-        root = np.sqrt(ensemble.weights)
+        root = np.sqrt(ensemble.sample_weight)
         frame, errors, state = self._learn(ensemble, root)
         frame.release()
         E = errors.error()
@@ -122,7 +122,7 @@ class BaseLowRank(BaseConsensus):
             vectors if self.unit_rows else vectors / root[:, None],
             c,
             unit=self.unit_rows,
-            weights=ensemble.weights,
+            weights=ensemble.sample_weight,
             seeds=rng.spawn(self.n_init),
             n_jobs=self.n_jobs,
         )

@@ -136,7 +136,11 @@ class DREC(BaseConsensus):
             what=f"DREC on {u} distinct objects",
             remedy=WITHOUT_PAIRS,
         )
-        weights = ensemble.weights * (u / ensemble.weights.sum()) if self.count_duplicates else np.ones(u)
+        weights = (
+            ensemble.sample_weight * (u / ensemble.sample_weight.sum())
+            if self.count_duplicates
+            else np.ones(u)
+        )
         kap, a = basis(ensemble, weights, self.n_jobs)
         Us = embed(kap, a, ridges(kap, a, self.ridge, self.n_iter))
         S = row_product(Us, Us.T, n_jobs=self.n_jobs)

@@ -106,7 +106,7 @@ class RCE(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        u, c, weights = ensemble.n_samples, self.n_clusters, ensemble.weights
+        u, c, weights = ensemble.n_samples, self.n_clusters, ensemble.sample_weight
         ensure_fits(120.0 * u * u, what=f"RCE on {u} distinct objects", remedy=WITHOUT_PAIRS)
         seen = ensemble.cooccurrence_counts()
         t = np.rint(ensemble.coassociation(n_jobs=self.n_jobs) * seen)

@@ -101,7 +101,7 @@ class MCLA(BaseConsensus):
         self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
-        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight
         k, c = ensemble.n_base_clusters, self.n_clusters
         if k <= _DENSE_UP_TO:
             K = overlap_matrix(labels, offsets, weights, n_jobs=self.n_jobs)
