@@ -62,7 +62,7 @@ class ThrownAway(BaseConsensus):
 
     def _fit(self, ensemble, rng):
         distance = 1.0 - ensemble.coassociation(n_jobs=self.n_jobs)
-        left, right, heights = merge_tree_inplace(distance, ensemble.weights, "average")
+        left, right, heights = merge_tree_inplace(distance, ensemble.sample_weight, "average")
         return Solution(cut_tree(left, right, self.n_clusters), n_iter=1, extra={"heights": heights})
 '''
 ENTRY = '    Entry("ThrownAway", "consensus._coassociation.thrown_away"),\n'

@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from ._pipeline.consensus_clustering import ConsensusClustering as ConsensusClustering
     from ._pipeline.mdec import MDEC as MDEC
     from ._reporting import report as report
+    from ._results.tables import compare as compare
+    from ._results.tables import list_methods as list_methods
     from .consensus import NRSEC as NRSEC
     from .consensus import RSEC as RSEC
     from .consensus import SCCABG as SCCABG

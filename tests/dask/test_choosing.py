@@ -20,7 +20,7 @@ FEW = {"k": range(2, 5), "n_clusterings": 8, "null": None, "random_state": 0}
 
 
 def same(study, expected):
-    assert study.k == expected.k
+    assert study.n_clusters == expected.k
     assert study.notes == expected.notes
     assert study.n_samples == expected.n_samples
     assert study.columns.keys() == expected.columns.keys()
@@ -72,7 +72,10 @@ def test_ensembles():
     lazy = cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 8)))
     study = cs.choose_k(lazy, range(2, 6), random_state=0)
     distinct = cs.Ensemble(labels).distinct()
-    assert study.k == cs.choose_k(cs.Ensemble(distinct.labels, sample_weight=distinct.weights), range(2, 6)).k
+    assert (
+        study.n_clusters
+        == cs.choose_k(cs.Ensemble(distinct.labels, sample_weight=distinct.sample_weight), range(2, 6)).k
+    )
     assert f"{distinct.n_samples} distinct objects with their weights, which stand for 400" in study.notes[0]
     with pytest.raises(InputError, match="X is given beside a Dask ensemble.*features alone"):
         cs.choose_k(lazy, range(2, 6), X=da.from_array(X[:400]))

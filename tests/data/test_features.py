@@ -161,7 +161,7 @@ def test_made_once_and_shared():
     assert features.take(X[:, 0] > 5).sample_names == ["d", "e", "f"]
     ensemble = cs.generate.kmeans(features, n_clusterings=2, n_clusters=2, random_state=0)
     assert ensemble.sample_names == list("abcdef")
-    assert ensemble.weights.tolist() == [1, 2, 3, 4, 5, 6]
+    assert ensemble.sample_weight.tolist() == [1, 2, 3, 4, 5, 6]
     assert repr(cs.io.Features(sp.eye_array(3))) == "Features: 3 objects, 3 features (sparse float64)"
 
 

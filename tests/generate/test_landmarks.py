@@ -215,8 +215,8 @@ def test_labels_of_members_are_codes_even_where_a_center_has_no_objects(monkeypa
     ens = make(X, 2, keep_base_models=True)
     for i, member in enumerate(ens.base_models):
         np.testing.assert_array_equal(member.label(X), ens.labels[:, i])
-        assert ens.n_clusters[i] == ens.recipes[i]["n_clusters"]
-        assert member.label(X).max() == ens.n_clusters[i] - 1
+        assert ens.n_clusters_per_clustering[i] == ens.recipes[i]["n_clusters"]
+        assert member.label(X).max() == ens.n_clusters_per_clustering[i] - 1
 
 
 def test_members_are_kept_only_if_asked_for_and_go_with_their_clusterings():

@@ -419,7 +419,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         learned: dict[str, Any] = {
             "labels": user_labels,
             "n_clusters": int(user_labels.max()) + 1,
-            "cluster_sizes": sizes_of(user_labels, ensemble.weights),
+            "cluster_sizes": sizes_of(user_labels, ensemble.sample_weight),
             "n_samples": ensemble.n_samples,
             "n_clusterings": ensemble.n_clusterings,
             "distinct": compressed,

@@ -8,6 +8,8 @@ base clusterings against the truth: :func:`base_scores`, :func:`compare_with_bas
 
 from ._external import PairConfusion, accuracy, align, ami, ari, f1, nmi, pair_confusion, purity, scores
 from ._internal import anmi, base_scores, cluster_stability, compare_with_base, sample_stability
+from ._named import labels_and_names as labels_and_names
+from ._named import positions as positions
 from ._table import Contingency, contingency_table
 
 __all__ = [

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.names import check_unique
 from .._base.parameters import Choice, check
 from .._data.labels import encode
 from .._kernels.labels.information import (
@@ -36,6 +35,7 @@ from .._kernels.labels.information import (
 )
 from ..errors import InputError
 from ._matching import match
+from ._named import labels_and_names, positions
 from ._table import Contingency, check_lengths, check_weights, cross, table_of_codes
 
 NORMALIZATION = Choice("max", "geometric", "arithmetic")
@@ -407,11 +407,12 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples,)
-        The clustering to rename.
-    reference : array-like of shape (n_samples,)
-        The clustering, or classes, whose names to use. Objects are matched by position; if both are pandas Series with different
-        indexes, by name, and those that only one of them has take no part in the matching: two months, two samples.
+    labels : array-like of shape (n_samples,), or fitted model
+        The clustering to rename; of a model its ``labels_``.
+    reference : array-like of shape (n_samples,), or fitted model
+        The clustering, or classes, whose names to use. Objects are matched by position; if both name them (pandas Series and
+        frames of one column by their index, models by ``sample_names_``) and the names differ, by name, and those that only one of
+        them has take no part in the matching: two months, two samples.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object of ``labels`` counts in the matching.
 
@@ -429,8 +430,12 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     >>> align([7, 7, 3, 3, 5], [0, 0, 1, 1, 1])
     array([0, 0, 1, 1, 2])
     """
+    labels, own_names = labels_and_names(labels, "labels")
+    reference, other_names = labels_and_names(reference, "reference")
     (codes, clusters), (reference_codes, names) = encode(labels, "labels"), encode(reference, "reference")
-    reference_codes = _by_name(reference_codes, labels, reference)
+    where = positions(own_names, other_names, ("labels", "reference"))
+    if where is not None:  # -1 for objects that the reference has not
+        reference_codes = np.append(reference_codes, reference_codes.dtype.type(-1))[where]
     check_lengths(codes, reference_codes, ("labels", "reference"))
     weights = check_weights(sample_weight, len(codes))
     table = table_of_codes(codes, reference_codes, weights, missing="ignore")
@@ -457,20 +462,3 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     new[-1] = None
     out = new[codes]
     return out if (codes < 0).any() or names.dtype.kind == "O" else out.astype(str)
-
-
-def _by_name(codes: np.ndarray, labels: Any, reference: Any) -> np.ndarray:
-    """Codes of the reference in the order of the labels: by the index of two Series, -1 for objects it has not; else as they are."""
-    if not all(type(one).__name__ == "Series" and hasattr(one, "index") for one in (labels, reference)):
-        return codes
-    if labels.index.equals(reference.index):
-        return codes
-    for series, what in ((labels, "labels"), (reference, "reference")):
-        check_unique(series.index, "sample name", f"make the index of {what} unique")
-    where = reference.index.get_indexer(labels.index)
-    if (where < 0).all():
-        raise InputError(
-            "labels and reference have no object in common: their indexes share no name. If rows correspond by position, pass "
-            "labels.to_numpy() and reference.to_numpy()."
-        )
-    return np.append(codes, codes.dtype.type(-1))[where]

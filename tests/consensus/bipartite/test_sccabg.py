@@ -56,7 +56,7 @@ def test_F_holds_the_leading_singular_vectors(seed):
     ensemble = small(seed)
     graph = graph_of(ensemble)
     S = ensemble.indicator().toarray()
-    w, c = ensemble.weights, 3
+    w, c = ensemble.sample_weight, 3
     Q = np.sqrt(w / S.sum(1))[:, None] * S / np.sqrt(w @ S)  # rows of weight w stand for w equal objects
     U, s, Vt = np.linalg.svd(Q, full_matrices=False)
     state = state_of(graph, c)
@@ -84,7 +84,7 @@ def test_sums_equal_plain_formulas(seed):
     rng = np.random.default_rng(seed)
     u, k = ensemble.n_samples, 5
     S, W, Y = rng.random((3, u, k))
-    w, copies = ensemble.weights, np.array([1.0, 2.0, 1.0, 1.0, 3.0])
+    w, copies = ensemble.sample_weight, np.array([1.0, 2.0, 1.0, 1.0, 3.0])
     G = np.einsum("i,ipq,ip,iq->pq", w, (S[:, :, None] - S[:, None, :]) ** 2, W, W)
     total = graphs.sums(S, W, Y, None, Y, w, copies)
     np.testing.assert_allclose(total.G, G, atol=1e-9)

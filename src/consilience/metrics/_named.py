@@ -1,0 +1,46 @@
+"""Labels with the names of their objects, wherever they come from: a fitted model, a Series, one column of a frame, a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._base.names import check_unique
+from .._data.frames import as_frame, row_names
+from ..errors import InputError
+
+
+def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
+    """(labels, names of the objects or None); ``what`` is what messages call it."""
+    if hasattr(given, "fit"):
+        if not hasattr(given, "labels_"):
+            raise InputError(f"{what} is {type(given).__name__}, which has no labels_: fit it first.")
+        return given.labels_, getattr(given, "sample_names_", None)
+    frame = as_frame(given)
+    if frame is None:
+        return given, row_names(given) if type(given).__name__ == "Series" else None
+    if frame.shape[1] != 1:
+        raise InputError(
+            f"{what} is a data frame of {frame.shape[1]} columns; pass the one that holds the labels, such as {what}['label']."
+        )
+    return next(iter(frame.iter_columns())).to_numpy(), row_names(given)
+
+
+def positions(
+    names: Sequence[Any] | None, others: Sequence[Any] | None, what: tuple[str, str]
+) -> np.ndarray | None:
+    """Where each of the names stands among the others, -1 where it does not; None where rows correspond by position."""
+    if names is None or others is None or list(names) == list(others):
+        return None
+    for each, called in ((names, what[0]), (others, what[1])):
+        check_unique(each, "sample name", f"make the index of {called} unique")
+    places = {name: i for i, name in enumerate(others)}
+    where = np.array([places.get(name, -1) for name in names], np.int64)
+    if (where < 0).all():
+        raise InputError(
+            f"{what[0]} and {what[1]} have no object in common: their indexes share no name. If rows correspond by position, pass "
+            f"their labels as arrays, such as {what[0]}.to_numpy() of a Series or {what[0]}.labels_ of a model."
+        )
+    return where
