@@ -104,7 +104,8 @@ class Base:
 
     @property
     def name(self) -> str:
-        return f"{self.item.data}/{self.item.transform or 'raw'}/{digest(self.ensembles.recipe())}/{self.repetition}"
+        made = digest(self.ensembles.recipe())
+        return f"{self.item.data}/{self.item.transform or 'raw'}/{made}/{self.repetition}"
 
     @property
     def key(self) -> str:

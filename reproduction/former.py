@@ -42,7 +42,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "spce": {"threshold": "theta"},
     "voting": {"algorithm": "method"},
 }
-#: Parameter of any generator -> its first name; ``n_clusters`` was two parameters of those that draw it, and is left to first_generator.
+#: Parameter of any generator -> its first name; ``n_clusters`` of those that draw it was two parameters.
 _OF_GENERATORS = {
     "preprocess": "prepare",
     "keep_base_models": "keep_members",

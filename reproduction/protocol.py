@@ -62,8 +62,8 @@ class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     ``generator`` is a function of :mod:`consilience.generate` or ``package.module:function``; a data file that holds
     base clusterings itself needs none. ``members`` are made (``size`` by default), of which ``take`` picks ``size``:
     all, the first, consecutive blocks by repetition, or a random draw. With ``shared`` the members are made once
-    and every repetition takes from them. ``missing`` is the share of labels dropped from each clustering. In ``params`` a list of two numbers
-    is an interval, of which null leaves an end open: JSON has no tuples.
+    and every repetition takes from them. ``missing`` is the share of labels dropped from each clustering. In
+    ``params`` a list of two numbers is an interval, of which null leaves an end open: JSON has no tuples.
     """
 
     generator: str | None = None
@@ -81,7 +81,7 @@ class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             )
 
     def recipe(self) -> dict:
-        """What determines the members that are made (not what is taken from them), parameters by their first names."""
+        """What determines the members that are made (not what is taken), parameters by their first names."""
         return {
             "generator": self.generator,
             "params": first_generator(self.generator, self.params),
@@ -245,7 +245,7 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         ]
 
     def _first(self, value: Any) -> Any:
-        """A value of ``vary`` as cells are named after it: all parameters of a generator go by their first names."""
+        """A value of ``vary`` as cells are named after it: parameters go by their first names."""
         assert self.vary is not None
         return first_generator(self.ensembles.generator, value) if self.vary.parameter == "params" else value
 

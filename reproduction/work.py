@@ -274,7 +274,7 @@ INTERVALS = ("n_clusters", "n_neighbors")
 
 
 def filled_in(params: dict, n_classes: int) -> dict:
-    """Parameters with ``"$c"`` replaced by the number of classes, and a list of two numbers by the interval that it stands for."""
+    """Parameters with ``"$c"`` replaced by the number of classes, and intervals as tuples."""
 
     def one(value: Any) -> Any:
         return n_classes if value == "$c" else value

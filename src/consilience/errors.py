@@ -56,7 +56,7 @@ class OrientationWarning(ConsilienceWarning):
 
 
 class GuessWarning(ConsilienceWarning):
-    """What was given can mean two things; the message says what it was taken for, and how to say otherwise."""
+    """Something could mean two things; the message says what it was taken for, and how to say otherwise."""
 
 
 class MergedLabelsWarning(ConsilienceWarning):

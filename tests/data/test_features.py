@@ -125,7 +125,7 @@ def test_k_against_objects_and_distinct_rows():
             InputError, match=r"n_clusters=13 exceeds the 12 objects in X; choose a value between 1 and 12"
         ):
             cs.generate.kmeans(form, n_clusters=13)
-        with pytest.raises(InputError, match=r"k=4 exceeds the 3 distinct rows of X \(12 objects"):
+        with pytest.raises(InputError, match=r"n_clusters=4 exceeds the 3 distinct rows of X \(12 objects"):
             cs.generate.kmeans(form, n_clusters=4)
         assert cs.generate.kmeans(
             form, n_clusterings=2, n_clusters=3, random_state=0

@@ -35,8 +35,8 @@ def is_interval(value: Any) -> bool:
 def _interval(name: str, value: Any, given: list[Any]) -> range:
     if len(given) != 2:
         raise InputError(
-            f"{name}={value!r} is not valid: a tuple is an interval, (smallest, largest). Give a list for these {len(given)} "
-            f"numbers alone, {name}={given!r}."
+            f"{name}={value!r} is not valid: a tuple is an interval, (smallest, largest). Give a list for these "
+            f"{len(given)} numbers alone, {name}={given!r}."
         )
     low, high = (int(one) for one in given)
     if low > high:

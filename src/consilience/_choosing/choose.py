@@ -1,4 +1,4 @@
-"""One study: base clusterings for every number of clusters, the same on references without clusters, and the answer."""
+"""One study: base clusterings for every number of clusters, also of references without clusters, and the answer."""
 
 from __future__ import annotations
 
@@ -85,15 +85,16 @@ def choose_k(
     Parameters
     ----------
     X : features or None
-        Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made of them, unless ``ensemble`` is given; beside
-        one they add the tests, which labels alone do not allow. An :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
+        Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made of them, unless
+        ``ensemble`` is given; beside one they add the tests, which labels alone do not allow. An
+        :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
     ensemble : Ensemble or label vectors, optional
         Base clusterings, which are taken as they are.
         Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the same
         features in memory; of a Dask ensemble its distinct objects.
     n_clusters : int, pair, list or range, default (2, 10)
-        The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the numbers in it. One cluster is
-        always among the answers; it need not be listed.
+        The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the
+        numbers in it. One cluster is always among the answers; it need not be listed.
     n_clusterings : int, default 50
         Clusterings of random subsamples for each number of clusters.
     sample_fraction : float in (0, 1], default 0.8
@@ -104,8 +105,8 @@ def choose_k(
         How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
         :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
-        What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters`` (cloned), or a
-        function ``(X, k, random_state) -> labels``.
+        What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``
+        (cloned), or a function ``(X, k, random_state) -> labels``.
     generator_params : dict, optional
         More parameters of the generator, by name.
     method : str or consensus estimator, optional
@@ -209,7 +210,8 @@ def _told_apart(X: Any, ensemble: Any) -> tuple[Any, Ensemble | None]:
     for given in (X, ensemble):
         if isinstance(given, SoftEnsemble):
             raise InputError(
-                "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn from it."
+                "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard "
+                "clusterings drawn from it."
             )
     if isinstance(X, Ensemble):
         if ensemble is not None:
@@ -229,8 +231,8 @@ def _candidates(n_clusters: Any) -> np.ndarray:
     among = numbers("n_clusters", n_clusters)
     if among[-1] == 1:
         raise InputError(
-            f"n_clusters={n_clusters!r} leaves nothing to compare with: one cluster is always among the answers. Give the others, such as "
-            "(2, 10)."
+            f"n_clusters={n_clusters!r} leaves nothing to compare with: one cluster is always among the answers. "
+            "Give the others, such as (2, 10)."
         )
     return np.array([k for k in among if k > 1])
 

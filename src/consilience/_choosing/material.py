@@ -160,8 +160,8 @@ def _check_distinct(features: Features, settings: Settings) -> None:
     drawn = max(1, round(settings.sample_fraction * n))
     if most >= drawn:
         raise InputError(
-            f"n_clusters={most} is too large for subsamples of {drawn} objects (sample_fraction={settings.sample_fraction:g} of {n}); choose "
-            f"numbers below {drawn}, or raise sample_fraction."
+            f"n_clusters={most} is too large for subsamples of {drawn} objects "
+            f"(sample_fraction={settings.sample_fraction:g} of {n}); choose numbers below {drawn}, or raise sample_fraction."
         )
 
 
@@ -203,7 +203,8 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
     distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
     if settings.ks[-1] > distinct:
         raise InputError(
-            f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose numbers up to {distinct}."
+            f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose numbers up to "
+            f"{distinct}."
         )
     counts = ensemble.n_clusters_per_clustering
     with_k = {k: np.flatnonzero(counts == k) for k in settings.ks.tolist()}

@@ -1,8 +1,9 @@
 """The base clusterings of a study, and what is measured on each data set: the features, or a reference.
 
-For every k, m clusterings of random subsamples (Monti et al. 2003), of the features too if so wished; all k of a subsample share it, and a call. Beside them one
-mixed ensemble of all objects, with a random number of clusters in each member. Random numbers depend on the seed of the study,
-what they are for, the data set (0: the features; r: the r-th reference), the member and k alone: not on the order of the work.
+For every k, m clusterings of random subsamples (Monti et al. 2003), of the features too if so wished; all k
+of a subsample share it, and a call. Beside them one mixed ensemble of all objects, with a random number of
+clusters in each member. Random numbers depend on the seed of the study, what they are for, the data set (0:
+the features; r: the r-th reference), the member and k alone: not on the order of the work.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         if takes_pairs(chosen):
             raise InputError(
                 f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. Make the clusterings with "
-                "cs.generate.estimators(D, clusterers=[one for each number of clusters], n_clusterings=..., sample_fraction=0.8), and pass these "
-                "to choose_k as ensemble."
+                "cs.generate.estimators(D, clusterers=[one for each number of clusters], n_clusterings=..., "
+                "sample_fraction=0.8), and pass these to choose_k as ensemble."
             )
         return Generator(type(chosen).__name__, _by_clusterer(chosen), False)
     if callable(chosen) and not isinstance(chosen, type):

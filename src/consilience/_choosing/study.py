@@ -72,7 +72,8 @@ class CDF(NamedTuple):
     values : of co-association, rising.
     cdf : share of the pairs with at most that.
     area : under the curve, 1 - mean co-association.
-    band : half width of the band that holds the whole curve with 99% probability where pairs were sampled; 0 where all were counted.
+    band : half width of the band that holds the whole curve with 99% probability where pairs were sampled; 0
+        where all were counted.
     """
 
     values: np.ndarray
@@ -146,7 +147,7 @@ class ChooseKResult:
     _pairs: dict[int, Pairs] = field(default_factory=dict)
     _backend: str | None = None
 
-    # What was found for one number of clusters ------------------------------------------------------------------------------
+    # What was found for one number of clusters ----------------------------------------------------------
 
     def _check(self, k: Any) -> int:
         if k not in self.n_clusters_tried.tolist():
@@ -156,7 +157,7 @@ class ChooseKResult:
         return int(k)
 
     def model(self, n_clusters: int | None = None) -> Any:
-        """The consensus method fitted to the clusterings with so many clusters (by default the answer): labels, confidence, and all else.
+        """The consensus method fitted to the clusterings with so many clusters, by default the answer.
 
         Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked for; of so many, which are linked
         may differ from :meth:`labels`.
@@ -166,7 +167,7 @@ class ChooseKResult:
         return model if hasattr(model, "labels_") else model.fit(self._combined[k])
 
     def labels(self, n_clusters: int | None = None) -> np.ndarray:
-        """(n_samples,) the consensus for so many clusters, of the objects studied; by default for the answer."""
+        """(n_samples,) the consensus for so many clusters, by default the answer, of the objects studied."""
         if n_clusters == 1 or (n_clusters is None and self.n_clusters == 1):
             return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
         return self._labels[self._answer(n_clusters)]

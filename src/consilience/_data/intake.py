@@ -202,7 +202,8 @@ def _labels_of(model: Any) -> Any:
             "consilience.generate.estimators(X, clusterers=models) fit it."
         )
     raise InputError(
-        f"{name} has no labels_ yet: fit every clusterer first, or let consilience.generate.estimators(X, clusterers=clusterers) do it."
+        f"{name} has no labels_ yet: fit every clusterer first, or let "
+        "consilience.generate.estimators(X, clusterers=clusterers) do it."
     )
 
 

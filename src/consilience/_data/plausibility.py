@@ -1,4 +1,4 @@
-"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant, questioned where it may be.
+"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant, else questioned.
 
 ======================================  ==============================  =============================================
 what it looks like                      how it is told                  what happens
@@ -17,9 +17,9 @@ the other way round                     far more clusterings than       refused 
 
 Few objects are never questioned: there a clustering into single objects is as likely as anything else.
 
-A table that came in as features is questioned where it looks like labels: in each of its columns all numbers are codes without gaps, from -1
-(missing), 0 or 1, and few. Where all are 0 or 1, as answers of yes and no are, the columns must also agree as clusterings do. A table that is
-wrapped in ``Features`` is not questioned.
+A table that came in as features is questioned where it looks like labels: in each of its columns all numbers
+are codes without gaps, from -1 (missing), 0 or 1, and few. Where all are 0 or 1, as answers of yes and no
+are, the columns must also agree as clusterings do. A table that is wrapped in ``Features`` is not questioned.
 """
 
 from __future__ import annotations
@@ -244,11 +244,11 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     )
 
 
-# Features that look like labels ------------------------------------------------------------------------------
+# Features that look like labels ----------------------------------------------------------------------------
 
 #: Columns that are compared with each other, at most.
 _COMPARED = 50
-#: Mean absolute correlation of columns of zeros and ones from which they look like divisions of the same objects in two.
+#: Mean absolute correlation of columns of zeros and ones from which they look like clusterings in two.
 _AGREE = 0.5
 
 
@@ -257,8 +257,9 @@ def question_features(features: Features, remedy: str, *, stacklevel: int) -> No
     if looks_like_labels(features.X):
         n, d = features.shape
         warn(
-            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in {d} base clusterings do, and was taken for "
-            f"features. If these are labels, {remedy}. If they are features, cs.io.Features(X) says so.",
+            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in {d} base "
+            f"clusterings do, and was taken for features. If these are labels, {remedy}. If they are features, "
+            "cs.io.Features(X) says so.",
             GuessWarning,
             stacklevel=stacklevel + 1,
         )

@@ -62,8 +62,8 @@ def choose_ks(
 ) -> list[int]:
     """Number of clusters of each member: fixed, or drawn uniformly from an interval or a set.
 
-    ``widest`` is the largest number of members that draw theirs where none is given, ``share`` of it the smallest. Without it, members
-    have about sqrt(n) clusters where none is given.
+    ``widest`` is the largest number of members that draw theirs where none is given, ``share`` of it the
+    smallest. Without it, members have about sqrt(n) clusters where none is given.
     """
     if n_clusters is None and widest is None:
         top = max(2, root(features.n_samples))
@@ -87,8 +87,9 @@ def root_upwards(n: int) -> int:
 def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 0.0) -> Any:
     """Numbers of clusters without open ends, for all who ask; None is an interval open on both sides.
 
-    A largest number that is None is ``widest``, at least the smallest and at most the number of distinct rows; a smallest one that is None
-    is that share of the largest, at least 2, or 1 where there is no room for two.
+    A largest number that is None is ``widest``, at least the smallest and at most the number of distinct
+    rows; a smallest one that is None is that share of the largest, at least 2, or 1 where there is no room
+    for two.
     """
     if n_clusters is not None and not (is_interval(n_clusters) and None in n_clusters):
         return n_clusters

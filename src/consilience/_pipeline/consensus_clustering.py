@@ -101,11 +101,11 @@ class ConsensusClustering(
         ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
         name. In names, hyphens and underscores are alike.
     generator_params : dict, optional
-        More parameters of the generator, by name. Unless an ``n_clusters`` of base clusterings is among them, these
-        have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger of
-        ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of n_samples, rounded
-        up (metric-subspace), or between a third of the largest number and the largest, which is 60 or the square root of n_samples if that
-        is less, but not below ``n_clusters`` (landmarks).
+        More parameters of the generator, by name. Unless an ``n_clusters`` of base clusterings is among them,
+        these have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger
+        of ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of
+        n_samples, rounded up (metric-subspace), or between a third of the largest number and the largest,
+        which is 60 or the square root of n_samples if that is less, but not below ``n_clusters`` (landmarks).
     method : str or consensus estimator
         How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
         which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
@@ -121,7 +121,8 @@ class ConsensusClustering(
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None, default -1
-        Threads of generator and consensus; -1 is all cores, None as in joblib. A method estimator that was given another number keeps it.
+        Threads of generator and consensus; -1 is all cores, None as in joblib. A method estimator that was
+        given another number keeps it.
     keep_base_models : bool or None
         Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
         (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
@@ -417,8 +418,8 @@ class ConsensusClustering(
         shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
         bagging = find(plan.generator, {"bagging": True})
         more = (
-            ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out the label of the nearest one it saw "
-            "(generator_params={'unseen': 'nearest'})"
+            ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out the label of the "
+            "nearest one it saw (generator_params={'unseen': 'nearest'})"
         )
         raise InputError(
             f"{'Object' if unseen.size == 1 else 'Objects'} {shown} {'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "

@@ -7,13 +7,14 @@ any ``n_jobs``, and asking for more members leaves the first ones as they were.
 How many clusters they have is the parameter ``n_clusters``:
 
 * a number: all have that many;
-* a pair, ``(smallest, largest)``: an interval, from which each member draws its own, uniformly, both ends included. An end that is None
-  is the generator's own: ``(3, None)``;
+* a pair, ``(smallest, largest)``: an interval, from which each member draws its own, uniformly, both ends
+  included. An end that is None is the generator's own: ``(3, None)``;
 * a list, range or array of numbers: a set, from which each member draws one, all equally likely;
 * None: the generator's own choice.
 
-The generators that take samples have ``sample_fraction``, the share of the objects, and ``feature_fraction``, that of the features.
-``n_jobs`` counts threads: -1, the default, is all cores, and None what :func:`joblib.parallel_config` says, else one. No answer depends on it.
+The generators that take samples have ``sample_fraction``, the share of the objects, and ``feature_fraction``,
+that of the features. ``n_jobs`` counts threads: -1, the default, is all cores, and None what
+:func:`joblib.parallel_config` says, else one. No answer depends on it.
 
 How members see the features is the parameter ``preprocess`` of all of them, recorded in each recipe:
 

@@ -126,14 +126,16 @@ def estimators(
         as a new row gets the label of the nearest row that the member saw. None keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
-        Members fitted at the same time, on threads; -1 is all cores, None as in joblib. BLAS and OpenMP have one thread meanwhile.
+        Members fitted at the same time, on threads; -1 is all cores, None as in joblib. BLAS and OpenMP have
+        one thread meanwhile.
 
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed, sample_fraction, feature_fraction,
-        bootstrap, new_rows`` and ``preprocess``; new_rows says how further objects are labeled, by "predict" or by "neighbors". And
-        ``features``, the column numbers used, where members do not see all of them.
+        Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed,
+        sample_fraction, feature_fraction, bootstrap, new_rows`` and ``preprocess``; new_rows says how further
+        objects are labeled, by "predict" or by "neighbors". And ``features``, the column numbers used, where
+        members do not see all of them.
 
     Warns
     -----
@@ -255,7 +257,8 @@ def _check_pairs(
         )
     if feature_fraction < 1:
         raise InputError(
-            f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use sample_fraction, which draws objects."
+            f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use sample_fraction, which "
+            "draws objects."
         )
     if keep_base_models:
         raise InputError(

@@ -68,9 +68,9 @@ def kmeans(
     n_clusterings : int, default 20
         Number of members.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member: a number, the same for all; a pair (smallest, largest), an interval from which each member draws its own;
-        a list or range, a set to draw from; see :mod:`consilience.generate`. None is the square root of n_samples (at most the number of
-        distinct rows).
+        Clusters of each member: a number, the same for all; a pair (smallest, largest), an interval from
+        which each member draws its own; a list or range, a set to draw from; see :mod:`consilience.generate`.
+        None is the square root of n_samples (at most the number of distinct rows).
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
     preprocess : str, default "none"
@@ -87,8 +87,8 @@ def kmeans(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, n_clusters, seed, init, max_iter, tol, inertia, n_iter, converged, preprocess``; the inertia is
-        that of the features as the member saw them.
+        Each recipe holds ``algorithm, n_clusters, seed, init, max_iter, tol, inertia, n_iter, converged,
+        preprocess``; the inertia is that of the features as the member saw them.
 
     Notes
     -----
@@ -135,7 +135,8 @@ def random_k(
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
     n_clusters : int, pair, list or range, or None
-        As in :func:`kmeans`, but None is the interval from 2 to the square root of n_samples (at most the number of distinct rows).
+        As in :func:`kmeans`, but None is the interval from 2 to the square root of n_samples (at most the
+        number of distinct rows).
     init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
@@ -373,12 +374,14 @@ def bagging(
     Returns
     -------
     Ensemble
-        Recipes also hold ``sample_fraction, feature_fraction, bootstrap, unseen`` and ``n_seen``, the number of different objects drawn;
-        and ``features``, the column numbers used, where members do not see all of them.
+        Recipes also hold ``sample_fraction, feature_fraction, bootstrap, unseen`` and ``n_seen``, the number
+        of different objects drawn; and ``features``, the column numbers used, where members do not see all of
+        them.
 
     Notes
     -----
-    With few members and a small ``sample_fraction`` an object can stay unseen by all of them: ``ensemble.unseen`` lists those.
+    With few members and a small ``sample_fraction`` an object can stay unseen by all of them:
+    ``ensemble.unseen`` lists those.
 
     Examples
     --------
@@ -403,8 +406,8 @@ def bagging(
     drawn = max(1, round(sample_fraction * n))
     if max(ks) > drawn:
         raise InputError(
-            f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for n_clusters={max(ks)}; raise sample_fraction or "
-            "lower n_clusters."
+            f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for n_clusters={max(ks)}; raise "
+            "sample_fraction or lower n_clusters."
         )
 
     n_bytes = _center_bytes(ks, max(1, round(feature_fraction * features.n_features)))

@@ -179,9 +179,9 @@ def landmarks(
     n_clusterings : int, default 20
         Number of members.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`. None is an interval: its largest number is
-        60, or the square root of n_samples, rounded up, if that is less (at most the number of distinct rows), and its smallest a third
-        of that, but 2 at least.
+        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`. None is an
+        interval: its largest number is 60, or the square root of n_samples, rounded up, if that is less (at
+        most the number of distinct rows), and its smallest a third of that, but 2 at least.
     feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees; at least one feature.
     n_landmarks : int, default 600
@@ -205,9 +205,10 @@ def landmarks(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, n_clusters, seed, feature_fraction, n_neighbors, scale, features, n_landmarks, sigma, pieces,
-        preprocess``: the number of different landmarks placed, the width of the kernel, and the number of connected pieces of the graph.
-        n_clusters is the number of clusters found: one of landmarks that is no object's nearest is left out.
+        Each recipe holds ``algorithm, n_clusters, seed, feature_fraction, n_neighbors, scale, features,
+        n_landmarks, sigma, pieces, preprocess``: the number of different landmarks placed, the width of the
+        kernel, and the number of connected pieces of the graph. n_clusters is the number of clusters found:
+        one of landmarks that is no object's nearest is left out.
 
     Notes
     -----

@@ -93,7 +93,10 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """How members of :func:`metric_subspace` are made: ``given`` are feature_fraction, kernel, metric, search and distinct, for the recipes too."""
+    """How members of :func:`metric_subspace` are made.
+
+    ``given`` are feature_fraction, kernel, metric, search and distinct, for the recipes too.
+    """
 
     features: Features
     ks: list[int]
@@ -181,8 +184,8 @@ def metric_subspace(
     n_clusterings : int, default 100
         Number of members, M.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`; None is the interval from 2 to the square
-        root of n_samples, rounded up (at most the number of distinct rows).
+        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`; None is the
+        interval from 2 to the square root of n_samples, rounded up (at most the number of distinct rows).
     feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees (tau); at least one feature.
     kernel : "normal" or "exponential"

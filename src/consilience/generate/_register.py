@@ -28,7 +28,8 @@ class Maker:
     """A generator and what one needs to know to call it.
 
     make : the function, ``make(X, *, ..., random_state=, n_jobs=) -> Ensemble``.
-    widest : for those whose members draw their numbers of clusters, (n_samples, n_clusters) -> the largest if none is given.
+    widest : for those whose members draw their numbers of clusters, (n_samples, n_clusters) -> the largest if
+        none is given.
     share : of the largest, which is the smallest if none is given (2 at least).
     rules : of its settings, for estimators that take them as their own.
     """
@@ -80,8 +81,8 @@ class Maker:
     ) -> Ensemble:
         """The base clusterings for a consensus of ``n_clusters``; what is None is left to the generator.
 
-        Members have ``n_clusters`` clusters, or draw from an interval that depends on it and on the number of objects alone,
-        unless ``settings`` say otherwise.
+        Members have ``n_clusters`` clusters, or draw from an interval that depends on it and on the number of
+        objects alone, unless ``settings`` say otherwise.
         """
         settings = dict(settings or {})
         elsewhere = {name: f"the argument {name} itself" for name in _OWN}

@@ -60,7 +60,8 @@ def spectral(
         Clusters of each member, or what to draw them from, see :mod:`consilience.generate`.
     n_clusterings : int or None
         Number of members, at least one for each width; None is exactly one for each. Widths are used in turn: members
-        of the same width differ in the start of the final k-means (and in the number of clusters where that is drawn).
+        of the same width differ in the start of the final k-means (and in the number of clusters where that
+        is drawn).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
     preprocess : str, default "none"
@@ -76,14 +77,16 @@ def spectral(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, n_clusters, seed, bandwidth, sigma, pieces, missing, preprocess``: into how many pieces of more than one
-        object the graph falls at this width, and how many objects got no label for it.
+        Each recipe holds ``algorithm, n_clusters, seed, bandwidth, sigma, pieces, missing, preprocess``: into
+        how many pieces of more than one object the graph falls at this width, and how many objects got no
+        label for it.
 
     Warns
     -----
     ConsilienceWarning
         Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a graph
-        in more pieces than clusters the largest are the clusters; and a member with fewer linked objects is left out.
+        in more pieces than clusters the largest are the clusters; and a member with fewer linked objects is
+        left out.
 
     Notes
     -----

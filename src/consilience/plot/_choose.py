@@ -371,8 +371,8 @@ def _with_clusterings(study: Any) -> list[int]:
     found = [k for k in study.n_clusters_tried.tolist() if k in study._pairs]
     if not found:
         raise InputError(
-            f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, so that no k has a distribution of pairs. Give more "
-            "clusterings, or the features."
+            f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, so that no k "
+            "has a distribution of pairs. Give more clusterings, or the features."
         )
     return found
 

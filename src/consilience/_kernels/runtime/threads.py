@@ -57,11 +57,13 @@ def one_thread() -> Iterator[None]:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Number of threads, by one rule for the whole library: -1 is all cores, other negative numbers count back from there, and None is
-    what :func:`joblib.parallel_config` says, or 1 outside of it.
+    """Number of threads, by one rule for the whole library.
 
-    All cores are those that this process may use, and, as for BLAS and scikit-learn's compiled loops, at most OMP_NUM_THREADS where the
-    environment sets that.
+    -1 is all cores, other negative numbers count back from there, and None is what :func:`joblib.parallel_config`
+    says, or 1 outside of it.
+
+    All cores are those that this process may use, and, as for BLAS and scikit-learn's compiled loops, at most
+    OMP_NUM_THREADS where the environment sets that.
     """
     if isinstance(n_jobs, Integral) and n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning; pass -1 for all cores or a positive number.")
