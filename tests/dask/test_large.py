@@ -95,6 +95,10 @@ def test_pair_methods_take_the_heaviest_and_place_the_rest():
         model = cs.consensus.EvidenceAccumulation(3).fit(cs.dask.DaskEnsemble(lazy, max_distinct=300))
     assert 0.3 < model.coverage_ < 1
     found = model.labels_.compute()
+    assert model.cluster_sizes_.compute().tolist() == np.bincount(found).tolist()
+    assert model.summary().startswith(
+        f"EvidenceAccumulation: 3 clusters, {len(labels):,} objects from 10 base"
+    )
     assert cs.metrics.ari(cs.consensus.EvidenceAccumulation(3).fit(labels).labels_, found) > 0.5
     np.testing.assert_array_equal(model.predict(labels), found)
     other = cs.dask.DaskEnsemble(lazy.rechunk((999, 10)), max_distinct=300)

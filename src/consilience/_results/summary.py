@@ -38,7 +38,7 @@ def summary(model: Any) -> str:
 
 def _headline(model: Any, method: Any) -> str:
     names = [type(model).__name__] + ([] if method is model else [type(method).__name__])
-    n_samples = len(model.labels_)
+    n_samples = method.n_samples_ if is_lazy(model.labels_) else len(model.labels_)
     source = (
         f" from {_count(method.n_clusterings_, 'base clustering')}"
         if hasattr(method, "n_clusterings_")

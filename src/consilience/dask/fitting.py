@@ -192,6 +192,9 @@ def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, comple
         model.confidence_ = lazy.lazily(sure, dtype=np.float64, name="confidence")
         for name in names:
             vars(model).pop(f"{name}_", None)
+        if model.coverage_ < 1:  # sizes were those of the heaviest alone
+            counted = da.bincount(model.labels_ + 1, weights=lazy._weights, minlength=model.n_clusters_ + 1)
+            model.cluster_sizes_ = counted[1:]
         return
     inverse = lazy.lazily(_positions(lazy, local._predictor), dtype=np.int32, name="rows")
     for name in ("labels", "confidence", *names):
