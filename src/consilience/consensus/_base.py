@@ -139,6 +139,26 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
     implements ``_fit(ensemble, rng) -> Solution``.
+
+    Attributes
+    ----------
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1].
+    n_clusters_ : int
+        Number of clusters found: ``n_clusters``, or fewer after ``min_cluster_size`` merged some.
+    cluster_sizes_ : array (n_clusters_,)
+        Number of objects in each cluster; their total weight where they have weights.
+    consensus_nmi_ : float
+        Mean normalized mutual information (arithmetic) of the base clusterings with the clusters; :meth:`score` of the objects of ``fit``.
+    baseline_nmi_ : float
+        The same of as many clusters from a plain average linkage; of more than 500 distinct objects a sample of 500 is compared.
+    contradicted_ : bool
+        Whether the base clusterings agree far less with the clusters than with those of the plain average linkage.
+    messages_ : list of str
+        What was warned of during ``fit``: that it did not converge, that clusters were merged, or that the base clusterings contradict
+        the answer. Empty if all is well.
     """
 
     #: What the history says about self-pacing; None if the method is not self-paced.

@@ -45,6 +45,15 @@ class BaseMultitask(BaseMethod):
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
     implements ``_fit(tasks, rng) -> TaskSolution``.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        Number of clusters.
+    cluster_sizes_ : array (n_clusters_,)
+        Number of examples in each, over all tasks.
+    messages_ : list of str
+        What was warned of during ``fit``; empty if all is well.
     """
 
     _steps = "rounds"
