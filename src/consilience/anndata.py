@@ -96,7 +96,8 @@ def cluster(
     must_link : optional
         As in ``fit`` of every consensus method.
     params : optional
-        Further parameters of :class:`~consilience.ConsensusClustering`: ``generator``, ``method``, ``min_cluster_size``, ``random_state``, ...
+        Further parameters of :class:`~consilience.ConsensusClustering`: ``generator``, ``method``,
+        ``min_cluster_size``, ``random_state``, ...
 
     Returns
     -------

@@ -54,7 +54,8 @@ def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
     """Raise where the number of clusters was left open and ``owner`` cannot choose it."""
     if n_clusters is None or (isinstance(n_clusters, str) and n_clusters == "auto"):
         raise InputError(
-            f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write {owner}(n_clusters=3), for instance; {remedy}."
+            f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write {owner}(n_clusters=3), for "
+            f"instance; {remedy}."
         )
 
 
@@ -141,7 +142,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     # What users do next ------------------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """A short text about the fitted model: its clusters and their sizes, how sure they are, and what was said about them."""
+        """A short text: the clusters and their sizes, how sure they are, and what was warned of."""
         from .._results.summary import summary
 
         return summary(self)

@@ -117,7 +117,8 @@ class ConsensusClustering(
         bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
         single one that does not). A callable decides by itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged, as by every consensus method: see :meth:`consilience.consensus.BaseConsensus.fit`.
+        Smaller clusters are merged, as by every consensus method: see
+        :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None, default -1
@@ -243,9 +244,10 @@ class ConsensusClustering(
     ) -> Fitted:
         """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does. ``must_link`` is
-        that of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`. Of a Dask array or
-        data frame members are fitted to 200,000 rows at most (:func:`consilience.dask.make_ensemble`), and what is learned about objects is lazy.
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
+        ``must_link`` is that of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
+        Of a Dask array or data frame members are fitted to 200,000 rows at most
+        (:func:`consilience.dask.make_ensemble`), and what is learned about objects is lazy.
         """
         vars(self).pop("_local", None)  # of a fit to Dask features
         n_clusters = self._n_clusters()
@@ -446,12 +448,12 @@ class ConsensusClustering(
         save(self, path)
 
     def summary(self) -> str:
-        """A short text about the fitted model: its clusters and their sizes, how sure they are, and what was said about them."""
+        """A short text: the clusters and their sizes, how sure they are, and what was warned of."""
         check_is_fitted(self, "method_")
         return summary(self)
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a self-contained page about the model to ``path``: :func:`consilience.report` with this model and its options."""
+        """Write a page about the model to ``path``: :func:`consilience.report` of it, with its options."""
         from .. import report
 
         return report(self, X, path=path, **options)
@@ -459,20 +461,21 @@ class ConsensusClustering(
     def to_frame(self) -> Any:
         """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
 
-        A frame of pandas is indexed by row names (or position); another has them, if there are any, in a column ``sample``.
+        A frame of pandas is indexed by row names (or position); another has them, if there are any, in a
+        column ``sample``.
         """
         check_is_fitted(self, "method_")
         refuse_lazy(self.labels_, "to_frame()")
         return labels_frame(self.labels_, self.confidence_, self._sample_names, self._library)
 
     def consensus_matrix(self) -> np.ndarray:
-        """(n_samples, n_samples) how often two rows are together: :meth:`consilience.consensus.BaseConsensus.consensus_matrix`."""
+        """(n_samples, n_samples) how often two rows are together, as of the consensus methods."""
         check_is_fitted(self, "method_")
         refuse_lazy(self.labels_, "consensus_matrix()")
         return consensus_matrix(self.method_, self._rows_of_ensemble)
 
     def linkage_matrix(self) -> np.ndarray:
-        """The tree of a method that builds one, as :mod:`scipy.cluster.hierarchy` takes it: :meth:`consilience.consensus.BaseConsensus.linkage_matrix`."""
+        """The tree of a method that builds one, as :mod:`scipy.cluster.hierarchy` takes it."""
         check_is_fitted(self, "method_")
         refuse_lazy(self.labels_, "linkage_matrix()")
         inverse = self.method_.distinct_.inverse[self._rows_of_ensemble]

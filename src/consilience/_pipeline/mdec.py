@@ -52,7 +52,8 @@ class MDEC(ConsensusClustering):
         How members see the features: as given, as in the paper, or for instance "standardize", or "diverse": each
         member its own way. See :mod:`consilience.generate`.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged, as by every consensus method: see :meth:`consilience.consensus.BaseConsensus.fit`.
+        Smaller clusters are merged, as by every consensus method: see
+        :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None, default -1

@@ -65,9 +65,10 @@ class PlacesRows:
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """How well the clusters of rows agree with the base clusterings of these: ``consensus_nmi_`` of X.
 
-        The mean normalized mutual information of the labels that members give to the rows with the clusters of :meth:`predict`; for
-        the rows of ``fit``, with their weights, it is ``consensus_nmi_``. y is ignored. It rises with the number of clusters, so that
-        neither it nor ``cross_val_score`` and ``GridSearchCV``, which use it, can choose ``n_clusters``: ``n_clusters="auto"`` and
+        The mean normalized mutual information of the labels that members give to the rows with the clusters
+        of :meth:`predict`; for the rows of ``fit``, with their weights, it is ``consensus_nmi_``. y is
+        ignored. It rises with the number of clusters, so that neither it nor ``cross_val_score`` and
+        ``GridSearchCV``, which use it, can choose ``n_clusters``: ``n_clusters="auto"`` and
         :func:`consilience.choose_k` do. Measures against true classes are in :mod:`consilience.metrics`.
         """
         check_is_fitted(self, "method_")

@@ -16,7 +16,7 @@ _MOST_SIZES = 12
 
 
 def summary(model: Any) -> str:
-    """What was fitted, its clusters with their sizes, how far they agree with their base clusterings, and what was said."""
+    """What was fitted, its clusters and their sizes, how they agree with the base clusterings, and messages."""
     method = getattr(model, "method_", model)
     check_is_fitted(method, "labels_")
     lines = [_headline(model, method), f"  sizes: {_sizes(model.cluster_sizes_)}"]

@@ -63,7 +63,8 @@ class Solution(BaseSolution):
     exact : bool
         Whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     merges : array (u - 1, 2), optional
-        Of a method that builds a tree: one distinct object of each side of the merge at each of its ``heights``.
+        Of a method that builds a tree: one distinct object of each side of the merge at each of its
+        ``heights``.
     alone : array (u,), optional
         Distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : dict of arrays
@@ -151,14 +152,17 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     cluster_sizes_ : array (n_clusters_,)
         Number of objects in each cluster; their total weight where they have weights.
     consensus_nmi_ : float
-        Mean normalized mutual information (arithmetic) of the base clusterings with the clusters; :meth:`score` of the objects of ``fit``.
+        Mean normalized mutual information (arithmetic) of the base clusterings with the clusters;
+        :meth:`score` of the objects of ``fit``.
     baseline_nmi_ : float
-        The same of as many clusters from a plain average linkage; of more than 500 distinct objects a sample of 500 is compared.
+        The same of as many clusters from a plain average linkage; of more than 500 distinct objects a sample
+        of 500 is compared.
     contradicted_ : bool
-        Whether the base clusterings agree far less with the clusters than with those of the plain average linkage.
+        Whether the base clusterings agree far less with the clusters than with those of the plain average
+        linkage.
     messages_ : list of str
-        What was warned of during ``fit``: that it did not converge, that clusters were merged, or that the base clusterings contradict
-        the answer. Empty if all is well.
+        What was warned of during ``fit``: that it did not converge, that clusters were merged, or that the
+        base clusterings contradict the answer. Empty if all is well.
     """
 
     #: What the history says about self-pacing; None if the method is not self-paced.
@@ -215,9 +219,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
         Notes
         -----
-        With ``min_cluster_size`` no cluster weighs less: smaller ones are merged, the smallest first, into the one they are most
-        often together with (mean co-association). A warning says where fewer than ``n_clusters`` are left, and ``merged_`` holds
-        the sizes of those merged.
+        With ``min_cluster_size`` no cluster weighs less: smaller ones are merged, the smallest first, into
+        the one they are most often together with (mean co-association). A warning says where fewer than
+        ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
         """
         vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         self._library = library_of(X)
@@ -270,11 +274,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """How well the clusters of objects agree with their base clusterings: ``consensus_nmi_`` of X.
 
-        The mean normalized mutual information (divided by the mean of the two entropies) of the base clusterings in X with the clusters
-        that :meth:`predict` gives; for the objects of ``fit`` it is ``consensus_nmi_``. It compares methods with the same number of
-        clusters on the same base clusterings. It rises with the number of clusters, so that neither it nor ``cross_val_score`` and
-        ``GridSearchCV``, which use it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true classes
-        are in :mod:`consilience.metrics`.
+        The mean normalized mutual information (divided by the mean of the two entropies) of the base
+        clusterings in X with the clusters that :meth:`predict` gives; for the objects of ``fit`` it is
+        ``consensus_nmi_``. It compares methods with the same number of clusters on the same base clusterings.
+        It rises with the number of clusters, so that neither it nor ``cross_val_score`` and ``GridSearchCV``,
+        which use it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true
+        classes are in :mod:`consilience.metrics`.
 
         Parameters
         ----------
@@ -516,7 +521,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to 1.
 
-        The largest is that of the cluster :meth:`predict` gives. An object of which no label is known has zeros.
+        The largest is that of the cluster :meth:`predict` gives. An object of which no label is known has
+        zeros.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
@@ -530,8 +536,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Returns
         -------
         TopClusters
-            A named tuple of ``clusters`` and ``shares``, arrays (n_objects, n), the largest first. An object of which no label is
-            known has the clusters -1 and the shares 0. Where there are fewer than n clusters, all of them.
+            A named tuple of ``clusters`` and ``shares``, arrays (n_objects, n), the largest first. An object
+            of which no label is known has the clusters -1 and the shares 0. Where there are fewer than n
+            clusters, all of them.
         """
         check_top(n)
         if is_lazy(X):
@@ -587,7 +594,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return getattr(self, "_local", self)
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a self-contained page about the model to ``path``: :func:`consilience.report` with this model and its options."""
+        """Write a page about the model to ``path``: :func:`consilience.report` of it, with its options."""
         from .. import report
 
         return report(self, X, path=path, **options)
@@ -595,18 +602,23 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def to_frame(self) -> Any:
         """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
 
-        A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a column ``sample``.
+        A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a
+        column ``sample``.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "to_frame()")
         return labels_frame(self.labels_, self.confidence_, self.sample_names_, self._library)
 
     def consensus_matrix(self) -> np.ndarray:
-        """(n_samples, n_samples) how often two objects are together, from 0 to 1, in the order of the objects of ``fit``; 1 on the diagonal.
+        """(n_samples, n_samples) how often two objects are together, in the order of the objects of ``fit``.
 
-        The share of the base clusterings, of those that saw both. Base clusters count by ``cluster_reliability_`` in methods that
-        learn it (LWEA, LWSC, LWGP, SCCABG, CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; without either, and of
-        soft clusterings, all count alike. Raises :class:`~consilience.errors.NotEnoughMemoryError` where 8 n_samples^2 bytes do not fit.
+        From 0 to 1, and 1 on the diagonal.
+
+        The share of the base clusterings, of those that saw both. Base clusters count by
+        ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP, SCCABG, CESHL), else clusterings
+        by ``clustering_weights_`` in methods that learn these; without either, and of soft clusterings, all
+        count alike. Raises :class:`~consilience.errors.NotEnoughMemoryError` where 8 n_samples^2 bytes do not
+        fit.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "consensus_matrix()")
@@ -615,8 +627,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def linkage_matrix(self) -> np.ndarray:
         """The tree of a method that builds one, (n_samples - 1, 4), as :mod:`scipy.cluster.hierarchy` takes it.
 
-        For ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Leaves are the objects of ``fit``, in their
-        order; objects that no clustering tells apart are joined first, at height 0. Methods with ``heights_`` have a tree.
+        For ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Leaves are
+        the objects of ``fit``, in their order; objects that no clustering tells apart are joined first, at
+        height 0. Methods with ``heights_`` have a tree.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "linkage_matrix()")

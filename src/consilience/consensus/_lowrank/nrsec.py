@@ -45,9 +45,10 @@ class NRSEC(BaseLowRank):
         Linearizations. The paper takes one.
     growth : float, default 1.3
         rho, as printed.
-    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, min_cluster_size, random_state, n_jobs :
-        See :class:`RSEC`;
-        max_iter bounds each linearization.
+    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs :
+        See :class:`RSEC`; max_iter bounds each linearization.
+    min_cluster_size : float or None, default None
+        Smaller clusters are merged; see :meth:`fit`.
 
     Attributes
     ----------
