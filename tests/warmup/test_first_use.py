@@ -95,8 +95,8 @@ def test_a_process_beside_compiles_from_the_end_and_ends_with_the_block(slow, mo
 
 _COMPILES_B = """
 import threading, time
-from consilience import _beside, first_use
-threading.Thread(target=_beside._end_with_input, daemon=True).start()
+from consilience._warmup import second_process
+threading.Thread(target=second_process._end_with_input, daemon=True).start()
 from consilience._kernels.compile.cached import compile_now
 compile_now("slowly.b", "(int64,)")
 time.sleep(600)
