@@ -100,7 +100,9 @@ def test_frames_and_unknown_sizes():
     table = pd.DataFrame(X, columns=list("abcde"))
     lazy = frames.from_pandas(table, npartitions=3)
     params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0}
-    with pytest.warns(match="blocks of X are unknown to Dask: a pass over X counted them"):
+    with pytest.warns(
+        match="blocks of X are unknown to Dask: a pass over the first column of X counted them"
+    ):
         model = cs.ConsensusClustering(4, **params).fit(lazy)
     expected = cs.ConsensusClustering(4, **params).fit(table)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
@@ -130,6 +132,58 @@ def test_rows_are_labeled_once():
     before = len(calls)
     dask.compute(model.labels_, model.confidence_)
     assert len(calls) == before
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_whatever_is_asked_of_rows_is_answered_by_one_labeling(monkeypatch, frame):
+    X = blobs(400)
+    params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0}
+    model = cs.ConsensusClustering(4, **params).fit(da.from_array(X, chunks=(200, 5)))
+    local, labeled = model.to_local(), []
+    label = type(model)._label
+
+    def counting(self, block, **more):
+        labeled.append(len(block))
+        return label(self, block, **more)
+
+    lazy = da.from_array(X[:150], chunks=(50, 5))
+    if frame:
+        frames = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
+        lazy = frames.from_pandas(pd.DataFrame(X[:150]), npartitions=3, sort=False)
+    asked = [model.predict, model.predict_confidence, model.predict_proba, model.score_samples]
+    lazily = [method(lazy) for method in asked] + list(model.predict_proba(lazy, top=2))
+    monkeypatch.setattr(type(model), "_label", counting)
+    found = dask.compute(*lazily)
+    assert labeled == [50, 50, 50]
+    monkeypatch.undo()
+    expected = [getattr(local, method.__name__)(X[:150]) for method in asked]
+    for one, wanted in zip(found, [*expected, *local.predict_proba(X[:150], top=2)]):
+        np.testing.assert_array_equal(one, wanted)
+
+
+def test_a_model_fitted_again_is_sent_again():
+    X = blobs(400)
+    params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0}
+    lazy = da.from_array(X, chunks=(200, 5))
+    model = cs.ConsensusClustering(4, **params).fit(X)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.labels_)
+    model.set_params(n_clusters=2).fit(X)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.labels_)
+    assert cs.ConsensusClustering(4, **params).fit(lazy).predict(X).max() == 3
+
+
+def test_members_that_cannot_tell_how_far_a_row_is_label_it_all_the_same():
+    from sklearn.cluster import KMeans
+
+    X = blobs(400)
+    params = {"keep_base_models": True, "n_clusterings": 3, "random_state": 0}
+    model = cs.ConsensusClustering(4, generator=KMeans(4, n_init=1), **params).fit(X)
+    lazy = da.from_array(X[:90] + 0.01, chunks=(30, 5))
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X[:90] + 0.01))
+    with pytest.raises(InputError, match="No member can tell"):
+        model.score_samples(X[:90] + 0.01)
+    with pytest.raises(InputError, match="No member can tell"):
+        model.score_samples(lazy).compute()
 
 
 def test_refusals_name_the_remedy():

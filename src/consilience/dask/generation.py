@@ -15,6 +15,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.base import tokenize
 from dask.delayed import Delayed
 from sklearn.utils.validation import validate_data
 
@@ -28,9 +29,9 @@ from .._members.labeling import label_rows
 from .._pipeline.defaults import AUTO, Plan, fill_in
 from ..errors import InputError, warn
 from ..generate import generator as look_up
-from .engine import collect, ensure_task_fits
+from .engine import active_client, collect, ensure_task_fits
 from .ensemble import DaskEnsemble, in_memory, stacked
-from .graphs import blocks_of, call, share
+from .graphs import Scattered, blocks_of, call, share
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
@@ -128,10 +129,11 @@ class Rows:
         blocks = blocks_of(X)
         known = None if frame else X.chunks[0]
         if known is None or any(math.isnan(length) for length in known):
-            known = collect([call(len, block) for block in blocks])
+            known = collect([call(len, block) for block in (blocks_of(_one_column(X)) if frame else blocks)])
             warn(
-                f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over X counted them. "
-                "X.compute_chunk_sizes() of an array, or frame.to_dask_array(lengths=True), beforehand tells them.",
+                f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
+                f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an array, or "
+                "frame.to_dask_array(lengths=True), beforehand tells them.",
                 stacklevel=4,
             )
         elif X.dtype.kind in "fiu":
@@ -294,11 +296,14 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
         raise InputError(
             f"X has {rows.width} features, but {type(model).__name__} was fitted to {model.n_features_in_}. Pass the same features."
         )
-    held = share(model.to_local())
+    held = _on_workers(model)
     c = model.method_._predictor.n_clusters
     one_value = what in ("predict", "predict_confidence", "score_samples")
     width = None if one_value else c if top is None else min(top, c)
-    tasks = [call(_predict, block, held, what, top, width) for block in rows.blocks]
+    # Named by model and block: whatever is asked of the same rows is answered by one labeling.
+    of_model = held.task.key if isinstance(held, Scattered) else held.key
+    known = [call(_label_once, b, held, key=f"labeled-{tokenize(of_model, b.key)}") for b in rows.blocks]
+    tasks = [call(_predict, one, held, what, top, width) for one in known]
     if top is not None:
         clusters = stacked(
             [call(getitem, t, 0) for t in tasks], rows.lengths, dtype=np.int64, width=width, name=what
@@ -309,6 +314,25 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
         return clusters, shares
     dtype = np.int64 if what == "predict" else np.float64
     return stacked(tasks, rows.lengths, dtype=dtype, width=width, name=what)
+
+
+class _Held:
+    """A model where tasks find it, for as long as it is not fitted again; copies and files of the model do without."""
+
+    def __init__(self, method: Any = None, client: Any = None, held: Any = None):
+        self.method, self.client, self.held = method, client, held
+
+    def __reduce__(self) -> Any:
+        return _Held, ()
+
+
+def _on_workers(model: Any) -> Any:
+    """The model as what to give to tasks: sent to workers once."""
+    local, client = model.to_local(), active_client()
+    own = vars(model).get("_held")
+    if own is None or own.method is not local.method_ or own.client is not client:
+        own = model._held = _Held(local.method_, client, share(local))
+    return own.held
 
 
 # Tasks -------------------------------------------------------------------------------------------------------
@@ -348,10 +372,37 @@ def _label(block: Any, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
         return label_rows(members, X, n_jobs=1)[0].astype(codes)
 
 
-def _predict(block: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:
+def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
+    """(the row of fit that each row is, codes, share of members that know the like or why there is none) of a block."""
     if len(block) == 0:
-        nothing = np.empty((0,) if width is None else (0, width), np.int64 if what == "predict" else float)
-        return nothing if top is None else (nothing.astype(np.int64), nothing)
+        return None
     with one_thread(), one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return getattr(model, what)(block) if top is None else getattr(model, what)(block, top)
+        try:
+            return model._label(block, reach=True)[1:]
+        except (
+            InputError
+        ) as error:  # members that cannot tell, or rows that are refused: the second says which
+            return *model._label(block)[1:3], str(error)
+
+
+def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:
+    """The answer of a method of the model to a labeled block."""
+    if labeled is None:
+        nothing = np.empty((0,) if width is None else (0, width), np.int64 if what == "predict" else float)
+        return nothing if top is None else (nothing.astype(np.int64), nothing)
+    known, codes, within = labeled
+    if what == "score_samples":
+        if isinstance(within, str):
+            raise InputError(within)
+        return within
+    predictor = model.method_._predictor
+    with one_thread(), one_blas_thread():
+        if what == "predict_proba":
+            clusters, shares = predictor.shares(codes, top, n_jobs=1)
+            return shares if top is None else (clusters, shares)
+        labels = predictor.predict(codes, n_jobs=1)
+        if what == "predict_confidence":
+            return predictor.confidence(codes, labels, n_jobs=1)
+        labels[known >= 0] = model.labels_[known[known >= 0]]
+        return labels

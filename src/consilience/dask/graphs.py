@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from dask.base import tokenize
 from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import cull
@@ -82,13 +83,13 @@ def _is_there(future: Any, client: Any) -> bool:
     return future.status not in ("cancelled", "lost")
 
 
-def call(function: Callable[..., Any], *arguments: Any, name: str | None = None) -> Delayed:
-    """One task; lists of tasks among the arguments are waited for."""
-    make = delayed(function, name=name, pure=False, traverse=False)
+def call(function: Callable[..., Any], *arguments: Any, key: str | None = None) -> Delayed:
+    """One task, called ``key`` or by a name of its own; lists of tasks among the arguments are waited for."""
+    make = delayed(function, pure=False, traverse=False)
     scattered = [one for one in arguments if isinstance(one, Scattered)]
     if not scattered:
-        return make(*arguments)
-    there = make(*(one.future if isinstance(one, Scattered) else one for one in arguments))
+        return make(*arguments, dask_key_name=key)
+    there = make(*(one.future if isinstance(one, Scattered) else one for one in arguments), dask_key_name=key)
     own = there.key
     here = make(*(one.task if isinstance(one, Scattered) else one for one in arguments), dask_key_name=own)
     needed = {own: here.dask.layers[own][own]}
@@ -159,7 +160,10 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
         return blocks
     # Dask does not look at the columns of a partition, and what follows takes them by position.
     columns = [str(name) for name in collection.columns]
-    return [call(_with_columns, block, columns, names, i) for i, block in enumerate(blocks)]
+    return [
+        call(_with_columns, block, columns, names, i, key=f"columns-{tokenize(block.key, columns, names)}")
+        for i, block in enumerate(blocks)
+    ]
 
 
 def _with_columns(block: Any, columns: list[str], names: list[str] | None, at: int) -> Any:
