@@ -237,7 +237,7 @@ def test_refusals_name_the_remedy():
     with pytest.raises(InputError, match="features"):
         cs.dask.DaskEnsemble(da.from_array(features, chunks=(1500, 4))).distinct()
     model = cs.consensus.LWEA(3).fit(lazy)
-    for use in (model.to_frame, lambda: model.save("model"), lambda: cs.report(model, "page.html")):
+    for use in (lambda: model.save("model"), lambda: cs.report(model, "page.html")):
         with pytest.raises(InputError, match="to_local"):
             use()
 

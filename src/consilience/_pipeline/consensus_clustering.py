@@ -465,7 +465,8 @@ class ConsensusClustering(
         column ``sample``.
         """
         check_is_fitted(self, "method_")
-        refuse_lazy(self.labels_, "to_frame()")
+        if is_lazy(self.labels_):
+            return self.method_.to_frame()
         return labels_frame(self.labels_, self.confidence_, self._sample_names, self._library)
 
     def consensus_matrix(self) -> np.ndarray:

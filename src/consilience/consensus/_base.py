@@ -602,11 +602,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def to_frame(self) -> Any:
         """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
 
-        A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a
+        Of a fit to Dask data it is one of Dask. A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a
         column ``sample``.
         """
         check_is_fitted(self, "labels_")
-        refuse_lazy(self.labels_, "to_frame()")
+        if is_lazy(self.labels_):
+            from ..dask.fitting import frame_lazily
+
+            return frame_lazily(self)
         return labels_frame(self.labels_, self.confidence_, self.sample_names_, self._library)
 
     def consensus_matrix(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import dask.array as da
@@ -18,9 +19,9 @@ from .._base.names import check_count
 from .._base.parameters import Integer, Nothing, check
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.named import NamedClusterings
-from ..errors import InputError
+from ..errors import InputError, need
 from .finding import Found, find_distinct
-from .graphs import blocks_of
+from .graphs import blocks_of, call, indexes_of
 
 
 class DaskEnsemble(NamedClusterings):
@@ -83,6 +84,9 @@ class DaskEnsemble(NamedClusterings):
             self._recipes: list[dict] | None = None
             self._base_models: list[Any] | None = None
             self._keep_places = False
+            self._indexes: list[Delayed] | None = (
+                None  # of labels that members gave to the rows of a data frame
+            )
             self._collection, self._names = _collection_of(labels)
         m = self.n_clusterings
         self._name_clusterings(clustering_names)
@@ -177,6 +181,10 @@ class DaskEnsemble(NamedClusterings):
         """The labels of each block of rows, as tasks."""
         return blocks_of(self._collection, self._names)
 
+    def indexes(self) -> list[Delayed] | None:
+        """The index of each block of a data frame, as tasks; None of arrays, whose objects have positions."""
+        return indexes_of(self._collection) if self.is_frame else self._indexes
+
     def weights_of_blocks(self) -> list[Any]:
         """The weights of each block, as tasks; None where there are none."""
         return [None] * self.n_blocks if self._weights is None else blocks_of(self._weights)
@@ -186,6 +194,25 @@ class DaskEnsemble(NamedClusterings):
     ) -> da.Array:
         """One lazy array of what tasks return, one for each block: (n,), or (n, width)."""
         return stacked(tasks, self.lengths, dtype=dtype, width=width, name=name)
+
+
+def framed(columns: dict[str, da.Array], indexes: list[Delayed] | None) -> Any:
+    """A dask data frame of vectors of the same chunks, with the index of each block; positions where there is none."""
+    pandas = need("pandas", "pandas", "to_frame()")
+    frames = need("dask.dataframe", "dask", "to_frame() of a fit to Dask data")
+    vectors = list(columns.values())
+    ends = np.cumsum([0, *vectors[0].chunks[0]]).tolist()
+    own = indexes or [pandas.RangeIndex(a, b) for a, b in pairwise(ends)]
+    blocks = zip(own, *(blocks_of(vector) for vector in vectors))
+    parts = [call(_framed, list(columns), index, *values) for index, *values in blocks]
+    types = {name: pandas.Series([], dtype=vector.dtype) for name, vector in columns.items()}
+    return frames.from_delayed(parts, meta=pandas.DataFrame(types), verify_meta=False)
+
+
+def _framed(names: list[str], index: Any, *values: np.ndarray) -> Any:
+    import pandas
+
+    return pandas.DataFrame(dict(zip(names, values)), index=index)
 
 
 def stacked(

@@ -21,7 +21,7 @@ from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
-from .ensemble import DaskEnsemble, stacked
+from .ensemble import DaskEnsemble, framed, stacked
 from .finding import Found
 from .graphs import blocks_of, call, share
 from .tables import Table
@@ -52,6 +52,7 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
         local, names, coverage = _fit_heaviest(model, found)
     take_over(model, local)
     model._local, model.coverage_, model.n_samples_ = local, coverage, lazy.n_samples
+    model._indexes = lazy.indexes()
     _make_lazy(model, lazy, names, complete=coverage == 1.0 and found.whole is not None)
     return model
 
@@ -240,6 +241,11 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
         return shares
     clusters = lazy.lazily([call(getitem, p, 0) for p in pairs], dtype=np.int64, width=width, name=what)
     return clusters, shares
+
+
+def frame_lazily(model: Any) -> Any:
+    """Label and confidence of each object as a dask data frame, with the index of the frame that was fitted to."""
+    return framed({"label": model.labels_, "confidence": model.confidence_}, model._indexes)
 
 
 def score_lazily(model: Any, X: Any) -> float:

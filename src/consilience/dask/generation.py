@@ -31,7 +31,7 @@ from ..errors import InputError, warn
 from ..generate import generator as look_up
 from .engine import active_client, collect, ensure_task_fits
 from .ensemble import DaskEnsemble, in_memory, stacked
-from .graphs import Scattered, blocks_of, call, share
+from .graphs import Scattered, blocks_of, call, indexes_of, share
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
@@ -111,6 +111,8 @@ class Rows:
     lengths : rows of each.
     """
 
+    indexes: list[Delayed] | None = None  # of the blocks of a data frame
+
     def __init__(self, blocks: list[Delayed], lengths: tuple[int, ...], width: int, weights: Any):
         self.blocks, self.lengths, self.width, self.weights = blocks, lengths, width, weights
 
@@ -146,7 +148,9 @@ class Rows:
         weights = None
         if sample_weight is not None:
             weights = DaskEnsemble(_one_column(X), sample_weight=sample_weight)._weights
-        return cls(blocks, tuple(int(n) for n in known), int(X.shape[1]), weights)
+        rows = cls(blocks, tuple(int(n) for n in known), int(X.shape[1]), weights)
+        rows.indexes = indexes_of(X) if frame else None
+        return rows
 
     @property
     def n_samples(self) -> int:
@@ -222,6 +226,7 @@ def labeled(
         recipes=fitted.recipes,
         base_models=members,
     )
+    ensemble._indexes = rows.indexes
     ensemble._keep_places = True  # four bytes a row, instead of labeling every row a second time
     return ensemble
 

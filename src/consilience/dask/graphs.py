@@ -156,6 +156,9 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
     # choice between results and what makes them anew into what was chosen at that moment.
     settled = not _holds_futures(collection) and not _holds_choices(collection)
     blocks = list(np.ravel(collection.to_delayed(optimize_graph=settled)))
+    if hasattr(collection, "npartitions") and len(blocks) != collection.npartitions:
+        # Files of which few columns are read are put together, and blocks would not lie beside those of others.
+        blocks = collection.simplify().to_delayed(optimize_graph=False)
     if not hasattr(collection, "columns"):
         return blocks
     # Dask does not look at the columns of a partition, and what follows takes them by position.
@@ -164,6 +167,11 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
         call(_with_columns, block, columns, names, i, key=f"columns-{tokenize(block.key, columns, names)}")
         for i, block in enumerate(blocks)
     ]
+
+
+def indexes_of(frame: Any) -> list[Delayed]:
+    """The index of each block of a data frame, of which no columns are read where its source can do without."""
+    return [call(itself, one) for one in frame.index.simplify().to_delayed(optimize_graph=False)]
 
 
 def _with_columns(block: Any, columns: list[str], names: list[str] | None, at: int) -> Any:
