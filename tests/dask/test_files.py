@@ -51,6 +51,51 @@ def test_files_are_read_by_runs_of_row_groups(folder):
         open_features(str(path / "none.parquet"))
 
 
+def from_pandas(folder, index, n=300):
+    """A folder as pandas writes it."""
+    import pandas as pd
+
+    folder.mkdir()
+    frame = pd.DataFrame(blobs(n), columns=list("abcd"), index=index)
+    for i, start in enumerate(range(0, n, 100)):
+        frame[start : start + 100].to_parquet(folder / f"{i}.parquet")
+    return frame
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["customer", None], ids=["named", "nameless"])
+@pytest.mark.parametrize("numbers", [False, True], ids=["text", "numbers"])
+def test_the_index_that_pandas_stored_is_row_names(tmp_path, name, numbers):
+    pd = pytest.importorskip("pandas")
+    drawn = np.random.default_rng(0).permutation(300) + 10**6
+    index = pd.Index(drawn if numbers else [f"c{i}" for i in drawn], name=name)
+    frame = from_pandas(tmp_path / "in", index)
+    source = open_features(str(tmp_path / "in"))
+    assert source.X.shape == (300, 4)
+    np.testing.assert_array_equal(source.X.compute(), frame)
+    assert "which pandas stored" in source.notes[0]
+    write_blocks(str(tmp_path / "out"), source.X[:, 0].astype(int), names=source.names)
+    found = arrow.concat_tables([parquet.read_table(file) for file in sorted((tmp_path / "out").iterdir())])
+    assert found.column(0).to_pylist() == [str(value) for value in index]
+    without = open_features(str(tmp_path / "in"), index=False)
+    assert without.names is None
+    assert without.X.shape == (300, 4)
+
+
+@pytest.mark.usefixtures("here")
+def test_rows_that_are_merely_numbered_have_no_names(tmp_path):
+    from_pandas(tmp_path / "in", None)
+    assert open_features(str(tmp_path / "in")).names is None
+
+
+@pytest.mark.usefixtures("here")
+def test_an_index_of_several_columns_is_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    from_pandas(tmp_path / "in", pd.MultiIndex.from_product([range(30), range(10)], names=["a1", "b1"]))
+    with pytest.raises(InputError, match="index of 2 columns, 'a1'.*'b1'.*reset_index"):
+        open_features(str(tmp_path / "in"))
+
+
 @pytest.mark.usefixtures("here")
 def test_zarr_is_read(tmp_path):
     zarr = pytest.importorskip("zarr", reason="needs zarr")

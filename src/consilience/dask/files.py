@@ -46,7 +46,8 @@ class Source(NamedTuple):
 def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
     """Features of a Parquet file, of a folder of such files in the order of their names, or of a zarr array; sizes come from their headers.
 
-    index : whether column 1 holds row names; None: if it is text.
+    index : whether column 1 holds row names; None: if it is text. An index that pandas stored is taken for row names
+        unless this is False, and is never a feature.
     """
     if str(path).rstrip("/").endswith(".zarr"):
         if find_spec("zarr") is None:
@@ -132,7 +133,13 @@ def _runs(metadata: Any, file: str, rows: int) -> list[Run]:
 def _columns(schema: Any, path: str, index: bool | None) -> tuple[list[str], str | None, list[str]]:
     """(columns of features, the column of row names or None, what was decided)."""
     fields, notes, names = list(schema), [], None
-    if index or (index is None and not _is_number(fields[0])):
+    stored = _stored_index(schema, path)
+    if stored is not None:
+        fields = [field for field in fields if field.name != stored]
+        if index is not False:
+            names = stored
+            notes.append(f"Took the index {stored!r}, which pandas stored in {path}, for row names.")
+    elif index or (index is None and not _is_number(fields[0])):
         names = fields.pop(0).name
         if index is None:
             notes.append(f"Took column {names!r} of {path} for row names, as it holds no numbers.")
@@ -144,6 +151,18 @@ def _columns(schema: Any, path: str, index: bool | None) -> tuple[list[str], str
     if not fields:
         raise InputError(f"{path} has no columns of numbers.")
     return [field.name for field in fields], names, notes
+
+
+def _stored_index(schema: Any, path: str) -> str | None:
+    """The column in which pandas stored the index; None where there is none, or rows are merely numbered."""
+    columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    names = [name for name in columns if isinstance(name, str)]
+    if len(names) > 1:
+        raise InputError(
+            f"{path} has an index of {len(names)} columns, {listed([repr(name) for name in names])}: row names are one "
+            "column. Store it after frame.reset_index(), with one of them for index."
+        )
+    return names[0] if names else None
 
 
 def _is_number(field: Any) -> bool:
