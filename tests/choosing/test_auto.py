@@ -148,7 +148,7 @@ def test_on_the_command_line(features, tmp_path):
         lines = file.read().splitlines()
     assert lines[0].startswith("name,n_clusters,ari,")
     assert [line.split(",")[:2] for line in lines[1:]] == [[f"k={k}", str(k)] for k in range(2, 6)]
-    assert cs.io.read_labels(labels).n_clusters.tolist() == [3]
+    assert cs.io.read_labels(labels).n_clusters_per_clustering.tolist() == [3]
     told = run("choose-k", features, "-k", "2,3", "-n", "8", "--null", "none", "--json", "-q")
     found = json.loads(told.stdout)
     assert (found["command"], found["n_clusters"], found["verdict"], found["table"]["n_clusters"]) == (

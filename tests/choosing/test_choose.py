@@ -45,7 +45,7 @@ def test_clear_clusters(study):
     assert cs.metrics.scores(TRUTH, study.labels())["ari"] == 1
     np.testing.assert_array_equal(study.labels(4), study.model(4).labels_)
     assert study.ensemble(4).n_clusterings == 8
-    assert (study.ensemble(3).n_clusters == 3).all()
+    assert (study.ensemble(3).n_clusters_per_clustering == 3).all()
     assert study.spectrum[3] > 3 * study.spectrum[4]
     found = study.cdf(4)
     assert found._fields == ("values", "cdf", "area", "band")
@@ -149,8 +149,8 @@ def test_weights_count_objects():
     study = cs.choose_k(BLOBS, **QUICK, sample_weight=weights)
     assert study.n_clusters == 4
     assert study.columns["smallest"][2] == pytest.approx(1 / 8)
-    assert study.ensemble(4).weights[TRUTH == 0].mean() == pytest.approx(
-        3 * study.ensemble(4).weights[TRUTH == 3].mean()
+    assert study.ensemble(4).sample_weight[TRUTH == 0].mean() == pytest.approx(
+        3 * study.ensemble(4).sample_weight[TRUTH == 3].mean()
     )
 
 

@@ -116,7 +116,7 @@ def test_other_parameters_leave_the_range_of_k_alone(folder, run, params):
     files = ["-o", "l.csv", "--save-ensemble", "e.npz"]
     result = run("cluster", "features.csv", "-k", "10", "-g", "random-k", "-n", "40", *files, *params)
     assert result.exit_code == 0, result.stderr
-    assert cs.io.read_labels("e.npz").n_clusters.max() == 10
+    assert cs.io.read_labels("e.npz").n_clusters_per_clustering.max() == 10
 
 
 def test_names_may_be_written_either_way(folder, run):
@@ -185,7 +185,7 @@ def test_cluster_writes_the_base_clusterings_too(folder, run):
     assert ensemble.n_clusterings == 4
     assert ensemble.n_clusters_per_clustering.max() <= 5
     assert ensemble.sample_names[0] == "row 0"
-    assert cs.io.read_labels("l.parquet").n_clusters.tolist() == [3]
+    assert cs.io.read_labels("l.parquet").n_clusters_per_clustering.tolist() == [3]
 
 
 def test_standard_input_and_output(folder, run):

@@ -356,7 +356,9 @@ def test_twin_columns_are_named_in_one_way(twins):
 def test_sparse_tables_are_refused_with_a_remedy_that_works():
     with pytest.raises(InputError, match="as a list with one 0/1 block per clustering"):
         cs.Ensemble(sp.csr_array(L))
-    assert cs.Ensemble.from_clusterings([sp.csr_array(np.eye(3)[L[:, 0]])]).n_clusters.tolist() == [3]
+    assert cs.Ensemble.from_clusterings(
+        [sp.csr_array(np.eye(3)[L[:, 0]])]
+    ).n_clusters_per_clustering.tolist() == [3]
 
 
 def test_vectors_in_an_array_of_objects():

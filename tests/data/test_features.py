@@ -129,7 +129,7 @@ def test_k_against_objects_and_distinct_rows():
             cs.generate.kmeans(form, n_clusters=4)
         assert cs.generate.kmeans(
             form, n_clusterings=2, n_clusters=3, random_state=0
-        ).n_clusters.tolist() == [3, 3]
+        ).n_clusters_per_clustering.tolist() == [3, 3]
 
 
 def test_minus_zero_is_zero_and_rows_are_counted_across_blocks():

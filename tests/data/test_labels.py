@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.io
 from hypothesis import given
@@ -227,3 +228,54 @@ def test_a_numpy_number_beside_an_empty_tuple_is_sorted():
         [0, 1, 0, 1],
         [1, 0, 1, 0],
     )
+
+
+IDS = [2**53, 2**53 + 1, 2**53, 2**53 + 1, 7, None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.array(IDS, dtype="Int64"),
+        pd.Series(IDS, dtype="Int64"),
+        pd.Series(IDS, dtype="int64[pyarrow]"),
+        pa.array(IDS),
+        pa.chunked_array([IDS[:2], IDS[2:]], type=pa.int64()),
+        pl.Series(IDS),
+        [*IDS[:5], float("nan")],
+        IDS,
+    ],
+    ids=lambda column: type(column).__name__,
+)
+def test_whole_numbers_beyond_floats_stay_apart(column):
+    expected = [1, 2, 1, 2, 0, -1]
+    ensemble = cs.Ensemble.from_clusterings([column])
+    assert ensemble.labels.ravel().tolist() == expected
+    assert [int(value) for value in ensemble.categories[0]] == [7, 2**53, 2**53 + 1]
+    assert metrics.ari([0, 1, 0, 1, 2, -1], column, missing="ignore") == 1.0
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.array(IDS, dtype="Int64")}),
+        pd.DataFrame({"a": pd.array(IDS, dtype="int64[pyarrow]")}),
+        pa.table({"a": IDS}),
+        pl.DataFrame({"a": IDS}),
+    ],
+    ids=["pandas", "pandas of Arrow", "pyarrow", "polars"],
+)
+def test_whole_numbers_beyond_floats_stay_apart_in_frames(frame):
+    ensemble = cs.Ensemble(frame)
+    assert ensemble.labels.ravel().tolist() == [1, 2, 1, 2, 0, -1]
+    assert cs.Ensemble(ensemble.to_frame()) == ensemble
+
+
+def test_whole_numbers_beyond_floats_beside_fractions():
+    assert cs.Ensemble.from_clusterings([[2**53, 2**53 + 1, 1.5, 2.5]]).n_base_clusters == 4
+
+
+def test_text_that_ends_in_nul_is_its_own():
+    for labels in (["a\0", "a", "b", "b"], ("a\0", "a", "b", "b"), np.array(["a\0", "a", "b", "b"], object)):
+        assert cs.Ensemble.from_clusterings([labels]).labels.ravel().tolist() == [1, 0, 2, 2]
+    assert metrics.ari(["a\0", "a", "b"], [0, 1, 2]) == 1.0

@@ -103,7 +103,7 @@ def coassociation(case: Case) -> None:
 
 @suite.promises("contingency and indicator")
 def contingency(case: Case) -> None:
-    labels, weights = case.data["labels"], ensemble(case).weights
+    labels, weights = case.data["labels"], ensemble(case).sample_weight
     blocks = []
     for j in range(labels.shape[1]):
         values = np.unique(labels[labels[:, j] >= 0, j])

@@ -186,10 +186,10 @@ def test_kmeans_recipe_and_quality():
 
 
 def test_kmeans_default_k_is_the_root_of_n():
-    assert cs.generate.kmeans(X, n_clusterings=1, random_state=0).n_clusters.tolist() == [13]
+    assert cs.generate.kmeans(X, n_clusterings=1, random_state=0).n_clusters_per_clustering.tolist() == [13]
     assert cs.generate.kmeans(
         np.repeat(np.eye(3), 50, axis=0), n_clusterings=1, random_state=0
-    ).n_clusters.tolist() == [3]
+    ).n_clusters_per_clustering.tolist() == [3]
 
 
 def test_kmeans_weights_are_used_and_kept():
@@ -436,8 +436,12 @@ def test_spectral_refuses_what_does_not_fit():
 
 def test_spectral_one_cluster_and_k_equal_to_n():
     data = np.random.default_rng(0).normal(size=(8, 2))
-    assert cs.generate.spectral(data, n_clusters=1, bandwidths=[1], random_state=0).n_clusters.tolist() == [1]
-    assert cs.generate.spectral(data, n_clusters=8, bandwidths=[1], random_state=0).n_clusters.tolist() == [8]
+    assert cs.generate.spectral(
+        data, n_clusters=1, bandwidths=[1], random_state=0
+    ).n_clusters_per_clustering.tolist() == [1]
+    assert cs.generate.spectral(
+        data, n_clusters=8, bandwidths=[1], random_state=0
+    ).n_clusters_per_clustering.tolist() == [8]
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ def test_the_unit_of_the_features_does_not_matter(factor):
 @pytest.mark.parametrize("largest", [1e-43, 1e-30, 1e38])
 def test_float32_near_its_ends(largest):
     scaled = (X / np.abs(X).max() * largest).astype(np.float32)
-    assert (make(scaled).n_clusters > 1).all()
+    assert (make(scaled).n_clusters_per_clustering > 1).all()
 
 
 def test_recipes_are_json_and_name_given_columns():

@@ -186,7 +186,7 @@ def test_weights_are_kept():
     X, _ = blobs(n=40)
     weights = np.linspace(1, 2, 40)
     assert np.array_equal(
-        metric_subspace(X, n_clusterings=2, sample_weight=weights, random_state=0).weights, weights
+        metric_subspace(X, n_clusterings=2, sample_weight=weights, random_state=0).sample_weight, weights
     )
 
 

@@ -10,6 +10,9 @@ import numpy as np
 from .._base.names import check_unique
 from ..errors import need
 
+#: Floats from here on are not sure to be the whole number they stand for.
+LARGEST_WHOLE = 2**53
+
 
 def as_frame(data: Any) -> Any:
     """A narwhals data frame of ``data``, or None if it is none."""
@@ -51,6 +54,20 @@ def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | 
     columns = columns if names is None else {"sample": np.array(names), **columns}
     backend: Any = library
     return nw.from_dict(columns, backend=backend).to_native()
+
+
+def values_of(column: Any) -> np.ndarray:
+    """The values of a column as narwhals sees it; whole numbers with gaps, where floats cannot hold them, as a masked array."""
+    values = column.to_numpy()
+    if values.dtype.kind != "f" or not column.dtype.is_integer() or not beyond_floats(values):
+        return values
+    return np.ma.array(column.fill_null(0).to_numpy(), mask=column.is_null().to_numpy())
+
+
+def beyond_floats(values: np.ndarray) -> bool:
+    """Whether floats may stand for several whole numbers: those from 2**53 on."""
+    with np.errstate(invalid="ignore"):  # NaN, which may be a signaling one
+        return bool((np.abs(values) >= LARGEST_WHOLE).any())
 
 
 def as_array(values: Any) -> np.ndarray:

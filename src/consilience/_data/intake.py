@@ -16,7 +16,7 @@ from .._base.parameters import checked_csr, listed
 from .._kernels.labels.codes import code_dtype, code_integers
 from ..errors import InputError
 from .containers import refuse_foreign, shown, unrolled
-from .frames import as_frame, row_names
+from .frames import as_frame, row_names, values_of
 from .labels import Clusterings, Coded, Columns, Stored, as_codable, as_vector, encode
 
 
@@ -106,7 +106,7 @@ def _from_frame(native: Any, frame: Any) -> Intake:
         raise InputError(
             f"The data frame has no columns (shape {frame.shape}): give one column per clustering."
         )
-    intake = _from_vectors([column.to_numpy() for column in frame.iter_columns()], container="frame")
+    intake = _from_vectors([values_of(column) for column in frame.iter_columns()], container="frame")
     intake.clustering_names = [str(name) for name in frame.columns]
     intake.sample_names = row_names(native)
     intake.library = str(frame.implementation)

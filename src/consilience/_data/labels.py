@@ -13,7 +13,7 @@ import numpy as np
 
 from .._kernels.labels.codes import code_integers, code_values
 from ..errors import InputError
-from .frames import as_array
+from .frames import LARGEST_WHOLE, as_array, beyond_floats
 
 #: Texts that mean "not clustered here", whatever blanks are around them.
 MISSING_WORDS = frozenset(
@@ -24,7 +24,6 @@ MISSING_WORDS = frozenset(
 BLANKS = " \t\r\n"
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
-_LARGEST_WHOLE = 2**53  # floats from here on are not sure to be the whole number they stand for
 
 
 class Coded(NamedTuple):
@@ -107,6 +106,9 @@ def as_vector(labels: Any, where: str) -> np.ndarray:
             "For one column of a table pass it alone, such as table[:, 0]."
         )
     kind = array.dtype.kind
+    exact = _as_given(labels, array)
+    if exact is not None:
+        return exact
     if (
         kind in "US"
         and isinstance(labels, (list, tuple))
@@ -117,6 +119,29 @@ def as_vector(labels: Any, where: str) -> np.ndarray:
     elif kind == "S":
         array = _decode(array)
     return as_codable(array)
+
+
+def _as_given(labels: Any, array: np.ndarray) -> np.ndarray | None:
+    """The labels one by one where an array of numbers or text would merge some: whole numbers beyond all floats beside a gap or a
+    fraction, and text that ends in NUL; None where the array tells all apart."""
+    if isinstance(labels, np.ndarray) or not array.size:
+        return None
+    if array.dtype.kind == "f" and beyond_floats(array):
+        kind: tuple[type, ...] = (int, np.integer)
+    elif array.dtype.kind == "U" and isinstance(labels, (list, tuple)):
+        kind = (str,)
+    else:
+        return None
+    listed = next(
+        (getattr(labels, name) for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)), None
+    )
+    values = list(labels) if listed is None else listed()
+    lost = (value for value in values if isinstance(value, kind))
+    if not any(not isinstance(value, str) or value.endswith("\0") for value in lost):
+        return None
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
 
 
 def as_codable(array: np.ndarray) -> np.ndarray:
@@ -218,7 +243,7 @@ def _whole(categories: np.ndarray) -> np.ndarray:
     """Floats as integers where all of them are whole: 1.0 is what a missing label beside it makes of 1."""
     if categories.dtype.kind != "f" or not categories.size:
         return categories
-    if (np.abs(categories) < _LARGEST_WHOLE).all() and (categories == np.rint(categories)).all():
+    if (np.abs(categories) < LARGEST_WHOLE).all() and (categories == np.rint(categories)).all():
         return categories.astype(np.int64)
     return categories
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._base.names import numbered
 from .._base.parameters import listed
 from ..errors import need
@@ -52,16 +54,26 @@ def as_frame_of(ensemble: Ensemble, library: str | None) -> Any:
     """A data frame of the labels as they were given, one column per clustering, of that library or of pandas."""
     library = library or "pandas"
     needed = need(library, library, "to_frame()")
-    columns = dict(
-        zip(numbered(ensemble.clustering_names), map(ensemble.original_labels, range(ensemble.n_clusterings)))
-    )
+    names = numbered(ensemble.clustering_names)
     if library == "pandas":
-        return needed.DataFrame(columns, index=ensemble.sample_names).convert_dtypes()
+        columns = {name: _of_pandas(ensemble, i, needed) for i, name in enumerate(names)}
+        return needed.DataFrame(columns, index=ensemble.sample_names)
     import narwhals as nw
 
     # The module itself: names of libraries are not known to old versions of narwhals.
-    lists = {name: column.tolist() for name, column in columns.items()}
+    lists = {name: ensemble.original_labels(i).tolist() for i, name in enumerate(names)}
     return nw.from_dict(lists, backend=needed).to_native()
+
+
+def _of_pandas(ensemble: Ensemble, clustering: int, pandas: Any) -> Any:
+    """The labels of one clustering; whole numbers stay whole beside missing ones."""
+    codes, values = ensemble.labels[:, clustering], ensemble.categories[clustering]
+    seen = codes >= 0
+    if seen.all():
+        return values[codes]
+    if values.dtype.kind == "i":
+        return pandas.arrays.IntegerArray(np.where(seen, values[codes], 0), ~seen)
+    return ensemble.original_labels(clustering)
 
 
 def say_unseen(ensemble: Ensemble) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.names import check_unique
-from .._data.frames import as_frame, row_names
+from .._data.frames import as_frame, row_names, values_of
 from ..errors import InputError
 
 
@@ -25,7 +25,7 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
         raise InputError(
             f"{what} is a data frame of {frame.shape[1]} columns; pass the one that holds the labels, such as {what}['label']."
         )
-    return next(iter(frame.iter_columns())).to_numpy(), row_names(given)
+    return values_of(next(iter(frame.iter_columns()))), row_names(given)
 
 
 def positions(
