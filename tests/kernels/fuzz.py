@@ -519,7 +519,7 @@ def load_all_kernels() -> None:
     """Import every module that holds kernels, whether or not a case does."""
     package = Path(cs.__file__).parent
     for path in package.rglob("*.py"):
-        if "jit import" in path.read_text(encoding="utf-8"):
+        if ".jit import" in path.read_text(encoding="utf-8"):
             importlib.import_module(
                 ".".join(["consilience", *path.relative_to(package).with_suffix("").parts])
             )

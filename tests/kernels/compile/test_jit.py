@@ -77,10 +77,10 @@ def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
     assert run(CALLS_A_HELPER, package)[0] == "6.0 0"
     with open(package / "consilience/errors.py", "a") as file:
         file.write("# nothing that is compiled\n")
-    with open(package / "consilience/kernels/boxqp.py", "a") as file:
+    with open(package / "consilience/_kernels/programs/box.py", "a") as file:
         file.write("# nothing that is called\n")
     assert run(CALLS_A_HELPER, package)[0] == "6.0 1"
-    helpers = package / "consilience/kernels/vectors.py"
+    helpers = package / "consilience/_kernels/compile/vectors.py"
     text = helpers.read_text()
     assert text.count("difference * difference") == 1
     helpers.write_text(text.replace("difference * difference", "difference * 10.0"))

@@ -28,7 +28,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from ...errors import warn
 from .interrupts import to_its_end
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_KERNELS, _PACKAGE = Path(__file__).resolve().parents[1:3]
 
 #: The words that signatures are written in.
 TYPES = vars(types)
@@ -72,14 +72,14 @@ def _imported(path: Path) -> frozenset[Path]:
     found = set()
     for dots, module, names in _IMPORT.findall(path.read_bytes()):
         home = path.parents[len(dots) - 1].joinpath(*module.decode().split("."))
-        inside = [home / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
+        inside = [home / f"{name}.py" for name in ("__init__", *re.findall(r"\w+", names.decode()))]
         found |= {file for file in (home.with_suffix(".py"), *inside) if _holds_kernels(file)}
     return frozenset(found)
 
 
 @cache
 def _holds_kernels(path: Path) -> bool:
-    return path.is_file() and (path.parent.name == "kernels" or b"_jit import" in path.read_bytes())
+    return path.is_file() and (path.is_relative_to(_KERNELS) or b".jit import" in path.read_bytes())
 
 
 @cache
