@@ -34,6 +34,8 @@ class Costs:
     def __init__(self) -> None:
         from numba.core import event
 
+        from consilience._kernels.compile.cached import text_of
+
         self.seconds: Counter[str] = Counter()
         self.times: Counter[str] = Counter()
         self.whole: dict[tuple[str, str], float] = {}  # kernel and types: seconds with all that it calls
@@ -51,7 +53,7 @@ class Costs:
                     costs.open[-1][1] += taken
                 function = event.data["dispatcher"].py_func
                 name = f"{function.__module__}.{function.__name__}"
-                costs.whole[name, repr(tuple(event.data["args"]))] = round(taken, 2)
+                costs.whole[name, text_of(event.data["args"])] = round(taken, 2)
                 costs.seconds[name] += taken - within
                 costs.times[name] += 1
 
@@ -102,7 +104,7 @@ def run(names: list[str] | None = None) -> list[dict]:
 
 def listed(name: str, connection: Any) -> None:
     """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled took."""
-    from consilience._kernels.compile import jit
+    from consilience._kernels.compile import cached, jit
     from consilience._warmup.warm_up import warm
 
     costs, called = Costs(), []
@@ -110,7 +112,7 @@ def listed(name: str, connection: Any) -> None:
 
     def noted(cache: Any, sig: Any, context: Any) -> Any:
         if not costs.open:  # else it is called by the one that is being compiled
-            called.append((f"{cache._py_func.__module__}.{cache._py_func.__name__}", repr(tuple(sig))))
+            called.append((f"{cache._py_func.__module__}.{cache._py_func.__name__}", cached.text_of(sig)))
         return load(cache, sig, context)
 
     jit._KernelCache.load_overload = noted

@@ -49,6 +49,7 @@ from consilience._kernels.labels import (
     contingency,
     distinct,
     grouping,
+    hashing,
     information,
     mixed_membership,
     overlaps,
@@ -68,7 +69,7 @@ from consilience._kernels.programs import box, coupling, low_rank
 from consilience.consensus._coassociation import spce
 
 paced_dense._TILE = 4
-patterns._KEYS, patterns._AT_A_TIME = 4, 16
+hashing._AT_FIRST, patterns._AT_A_TIME = 4, 16
 search._ROWS, search._COLUMNS = 4, 8
 assign.BLOCK = 8
 distinct._ROWS_PER_BLOCK = 8

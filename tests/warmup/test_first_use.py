@@ -43,7 +43,7 @@ def test_the_list_names_kernels_that_exist_for_everything():
     unknown = [kernel.name for kernel in kernels if cached.named(kernel.name) is None]
     assert not unknown, HINT
     for kernel in kernels:
-        assert repr(cached.types_of(kernel.signature)) == kernel.signature
+        assert cached.text_of(cached.types_of(kernel.signature)) == kernel.signature
 
 
 def test_rows_of_few_columns_have_kernels_of_their_own():

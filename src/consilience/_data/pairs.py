@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._base.parameters import check_range, unit_of
+from .._kernels.compile.csr import Entries
 from .._kernels.labels.contingency import count_pairs
 from .._kernels.labels.information import pairwise_measure
 from .._kernels.pairs import coassociation as by_rows
@@ -128,8 +129,9 @@ def coassociation_sparse(
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     indices = np.empty(pairs, np.int32)
     data = np.empty(pairs)
+    votes, entries = by_rows.Votes(codes, a, b, any_missing), Entries(data, indices, indptr)
     map_blocks(
-        lambda s, t: by_rows.fill_rows(codes, a, b, any_missing, members, first, s, t, indptr, indices, data),
+        lambda s, t: by_rows.fill_rows(votes, members, first, s, t, entries),
         n,
         size=_block_rows(ensemble),
         n_jobs=n_jobs,

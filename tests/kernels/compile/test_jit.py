@@ -12,12 +12,15 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
+import numba
+import numpy as np
 import pytest
 from numba.core import event
 
 import consilience
-from consilience._kernels.compile import jit
+from consilience._kernels.compile import cached, jit
 from consilience.errors import ConsilienceWarning
 
 CALLS_A_HELPER = """
@@ -250,3 +253,18 @@ def test_a_process_that_compiles_answers_as_one_that_finds_the_code(tmp_path):
     package = Path(consilience.__file__).parents[1]
     first, second = (run(TIED, package, NUMBA_CACHE_DIR=str(tmp_path))[0] for _ in range(2))
     assert first == second
+
+
+class Two(NamedTuple):
+    """As kernels take them: of one type, or of two."""
+
+    first: object
+    second: object
+
+
+@pytest.mark.parametrize("values", [(Two(1, 2.0),), (Two(1, 2),), (1.5, Two(np.ones(2), None)), ((1, 2.0),)])
+def test_types_of_arguments_can_be_written_and_read_again(values):
+    known = tuple(map(numba.typeof, values))
+    text = cached.text_of(known)
+    assert cached.types_of(text) == known
+    assert cached.text_of(cached.types_of(text)) == text

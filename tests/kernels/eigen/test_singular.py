@@ -25,7 +25,8 @@ def shrink_entries(Q, thresholds):
     square[:n, :d] = thresholds
     moved, Y1, root = np.zeros((n, d), np.float32), np.zeros((n, d)), np.ones(max(n, d))
     weights = square.astype(np.float32)
-    low_rank.step_entries(Q, np.zeros((n, d)), moved, E, Y1, weights, root, 1.0, 1.0, 1.0, 0)
+    entries, penalty = low_rank.EntrySteps(moved, E, Y1), low_rank.Penalty(1.0, 1.0, 1.0)
+    low_rank.step_entries(Q, np.zeros((n, d)), entries, low_rank.Thresholds(weights, root, 1.0), penalty, 0)
     return E
 
 
@@ -34,10 +35,10 @@ def shrink_columns(Q, thresholds):
     d, n = Q.shape
     rows, share = np.ascontiguousarray(Q.T), np.zeros(n)
     zeros = np.zeros((n, d))
-    low_rank.step_columns(
-        zeros, np.zeros(d), zeros, zeros, rows, share, zeros.copy(), zeros.copy(), zeros.astype(np.float32),
-        1.0, 1.0, 1.0, np.broadcast_to(thresholds, n).astype(float), 0, np.zeros((n, 2)),
-    )  # fmt: skip
+    basis = low_rank.Basis(zeros, np.zeros(d), zeros.copy(), zeros.copy(), zeros.astype(np.float32))
+    columns = low_rank.ColumnShares(rows, share, np.broadcast_to(thresholds, n).astype(float))
+    penalty = low_rank.Penalty(1.0, 1.0, 1.0)
+    low_rank.step_columns(basis, zeros, zeros, columns, penalty, 0, np.zeros((n, 2)))
     assert np.array_equal(rows, Q.T)
     return Q * share
 

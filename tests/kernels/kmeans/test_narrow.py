@@ -11,6 +11,9 @@ from consilience._kernels.kmeans.narrow import Run, Tiles, by_tiles, few_enough,
 from consilience._kernels.kmeans.rows import as_rows
 from consilience._kernels.kmeans.tiles import (
     TILE,
+    State,
+    TiledCenters,
+    TiledRows,
     fill_tiles,
     look_at_tiles,
     n_tiles,
@@ -172,9 +175,10 @@ def test_one_look_finds_the_nearest_centers_and_lists_what_changed(d, k):
     half_squares = (centers**2).sum(axis=1) / 2
     was = np.random.default_rng(2).integers(0, k, N).astype(np.int32)
     labels, changes = was.copy(), np.empty(N, np.int64)
-    data = tiles, rows.lengths, rows.X, rows.middle, rows.scale, rows.rounding, *screen, margin
-    state = centers, half_squares, labels, np.zeros(0, np.float32), np.zeros(k), np.full(k, np.inf), False
-    count, _ = look_at_tiles(*data, *state, changes, 0, len(tiles))
+    data = TiledRows(tiles, rows.lengths, rows.X, rows.middle, rows.scale, rows.rounding)
+    ends = TiledCenters(*screen, margin, centers, half_squares)
+    state = State(labels, np.zeros(0, np.float32), np.zeros(k), np.full(k, np.inf), False)
+    count, _ = look_at_tiles(data, ends, state, changes, 0, len(tiles))
     assert np.array_equal(labels, (half_squares - X @ centers.T).argmin(axis=1))
     row, old = changes[:count] >> 32, changes[:count] & 0xFFFFFFFF
     assert np.array_equal(row, np.flatnonzero(was != labels))

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 import consilience as cs
 from consilience import Ensemble
 from consilience._choosing import statistics
+from consilience._evidence import table
 from consilience._kernels.cut import partition
 from consilience._kernels.pairs.linkage import _chain, cut_tree, merge_tree_inplace
 from consilience.consensus._bipartite import lce
@@ -152,6 +153,10 @@ def callers(rng):
         "evidence": (
             evidence,
             lambda: cs.consensus.EvidenceAccumulation(3).fit(labels, sample_weight=weights),
+        ),
+        "table": (
+            table,
+            lambda: table.agreement_beside_baseline(ensemble, np.arange(ensemble.n_samples) % 3),
         ),
         "locally_weighted": (
             locally_weighted,

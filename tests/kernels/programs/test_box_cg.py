@@ -7,7 +7,7 @@ import pytest
 
 from consilience._kernels.programs import box
 from consilience._kernels.programs.box_cg import descend_together
-from consilience._kernels.programs.coupling import couple
+from consilience._kernels.programs.coupling import Problem, couple
 
 
 def thin(seed, b=21, k=120, strength=3.0):
@@ -27,7 +27,7 @@ def laid_out(E, r, Y, W, observed, linear):
     coupling = couple(E, r)
     assert coupling.starts.size
     degree = W @ coupling.columns
-    return (Y.copy(), W, observed, Y, linear, (W * Y) @ coupling.columns, degree, *coupling)
+    return Problem(Y.copy(), W, observed, Y, linear, (W * Y) @ coupling.columns, degree, coupling)
 
 
 def test_two_entries_by_hand():
@@ -41,7 +41,7 @@ def test_two_entries_by_hand():
     problem = laid_out(E, np.ones(k), Y, ones, ones, linear)
     left = descend_together(problem, np.ones(k), np.arange(2))
     assert left.size == 0
-    np.testing.assert_allclose(problem[0][:, :3], [[3 / 5, 2 / 5, 0], [1 / 3, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(problem.S[:, :3], [[3 / 5, 2 / 5, 0], [1 / 3, 0, 0]], atol=1e-12)
 
 
 @pytest.mark.parametrize("weights", ["ones", "free"])
@@ -69,8 +69,8 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(seed):
     for i in (0, 7, 20):  # more rows than are solved at a time
         alone = laid_out(*parts)
         descend_together(alone, parts[1], np.array([i]))
-        np.testing.assert_array_equal(alone[0][i], problem[0][i])
-        np.testing.assert_array_equal(np.delete(alone[0], i, axis=0), np.delete(parts[2], i, axis=0))
+        np.testing.assert_array_equal(alone.S[i], problem.S[i])
+        np.testing.assert_array_equal(np.delete(alone.S, i, axis=0), np.delete(parts[2], i, axis=0))
 
 
 def test_rows_that_take_too_many_steps_are_left_as_they_were(seed):
@@ -78,7 +78,7 @@ def test_rows_that_take_too_many_steps_are_left_as_they_were(seed):
     problem = laid_out(*parts)
     left = descend_together(problem, parts[1], np.arange(3, 12), max_steps=2)
     np.testing.assert_array_equal(left, np.arange(3, 12))
-    np.testing.assert_array_equal(problem[0], parts[2])
+    np.testing.assert_array_equal(problem.S, parts[2])
 
 
 def test_a_linear_term_that_pushes_past_1_is_left_as_it_was(seed):
@@ -87,7 +87,7 @@ def test_a_linear_term_that_pushes_past_1_is_left_as_it_was(seed):
     problem = laid_out(*parts)
     left = descend_together(problem, parts[1], np.arange(21))
     assert 4 in left
-    np.testing.assert_array_equal(problem[0][4], parts[2][4])
+    np.testing.assert_array_equal(problem.S[4], parts[2][4])
 
 
 def test_stiff_rows_go_to_factors(seed, monkeypatch):

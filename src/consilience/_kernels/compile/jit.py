@@ -1,6 +1,6 @@
 """How kernels are compiled: cached on disk, free of the interpreter lock, and not silently slow.
 
-Kernels are serial and work on a block of rows; :mod:`.parallel` runs blocks on threads. That keeps one
+Kernels are serial and work on a block of rows; :mod:`..runtime.threads` runs blocks on threads. That keeps one
 compiled version of each, makes ``n_jobs`` mean what it says, and needs no OpenMP runtime, which neither
 forks nor nests well.
 

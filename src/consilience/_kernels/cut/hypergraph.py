@@ -8,11 +8,29 @@ in each an object moves at most once, the best first, even where the cost rises,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.jit import kernel
 
 _PATIENCE = 50  # moves of a pass without a new best, after which it ends
+
+
+class Bounds(NamedTuple):
+    """What a bisection keeps to."""
+
+    lightest: float  # weight of the objects on side True
+    heaviest: float
+    few_false: int  # fewest objects on side False
+    few_true: int
+
+
+class _Pins(NamedTuple):
+    """Objects of each hyperedge, and how many of them are on side True."""
+
+    all: np.ndarray
+    true: np.ndarray
 
 
 def cut_cost(labels: np.ndarray, offsets: np.ndarray, edge_weights: np.ndarray, parts: np.ndarray) -> float:
@@ -45,24 +63,16 @@ def bisect(
         raise ValueError(
             f"Sides {side.shape}, weights {weights.shape} and {edge_weights.shape} for {labels.shape} labels."
         )
-    _bisect(
-        labels,
-        offsets,
-        weights.astype(float),
-        edge_weights.astype(float),
-        side,
-        float(lightest),
-        float(heaviest),
-        int(fewest[0]),
-        int(fewest[1]),
-        int(max_passes),
-    )
+    bounds = Bounds(float(lightest), float(heaviest), int(fewest[0]), int(fewest[1]))
+    weights, edge_weights = weights.astype(float), edge_weights.astype(float)
+    _bisect(labels, offsets, weights, edge_weights, side, bounds, int(max_passes))
     return side
 
 
 @kernel
-def _gain(codes, offsets, edge_weights, pins, ones, on_true):
+def _gain(codes, offsets, edge_weights, pinned, on_true):
     """What a move of the object with these codes takes off the cost."""
+    pins, ones = pinned
     gain = 0.0
     for i in range(codes.size):
         if codes[i] >= 0:
@@ -88,13 +98,16 @@ def _move(p, labels, offsets, side, ones):
 
 
 @kernel
-def _bisect(
-    labels, offsets, weights, edge_weights, side, lightest, heaviest, few_false, few_true, max_passes
-):
+def _bisect(labels, offsets, weights, edge_weights, side, bounds, max_passes):
+    """Passes of moves, each gone back to the best it saw, until one is without a gain.
+
+    ``side`` is changed in place.
+    """
+    lightest, heaviest, few_false, few_true = bounds
     u, m = labels.shape
     k = edge_weights.size
-    # Objects of a hyperedge, and those on side True.
     pins, ones = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    pinned = _Pins(pins, ones)
     load, count = 0.0, 0
     for p in range(u):
         if side[p]:
@@ -121,7 +134,7 @@ def _bisect(
                     continue
                 if (side[p] and count <= few_true) or (not side[p] and u - count <= few_false):
                     continue
-                gain = _gain(labels[p], offsets, edge_weights, pins, ones, side[p])
+                gain = _gain(labels[p], offsets, edge_weights, pinned, side[p])
                 if gain > value:
                     chosen, value = p, gain
             if chosen < 0:

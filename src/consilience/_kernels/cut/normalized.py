@@ -11,11 +11,22 @@ co-association, a = 1 / s that of objects and clusters once its cluster vertices
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.jit import kernel
 from ..labels.grouping import Costs, LabelRows, label_rows
 from ..labels.overlaps import gather, scatter
+
+
+class Sums(NamedTuple):
+    """What Eq. (2) needs of c groups; changed in place as objects move."""
+
+    table: np.ndarray  # (k, c) C
+    volumes: np.ndarray  # (c,) D
+    inside: np.ndarray  # (c,) Q
+    counts: np.ndarray  # (c,) objects
 
 
 def cut_loop(
@@ -26,7 +37,7 @@ def cut_loop(
     *,
     n_jobs: int | None = -1,
 ) -> tuple[LabelRows, Costs]:
-    """(rows, costs) for the loops of :mod:`.label_tables`, whose loss is the left side of Eq. (3)."""
+    """(rows, costs) for the loops of :mod:`..labels.grouping`, whose loss is the left side of Eq. (3)."""
     a = cluster_weights[:, None]
     flow = a * scatter(labels, offsets, weights[:, None], n_jobs=n_jobs)  # a s
     d = gather(labels, offsets, flow, n_jobs=n_jobs)[:, 0]
@@ -68,26 +79,22 @@ def move_objects(
         )
     table = rows.table(groups, n_groups)
     degrees = 1.0 / rows.scale
-    moves = _move(
-        rows.labels,
-        rows.offsets,
-        rows.weights,
-        degrees,
-        np.ascontiguousarray(cluster_weights, float),
-        groups,
+    sums = Sums(
         table,
         np.bincount(groups, rows.mass, minlength=n_groups),
+        np.zeros(n_groups),
         np.bincount(groups, minlength=n_groups),
-        max_sweeps,
     )
+    a = np.ascontiguousarray(cluster_weights, float)
+    moves = _move(rows.labels, rows.offsets, rows.weights, degrees, a, groups, sums, max_sweeps)
     return groups, int(moves)
 
 
 @kernel
-def _move(labels, offsets, weights, degrees, a, groups, table, volumes, counts, max_sweeps):
+def _move(labels, offsets, weights, degrees, a, groups, sums, max_sweeps):
     """Q_j and D_j of Eq. (2) with p in or out of j follow from sums over its m clusters."""
+    table, volumes, inside, counts = sums
     c = table.shape[1]
-    inside = np.zeros(c)
     for b in range(table.shape[0]):
         for j in range(c):
             inside[j] += a[b] * table[b, j] * table[b, j]

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..compile.csr import Entries
 from ..compile.jit import fast_kernel, kernel
 from .dense import eigenpairs
 from .orthonormal import orthonormal
@@ -240,21 +241,22 @@ def _fresh(rng: np.random.Generator, width: int, rows: np.ndarray) -> np.ndarray
 
 def _chebyshev(N: sp.csr_array, X: np.ndarray, degree: int, center: float, half: float) -> np.ndarray:
     """T_degree((N - center I) / half) X."""
-    return _chebyshev_of_csr(N.indptr, N.indices, N.data, X, degree, center, half)
+    return _chebyshev_of_csr(Entries(N.data, N.indices, N.indptr), X, degree, center, half)
 
 
 @kernel
-def _chebyshev_of_csr(indptr, indices, data, X, degree, center, half):
+def _chebyshev_of_csr(entries, X, degree, center, half):
     before, now, free = X.copy(), np.empty_like(X), np.empty_like(X)
-    _recur(indptr, indices, data, before, center, 1.0 / half, before, 0.0, now)
+    _recur(entries, before, center, 1.0 / half, before, 0.0, now)
     for _ in range(degree - 1):
-        _recur(indptr, indices, data, now, center, 2.0 / half, before, 1.0, free)
+        _recur(entries, now, center, 2.0 / half, before, 1.0, free)
         before, now, free = now, free, before
     return now
 
 
 @fast_kernel(forceinline=True)
-def _recur_eight(indptr, indices, data, X, center, alpha, Y, beta, out):
+def _recur_eight(entries, X, center, alpha, Y, beta, out):
+    data, indices, indptr = entries
     s = np.empty(8)
     for i in range(X.shape[0]):
         s[:] = 0.0
@@ -268,14 +270,15 @@ def _recur_eight(indptr, indices, data, X, center, alpha, Y, beta, out):
 
 
 @fast_kernel(forceinline=True)
-def _recur(indptr, indices, data, X, center, alpha, Y, beta, out):
+def _recur(entries, X, center, alpha, Y, beta, out):
     """out = alpha (A - center I) X - beta Y for A in CSR, the others (n, b) in C order.
 
     Blocks of four and eight, the usual ones, keep their sums in registers.
     """
+    data, indices, indptr = entries
     n, b = X.shape
     if b == 8:
-        _recur_eight(indptr, indices, data, X, center, alpha, Y, beta, out)
+        _recur_eight(entries, X, center, alpha, Y, beta, out)
         return
     if b != 4:
         for i in range(n):

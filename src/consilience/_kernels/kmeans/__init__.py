@@ -4,10 +4,10 @@
 
 by Lloyd's two steps: each row to its nearest center, each center to the (weighted) mean of its rows. The runs
 are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
-over (:mod:`.kmeans_gaps`); for the others, products bound the distances to all centers (:mod:`.kmeans_screen`), and rows whose bounds leave a doubt are settled
+over (:mod:`.gaps`); for the others, products bound the distances to all centers (:mod:`.screen`), and rows whose bounds leave a doubt are settled
 in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by
-itself (:mod:`.kmeans_narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
-(:mod:`.kmeans_small`).
+itself (:mod:`.narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
+(:mod:`.small`).
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
 where the first center wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
@@ -30,7 +30,7 @@ from ..._base.parameters import relative_to_lightest
 from ..runtime.floats import as_floats
 from ..runtime.memory import ensure_fits
 from ..runtime.threads import map_tasks, one_blas_thread, resolve_jobs
-from .assign import assign
+from .assign import assign as assign_rows
 from .narrow import lloyd_either_way
 from .rows import BLOCK, as_rows
 from .small import Run, SmallRows, is_small, plus_plus, run_from
@@ -90,7 +90,7 @@ def many_kmeans(
 
     Notes
     -----
-    Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.kmeans_gaps`) a
+    Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.gaps`) a
     product of q columns with the k centers of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
     otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
     128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the product for all rows until few of them can change.
@@ -190,7 +190,7 @@ def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None
     with one_blas_thread():
         rows = as_rows(X, np.ones(X.shape[0]), n_jobs)
         stacked = np.vstack([rows.center(np.asarray(c, dtype=np.float64)) for c in centers])
-        return assign(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
+        return assign_rows(rows, rows.stack(stacked, np.array([len(c) for c in centers]))).T
 
 
 def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..runtime.threads import map_blocks
 from .rows import BLOCK, Rows
-from .screen import Stack, screen_block
+from .screen import Doubt, Stack, screen_block
 
 #: Centers bounded by one product: its output stays in the second-level cache.
 PART = 512
@@ -23,21 +23,11 @@ def assign(rows: Rows, stack: Stack) -> np.ndarray:
         for first, last in parts:
             part = slice(int(stack.offsets[first]), int(stack.offsets[last]))
             offsets = stack.offsets[first : last + 1] - part.start
-            L = rows.bounds(stack, part, start, stop)
+            L, centers, own = rows.bounds(stack, part, start, stop), stack.part(part), labels[first:last]
             size = (last - first) * b
-            doubt = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-            count = screen_block(
-                L,
-                stack.least[part],
-                offsets,
-                *rows.doubt(start, stop),
-                stack.remainder[part],
-                stack.margin[part],
-                labels[first:last],
-                start,
-                *doubt,
-            )
-            rows.settle(stack, part, offsets, L, *doubt, count, start, labels[first:last])
+            doubt = Doubt(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size))
+            count = screen_block(L, centers, offsets, *rows.doubt(start, stop), own, start, doubt)
+            rows.settle(L, centers, offsets, Doubt(*(each[:count] for each in doubt)), start, own)
 
     map_blocks(assign_block, rows.n_samples, size=BLOCK, n_jobs=rows.n_jobs)
     return labels

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compile.jit import fast_kernel, kernel
 from ..compile.vectors import dot
 from ..runtime.threads import map_blocks, map_tasks, one_blas_thread, resolve_jobs
-from .gaps import Changes
+from .gaps import Changes, Looked
 from .middle import add_residuals, mean_variance, middle_of, some_rows
-from .screen import UNIT, Stack, buffer
+from .screen import UNIT, Centers, Doubt, Stack, buffer
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
 BLOCK = 1024
@@ -29,6 +29,42 @@ ENOUGH_VARIANCE = 0.95
 #: Below this share the remainders are too large for (1) to settle much: keep all columns.
 LEAST_VARIANCE = 0.5
 SAMPLE = 4096
+
+
+class Weighed(NamedTuple):
+    """Rows as sums of clusters take them."""
+
+    X: np.ndarray  # (n, d)
+    middle: np.ndarray  # (d,) taken off X
+    weight: np.ndarray  # (n,)
+
+
+class Members(NamedTuple):
+    """Which rows the clusters of the active runs have."""
+
+    labels: np.ndarray  # (m, n) int32, of all runs
+    active: np.ndarray  # which of the runs
+    offsets: np.ndarray  # where the centers of each active run begin
+
+
+class Candidates(NamedTuple):
+    """Rows that are tried as starts: run active[a] has the candidates firsts[a]..firsts[a + 1]."""
+
+    seeds: np.ndarray  # (candidates, q) float32
+    active: np.ndarray
+    firsts: np.ndarray
+
+
+class Chosen(NamedTuple):
+    """The candidates that are kept, best[a] for run active[a].
+
+    Who is nearer to it is noted in bit bits[a].
+    """
+
+    seeds: np.ndarray  # (candidates, q) float32
+    active: np.ndarray
+    best: np.ndarray
+    bits: np.ndarray
 
 
 class DenseRows:
@@ -99,7 +135,7 @@ class DenseRows:
         squares, self._squares = self._squares, np.empty(0)
         data = squares, scale, self.rounding, self.lengths, self.blur
         self._fill(lambda a, b: _lengths_and_blur(*data, a, b))
-        if R is None:  # made when first asked for: tiles (:mod:`.kmeans_narrow`) do without
+        if R is None:  # made when first asked for: tiles (:mod:`.narrow`) do without
             self._screen, self.remainders = None, np.zeros(n, dtype=np.float32)
             return
         self._screen = screen = np.empty((n, q + 1), dtype=np.float32)
@@ -163,21 +199,39 @@ class DenseRows:
         """|r(x)| and w(x) of a block, in the units of the screen."""
         return self.remainders[start:stop], self.blur[start:stop]
 
-    def settle(self, stack: Stack, part: slice, offsets: np.ndarray, *doubt: Any) -> None:
-        """Decide the rows in doubt by exact scores."""
-        exact = stack.centers[part], stack.half_squares[part], stack.least[part]
-        _settle_dense(self.X, self.middle, *exact, offsets, *doubt)
+    def looked_at(self) -> Looked:
+        """What :class:`.gaps.Gaps` reads of them."""
+        return Looked(
+            self.X,
+            self.middle,
+            self.scale,
+            self.screen,
+            self.lengths,
+            self.remainders,
+            self.blur,
+            self.directions is not None,
+            self.rounding,
+        )
+
+    def settle(
+        self,
+        L: np.ndarray,
+        centers: Centers,
+        offsets: np.ndarray,
+        doubt: Doubt,
+        start: int,
+        labels: np.ndarray,
+    ) -> None:
+        """Decide the rows in doubt by exact scores, of those from ``start`` on."""
+        _settle_dense(self.X, self.middle, L, centers, offsets, doubt, start, labels)
 
     def add(
         self, stack_offsets: np.ndarray, labels: np.ndarray, active: np.ndarray, sums: np.ndarray
     ) -> None:
         """Add every row to the sum of its cluster in the active runs, and its weight to the last column."""
-        self._share_sums(
-            len(active),
-            lambda runs, columns: _add_dense(
-                self.X, self.middle, self.weight, labels, active, stack_offsets, sums, runs, columns
-            ),
-        )
+        rows = Weighed(self.X, self.middle, self.weight)
+        members = Members(labels, active, stack_offsets)
+        self._share_sums(len(active), lambda runs, columns: _add_dense(rows, members, sums, runs, columns))
 
     def move(
         self,
@@ -188,9 +242,11 @@ class DenseRows:
         sums: np.ndarray,
     ) -> None:
         """Take rows that changed their cluster out of the sum of the old one, and add them to that of the new."""
-
-        data = self.X, self.middle, self.weight, *changes, labels, active, stack_offsets, sums
-        self._share_sums(len(active), lambda runs, columns: _move_dense(*data, runs, columns))
+        rows = Weighed(self.X, self.middle, self.weight)
+        members = Members(labels, active, stack_offsets)
+        self._share_sums(
+            len(active), lambda runs, columns: _move_dense(rows, changes, members, sums, runs, columns)
+        )
 
     def _share_sums(self, n_runs: int, work: Callable[[tuple[int, int], tuple[int, int]], None]) -> None:
         """Work shared out by columns, then by runs: each number is added up in the order of the rows."""
@@ -233,7 +289,7 @@ class DenseRows:
         Run active[a] has the candidates firsts[a]..firsts[a + 1]. Notes in ``nearer`` which of them a row is nearer to.
         """
         parts = np.zeros((-(-self.n_samples // BLOCK), len(seeds)))
-        data = self.screen, self.weight, seeds, active, firsts, closest, nearer, parts
+        data = self.screen, self.weight, Candidates(seeds, active, firsts), closest, nearer, parts
         self._fill(lambda a, b: _left_over_dense(*data, a, b))
         return parts
 
@@ -247,7 +303,7 @@ class DenseRows:
         nearer: np.ndarray,
     ) -> None:
         """Squared distances of all rows to their nearest seeds, with best[a], noted in bit bits[a], added for run active[a]."""
-        data = self.screen, seeds, active, best, bits, closest, nearer
+        data = self.screen, Chosen(seeds, active, best, bits), closest, nearer
         self._fill(lambda a, b: _approach_dense(*data, a, b))
 
 
@@ -292,25 +348,25 @@ def _aligned(n: int, q: int) -> np.ndarray:
     return room[first : first + 4 * n * q].view(np.float32).reshape(n, q)
 
 
-# The innermost loops are functions of whole vectors, as in :mod:`.vectors` and for its reason.
+# The innermost loops are functions of whole vectors, as in :mod:`..compile.vectors` and for its reason.
 
 
 @fast_kernel
-def _settle_dense(
-    X, mean, centers, half_squares, least, offsets, L, runs, rows, limits, count, start, labels
-):
+def _settle_dense(X, mean, L, centers, offsets, doubt, start, labels):
     """Exact scores of the centers that a row in doubt has left; the first of equal ones wins."""
+    exact, half_squares, least = centers.exact, centers.half_squares, centers.least
+    limits = doubt.limit
     d = X.shape[1]
     x = np.empty(d)
-    for t in range(count):
-        r = runs[t]
-        i = rows[t]
+    for t in range(limits.size):
+        r = doubt.run[t]
+        i = doubt.row[t]
         for c in range(d):
             x[c] = np.float64(X[start + i, c]) - mean[c]
         best = 1.7e308
         for j in range(offsets[r], offsets[r + 1]):
             if L[j, i] + least[j] <= limits[t]:
-                score = half_squares[j] - dot(x, centers[j])
+                score = half_squares[j] - dot(x, exact[j])
                 if score < best:
                     best = score
                     labels[r, start + i] = j - offsets[r]
@@ -331,7 +387,9 @@ def _move_row(row, mean, w, into, out_of):
 
 
 @kernel
-def _add_dense(X, mean, weight, labels, active, offsets, sums, runs, columns):
+def _add_dense(rows, members, sums, runs, columns):
+    X, mean, weight = rows
+    labels, active, offsets = members
     n = X.shape[0]
     p, q = columns
     for start in range(0, n, 256):  # rows that stay in cache while one run after the other uses them
@@ -344,7 +402,10 @@ def _add_dense(X, mean, weight, labels, active, offsets, sums, runs, columns):
 
 
 @kernel
-def _move_dense(X, mean, weight, run, row, old, labels, active, offsets, sums, runs, columns):
+def _move_dense(rows, changes, members, sums, runs, columns):
+    X, mean, weight = rows
+    run, row, old = changes
+    labels, active, offsets = members
     p, q = columns
     for t in range(run.size):
         a = run[t]
@@ -382,7 +443,8 @@ def _square_single(x, y):
 
 
 @kernel
-def _left_over_dense(screen, weight, seeds, active, firsts, closest, nearer, parts, start, stop):
+def _left_over_dense(screen, weight, candidates, closest, nearer, parts, start, stop):
+    seeds, active, firsts = candidates
     q = seeds.shape[1]
     tile, squares = np.empty(q * STRIDE, np.float32), np.empty(TILE, np.float32)
     for begin in range(start, stop, TILE):
@@ -439,7 +501,8 @@ def _sum_of_smaller(squares, weight, closest, nearer, bit):
 
 
 @kernel
-def _approach_dense(screen, seeds, active, best, bits, closest, nearer, start, stop):
+def _approach_dense(screen, chosen, closest, nearer, start, stop):
+    seeds, active, best, bits = chosen
     q = seeds.shape[1]
     noted = np.empty(stop - start, np.int64)
     for a in range(active.size):

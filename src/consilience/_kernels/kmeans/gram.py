@@ -56,7 +56,7 @@ class Gram:
 
 @kernel
 def _plus_plus(G, weights, first, tickets):
-    """k rows by greedy k-means++, as in :mod:`.kmeans_small`."""
+    """k rows by greedy k-means++, as in :mod:`.small`."""
     n, trials, steps = weights.size, tickets.shape[1], tickets.shape[0]
     chosen = np.empty(steps + 1, np.int64)
     heap = np.cumsum(weights)

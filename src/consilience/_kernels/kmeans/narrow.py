@@ -1,6 +1,6 @@
-"""Lloyd's steps on many rows of few columns: each run by itself, by tiles (:mod:`.kmeans_tiles`).
+"""Lloyd's steps on many rows of few columns: each run by itself, by tiles (:mod:`.tiles`).
 
-The answers are those of :mod:`.kmeans_lloyd` to the last bit: labels are those of float64 arithmetic in both, and sums are corrected for
+The answers are those of :mod:`.lloyd` to the last bit: labels are those of float64 arithmetic in both, and sums are corrected for
 the same rows in the same order.
 """
 
@@ -16,7 +16,18 @@ from ..runtime.threads import map_blocks, map_tasks
 from .lloyd import lloyd
 from .means import means
 from .rows import DenseRows, Rows
-from .tiles import SAMPLED, TILE, fill_tiles, look_at_tiles, n_tiles, padded, screen_centers
+from .tiles import (
+    SAMPLED,
+    TILE,
+    State,
+    TiledCenters,
+    TiledRows,
+    fill_tiles,
+    look_at_tiles,
+    n_tiles,
+    padded,
+    screen_centers,
+)
 
 T = TypeVar("T")
 
@@ -41,7 +52,7 @@ def lloyd_either_way(
     tol: float,
     on_done: Callable[[int], Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[np.ndarray]]:
-    """:func:`.kmeans_lloyd.lloyd`, with runs by tiles where these are faster."""
+    """:func:`.lloyd.lloyd`, with runs by tiles where these are faster."""
     narrow = [r for r, c in enumerate(starts) if by_tiles(rows, len(c), len(starts))]
     others = [r for r, c in enumerate(starts) if not by_tiles(rows, len(c), len(starts))]
     if not narrow or not isinstance(rows, DenseRows):
@@ -111,7 +122,7 @@ class Run:
         self.few = few_enough(k, d)
 
     def go(self, max_iter: int, tol: float) -> tuple[int, bool]:
-        """(iterations, whether converged), by the rule of :func:`.kmeans_lloyd.lloyd`."""
+        """(iterations, whether converged), by the rule of :func:`.lloyd.lloyd`."""
         data = self.rows.X, self.rows.middle, self.rows.weight
         n_iter = 0
         while True:
@@ -133,7 +144,10 @@ class Run:
                 return n_iter, converged
 
     def moved(self, moves: np.ndarray) -> None:
-        """What is used of the gaps, Eq. (1) of :mod:`.kmeans_gaps`: the move of the own center and the largest of the others."""
+        """What is used of the gaps, Eq. (1) of :mod:`.gaps`.
+
+        The move of the own center and the largest of the others.
+        """
         farthest = moves.argmax()
         self.step = moves + moves[farthest]
         moves[farthest] = 0.0
@@ -145,13 +159,13 @@ class Run:
         rows, tiles, n = self.rows, self.tiles, len(self.labels)
         margin = screen_centers(self.centers, rows.scale, rows.rounding, *self.screen)
         half_squares = np.einsum("ij,ij->i", self.centers, self.centers) / 2
-        data = tiles.values, rows.lengths, rows.X, rows.middle, rows.scale, rows.rounding
-        ends = *self.screen, margin, self.centers, half_squares
-        state = self.labels, self.gaps, self.used, STEPS * self.step, self.bounded
+        data = TiledRows(tiles.values, rows.lengths, rows.X, rows.middle, rows.scale, rows.rounding)
+        centers = TiledCenters(*self.screen, margin, self.centers, half_squares)
+        state = State(self.labels, self.gaps, self.used, STEPS * self.step, self.bounded)
 
         def look(start: int, stop: int) -> tuple[int, int, int]:
             changes = self.changes[start * TILE :]
-            count, wide = look_at_tiles(*data, *ends, *state, changes, start, stop)
+            count, wide = look_at_tiles(data, centers, state, changes, start, stop)
             return start * TILE, count, wide
 
         found = np.array(tiles.map(look, len(self.centers)))

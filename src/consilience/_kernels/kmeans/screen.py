@@ -22,6 +22,7 @@ is a share of the row and one of the center; the remainders take one more column
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,24 @@ NO_MORE = np.float32(1e38)
 WIDTH = 1040
 
 
+class Centers(NamedTuple):
+    """The centers of one or several runs (K of them), in the form compiled code takes them."""
+
+    exact: np.ndarray  # (K, d) float64
+    half_squares: np.ndarray  # (K,) |c|^2 / 2
+    least: np.ndarray  # (K,) float32 |c|^2 / 2 - m(c)
+    remainder: np.ndarray  # (K,) |r(c)|
+    margin: np.ndarray  # (K,) m(c)
+
+
+class Doubt(NamedTuple):
+    """Rows of a block whose nearest center the bounds leave open."""
+
+    run: np.ndarray  # (count,) int32
+    row: np.ndarray  # (count,) int32, within the block
+    limit: np.ndarray  # (count,) the bound above which a center is out
+
+
 class Stack:
     """Centers of several runs on top of each other, in the form the float32 product needs."""
 
@@ -51,6 +70,11 @@ class Stack:
         self.least: np.ndarray  # (K,) float32 |c|^2 / 2 - m(c): what the product lacks of L
         self.remainder: np.ndarray  # (K,) |r(c)| in the units of the screen
         self.margin: np.ndarray  # (K,) m(c)
+
+    def part(self, part: slice = slice(None)) -> Centers:
+        """Some of the centers, all but their screen."""
+        arrays = self.centers, self.half_squares, self.least, self.remainder, self.margin
+        return Centers(*(array[part] for array in arrays))
 
     def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
         """Sets the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
@@ -120,14 +144,16 @@ def insert(value, j, low, second, where):
 
 
 @fast_kernel
-def screen_block(L, least, offsets, far, blur, remainder, margin, labels, start, runs, rows, limits):
+def screen_block(L, centers, offsets, far, blur, labels, start, doubt):
     """Nearest center of every row by the bounds L (centers, rows) + least; returns how many are in doubt.
 
-    Run r owns the centers offsets[r]..offsets[r + 1] of L. In doubt is a row whose second smallest bound does
-    not clear its smallest by twice the error: listed in ``runs``, ``rows``, with the bound above which a
-    center is out in ``limits``; these have a place for every row of every run. No run is without centers, and a
-    bound that is no number leaves the first of them: labels are always centers of the run.
+    Run r owns the centers offsets[r]..offsets[r + 1] of L; far and blur are |r(x)| and w(x) of the rows. In doubt
+    is a row whose second smallest bound does not clear its smallest by twice the error; ``doubt`` has a place for
+    every row of every run. No run is without centers, and a bound that is NaN leaves the first of them: labels are
+    always centers of the run.
     """
+    least, remainder, margin = centers.least, centers.remainder, centers.margin
+    runs, rows, limits = doubt.run, doubt.row, doubt.limit
     b = L.shape[1]
     smallest, where = np.empty(2 * WIDTH, np.float32), np.empty(b, np.int32)
     count = 0

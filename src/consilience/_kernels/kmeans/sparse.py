@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..compile.csr import Entries
 from ..compile.jit import fast_kernel, kernel
 from ..runtime.threads import map_blocks, map_tasks, resolve_jobs
-from .dense import BLOCK
+from .dense import BLOCK, Members
 from .gaps import Changes
 from .middle import FAR, typical_size
-from .screen import UNIT, Stack, buffer
+from .screen import UNIT, Centers, Doubt, Stack, buffer
 
 
 class SparseRows:
@@ -28,6 +29,7 @@ class SparseRows:
         self.data = X.data.astype(np.float64)
         self.indices = X.indices.astype(np.int32)
         self.indptr = X.indptr.astype(np.int64)
+        self.entries = Entries(self.data, self.indices, self.indptr)
         squares = np.zeros(self.n_samples)
         map_blocks(
             lambda a, b: _row_squares(self.data, self.indptr, squares, a, b),
@@ -79,25 +81,22 @@ class SparseRows:
     def doubt(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         return self._none[: stop - start], self.blur[start:stop]
 
-    def settle(self, stack: Stack, part: slice, offsets: np.ndarray, *doubt: Any) -> None:
-        _settle_sparse(
-            self.data,
-            self.indices,
-            self.indptr,
-            stack.centers[part],
-            stack.half_squares[part],
-            stack.least[part],
-            offsets,
-            *doubt,
-        )
+    def settle(
+        self,
+        L: np.ndarray,
+        centers: Centers,
+        offsets: np.ndarray,
+        doubt: Doubt,
+        start: int,
+        labels: np.ndarray,
+    ) -> None:
+        _settle_sparse(self.entries, L, centers, offsets, doubt, start, labels)
 
     def add(
         self, stack_offsets: np.ndarray, labels: np.ndarray, active: np.ndarray, sums: np.ndarray
     ) -> None:
-        data = self.data, self.indices, self.indptr, self.weight
-        self._share_sums(
-            len(active), lambda runs: _add_sparse(*data, labels, active, stack_offsets, sums, runs)
-        )
+        data = self.entries, self.weight, Members(labels, active, stack_offsets), sums
+        self._share_sums(len(active), lambda runs: _add_sparse(*data, runs))
 
     def move(
         self,
@@ -107,10 +106,8 @@ class SparseRows:
         changes: Changes,
         sums: np.ndarray,
     ) -> None:
-        data = self.data, self.indices, self.indptr, self.weight, *changes
-        self._share_sums(
-            len(active), lambda runs: _move_sparse(*data, labels, active, stack_offsets, sums, runs)
-        )
+        data = self.entries, self.weight, changes, Members(labels, active, stack_offsets), sums
+        self._share_sums(len(active), lambda runs: _move_sparse(*data, runs))
 
     def _share_sums(self, n_runs: int, work: Callable[[tuple[int, int]], None]) -> None:
         groups = min(n_runs, resolve_jobs(self.n_jobs))
@@ -121,9 +118,7 @@ class SparseRows:
         squares, stored = np.einsum("ij,ij->i", centers, centers), np.count_nonzero(centers, axis=1)
         out = np.empty(self.n_samples)
         map_blocks(
-            lambda a, b: _own_squares_sparse(
-                self.data, self.indices, self.indptr, centers, squares, stored, labels, out, a, b
-            ),
+            lambda a, b: _own_squares_sparse(self.entries, centers, squares, stored, labels, out, a, b),
             self.n_samples,
             size=BLOCK,
             n_jobs=self.n_jobs,
@@ -168,7 +163,7 @@ class SparseRows:
     def _seed_squares(self, seeds: Any, start: int, stop: int) -> np.ndarray:
         """Squared distances (rows of a block, seeds)."""
         out = np.empty((stop - start, len(seeds[1])), dtype=np.float32)
-        _sparse_seed(self.data, self.indices, self.indptr, self.squares, *seeds, self.scale, start, out)
+        _sparse_seed(self.entries, self.squares, *seeds, self.scale, start, out)
         return out
 
 
@@ -209,18 +204,20 @@ def _sparse_bounds(data, indices, indptr, screen, first, start, out):
 
 
 @fast_kernel
-def _settle_sparse(
-    data, indices, indptr, centers, half_squares, least, offsets, L, runs, rows, limits, count, start, labels
-):
-    for t in range(count):
-        r = runs[t]
-        i = rows[t]
+def _settle_sparse(entries, L, centers, offsets, doubt, start, labels):
+    """As :func:`.dense._settle_dense`."""
+    data, indices, indptr = entries
+    exact, half_squares, least = centers.exact, centers.half_squares, centers.least
+    limits = doubt.limit
+    for t in range(limits.size):
+        r = doubt.run[t]
+        i = doubt.row[t]
         best = 1.7e308
         for j in range(offsets[r], offsets[r + 1]):
             if L[j, i] + least[j] <= limits[t]:
                 dot = 0.0
                 for p in range(indptr[start + i], indptr[start + i + 1]):
-                    dot += data[p] * centers[j, indices[p]]
+                    dot += data[p] * exact[j, indices[p]]
                 score = half_squares[j] - dot
                 if score < best:
                     best = score
@@ -228,7 +225,9 @@ def _settle_sparse(
 
 
 @kernel
-def _add_sparse(data, indices, indptr, weight, labels, active, offsets, sums, runs):
+def _add_sparse(entries, weight, members, sums, runs):
+    data, indices, indptr = entries
+    labels, active, offsets = members
     for i in range(indptr.shape[0] - 1):
         for a in range(runs[0], runs[1]):
             j = offsets[a] + labels[active[a], i]
@@ -238,7 +237,10 @@ def _add_sparse(data, indices, indptr, weight, labels, active, offsets, sums, ru
 
 
 @kernel
-def _move_sparse(data, indices, indptr, weight, run, row, old, labels, active, offsets, sums, runs):
+def _move_sparse(entries, weight, changes, members, sums, runs):
+    data, indices, indptr = entries
+    run, row, old = changes
+    labels, active, offsets = members
     for t in range(run.size):
         a = run[t]
         if runs[0] <= a < runs[1]:
@@ -273,7 +275,8 @@ def _add_residuals_sparse(data, indices, indptr, weight, labels, mass, centers):
 
 
 @kernel
-def _own_squares_sparse(data, indices, indptr, centers, squares, stored, labels, out, start, stop):
+def _own_squares_sparse(entries, centers, squares, stored, labels, out, start, stop):
+    data, indices, indptr = entries
     # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c, unless nothing of
     # |c|^2 lies elsewhere; then it is left out, and a far row alone in its cluster has distance 0 exactly.
     for i in range(start, stop):
@@ -289,7 +292,8 @@ def _own_squares_sparse(data, indices, indptr, centers, squares, stored, labels,
 
 
 @fast_kernel
-def _sparse_seed(data, indices, indptr, squares, across, candidate_squares, scale, start, out):
+def _sparse_seed(entries, squares, across, candidate_squares, scale, start, out):
+    data, indices, indptr = entries
     T = across.shape[1]
     dots = np.empty(T)
     for i in range(out.shape[0]):

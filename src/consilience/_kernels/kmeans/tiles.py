@@ -2,13 +2,15 @@
 
 In a tile the same column of TILE rows lies side by side, so that one instruction works on eight rows or more, and nothing is gathered: all
 distances of a row to ten centers in four columns cost 3 ns, where a bound on them that may save this costs 10 to keep. What is computed are the bounds
-L of :mod:`.kmeans_screen` in float32; a row whose two smallest ones leave a doubt is settled in float64, as there.
+L of :mod:`.screen` in float32; a row whose two smallest ones leave a doubt is settled in float64, as there.
 
-Where centers and columns are more, or once few rows are near enough to change, the gaps of :mod:`.kmeans_gaps` pay: then only rows whose gap is used up
+Where centers and columns are more, or once few rows are near enough to change, the gaps of :mod:`.gaps` pay: then only rows whose gap is used up
 are looked at, gathered from several tiles into one, or as their tile if they are many of it.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg  # noqa: F401  the BLAS that compiled products call: loaded before threads are counted
@@ -29,6 +31,60 @@ TOGETHER = 5
 DENSE = 0.5
 #: Before gaps are kept, those of one tile in so many are looked at.
 SAMPLED = 16
+
+
+class TiledRows(NamedTuple):
+    """Rows (n, d), and the same by tiles."""
+
+    tiles: np.ndarray  # (tiles, d, TILE) float32
+    lengths: np.ndarray  # (n,) float32 |x| in the units of the screen
+    X: np.ndarray  # (n, d)
+    middle: np.ndarray  # (d,) taken off X
+    scale: float  # by which lengths are divided
+    rounding: float  # g of :mod:`.screen`
+
+
+class TiledCenters(NamedTuple):
+    """The k centers of one run.
+
+    ``across`` and ``least`` are padded and filled as by :func:`screen_centers`.
+    """
+
+    across: np.ndarray  # (k or more, d or more) float32
+    least: np.ndarray  # (k or more,) float32
+    margin: float  # the largest m(c)
+    exact: np.ndarray  # (k, d) float64
+    half_squares: np.ndarray  # (k,)
+
+
+class State(NamedTuple):
+    """What a run knows of its rows. Changed in place are labels and gaps."""
+
+    labels: np.ndarray  # (n,) int32 below k
+    gaps: np.ndarray  # (n,) float32, or (0,) where they are not kept
+    used: np.ndarray  # (k,) of the gaps of a center's rows
+    steps: np.ndarray  # (k,) a gap above this is wide
+    bounded: bool  # whether gaps are kept, and rows passed over
+
+
+class _Found(NamedTuple):
+    """What the bounds say of the rows of a tile."""
+
+    smallest: np.ndarray  # (3 * WIDTH,) the two smallest bounds of each
+    where: np.ndarray  # (TILE,) the center of the smallest
+    doubt: np.ndarray  # (TILE,) how far apart the two must be
+    gap: np.ndarray  # (TILE,)
+    x: np.ndarray  # (d,) room for one row
+
+
+class _Tile(NamedTuple):
+    """Rows in a tile: those from ``first`` on if it is a whole one, else gathered from ``places``."""
+
+    labels: np.ndarray
+    lengths: np.ndarray
+    places: np.ndarray  # (TILE,)
+    first: int
+    whole: bool
 
 
 def n_tiles(n: int) -> int:
@@ -60,7 +116,7 @@ def fill_tiles(X, middle, scale, tiles, start, stop):
 def screen_centers(centers, scale, rounding, across, least):
     """The centers' side of L: -c by columns, |c|^2 / 2 - m(c); returns the largest m(c).
 
-    Centers far beyond all rows are as in :meth:`.kmeans_screen.Stack.limit`: so loose that float64 decides.
+    Centers far beyond all rows are as in :meth:`.screen.Stack.limit`: so loose that float64 decides.
     """
     largest = 0.0
     for j in range(centers.shape[0]):
@@ -71,7 +127,7 @@ def screen_centers(centers, scale, rounding, across, least):
             across[j, c] = -x
         margin = rounding * square
         least[j] = square / 2 - margin
-        if not square <= BEYOND * BEYOND:  # no number, too
+        if not square <= BEYOND * BEYOND:  # also true for NaN
             for c in range(centers.shape[1]):
                 across[j, c] = 0.0
             least[j], margin = BEYOND * BEYOND / 4, LOOSE
@@ -80,21 +136,22 @@ def screen_centers(centers, scale, rounding, across, least):
 
 
 @kernel
-def look_at_tiles(
-    tiles, lengths, X, middle, scale, rounding, across, least, margin, centers, half_squares,
-    labels, gaps, used, steps, bounded, changes, start, stop,
-):  # fmt: skip
-    """Labels of the rows in the tiles start..stop: of all, or where ``bounded`` of those whose gap is used up.
+def look_at_tiles(rows, centers, state, changes, start, stop):
+    """Labels of the rows in the tiles start..stop: of all, or where ``state`` is bounded of those whose gap is used up.
 
-    labels: below k, before and after; gaps: of all rows, which are then brought up to date, or not looked at.
     changes: room for one of each row; filled with row * 2^32 + label before, rising.
     Returns how many labels changed and, unless bounded, in how many rows of one in SAMPLED tiles the gap is above ``steps`` of the label.
     """
-    d, unit = centers.shape[1], 1.0 / scale
-    found, where = np.empty(3 * WIDTH, np.float32), np.empty(TILE, np.int32)
-    product = np.empty((len(centers) if d > FUSED else 0, TILE), np.float32)
-    doubt, gap = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
-    noted, x = np.empty(TILE, np.int64), np.empty(d)
+    X, middle, unit, labels, bounded = rows.X, rows.middle, 1.0 / rows.scale, state.labels, state.bounded
+    k, d = centers.exact.shape
+    space = _Found(
+        np.empty(3 * WIDTH, np.float32),
+        np.empty(TILE, np.int32),
+        np.empty(TILE, np.float32),
+        np.empty(TILE, np.float32),
+        np.empty(d),
+    )
+    product, noted = np.empty((k if d > FUSED else 0, TILE), np.float32), np.empty(TILE, np.int64)
     # Rows that are gathered from several tiles, and their places, labels and lengths.
     gathered, places = np.zeros((d, TILE), np.float32), np.empty(TILE, np.int64)
     its_labels, its_lengths = np.empty(TILE, np.int32), np.empty(TILE, np.float32)
@@ -102,67 +159,62 @@ def look_at_tiles(
     t = start
     while t < stop or filled:
         first = t * TILE
-        b = min(TILE, lengths.size - first) if t < stop else 0
-        unsure = _unsure(gaps, labels, used, first, b, noted) if bounded else b
+        b = min(TILE, rows.lengths.size - first) if t < stop else 0
+        unsure = _unsure(state.gaps, labels, state.used, first, b, noted) if bounded else b
         many = unsure > b * DENSE
         # What was gathered goes first where there is no room for more, or a tile follows as it is: changes are listed in their order.
         whole, size = many and filled == 0, filled if many or filled + unsure > TILE or t == stop else 0
         if whole:
-            tile, size, own, own_lengths = tiles[t], b, labels[first : first + b], lengths[first : first + b]
+            values, size = rows.tiles[t], b
+            tile = _Tile(labels[first : first + b], rows.lengths[first : first + b], places, first, whole)
         else:
-            tile, own, own_lengths = gathered, its_labels[:size], its_lengths[:size]
+            values = gathered
+            tile = _Tile(its_labels[:size], its_lengths[:size], places, first, whole)
         if size > 0:
-            if d > FUSED:
-                np.dot(across[: len(centers)], tile, product)
-                two_smallest(product, least, 0, len(centers), found, where)
-            else:
-                _two_nearest(tile, across, least, found, where)
-            _doubts(margin, rounding, own_lengths, doubt)
-            if bounded or t % SAMPLED == 0:
-                _gaps_of(found, doubt, own_lengths, gap)
-            count = _relabel(
-                found, where, doubt, own, places, first, whole, X, middle, centers, half_squares, labels, x, changes, count
-            )  # fmt: skip
+            _bound(values, tile, rows.rounding, centers, product, bounded or t % SAMPLED == 0, space)
+            count += _relabel(space, tile, rows, centers, labels, changes[count:])
             if bounded:
-                _keep_gaps(gap, used, labels, places, first, whole, size, gaps)
+                _keep_gaps(space.gap, tile, state)
             elif t % SAMPLED == 0:
-                wide += _above(gap, steps, own)
+                wide += _above(space.gap, state.steps, tile.labels)
             filled = 0
         else:
-            _touch(X, noted[:unsure], x)
+            _touch(X, noted[:unsure], space.x)
             for i in noted[:unsure]:
                 for c in range(d):
                     gathered[c, filled] = (np.float64(X[i, c]) - middle[c]) * unit
-                places[filled], its_labels[filled], its_lengths[filled] = i, labels[i], lengths[i]
+                places[filled], its_labels[filled], its_lengths[filled] = i, labels[i], rows.lengths[i]
                 filled += 1  # noqa: SIM113 - it goes on from tile to tile
         t += whole or size == 0
     return count, wide
 
 
 @kernel(forceinline=True)
-def _relabel(
-    found,
-    where,
-    doubt,
-    own,
-    places,
-    first,
-    whole,
-    X,
-    middle,
-    centers,
-    half_squares,
-    labels,
-    x,
-    changes,
-    count,
-):
-    """New labels of the rows of a tile, those in doubt settled; returns how many changes are noted by then."""
+def _bound(values, tile, rounding, centers, product, with_gaps, found):
+    """The two smallest bounds of each row of a tile, what leaves it in doubt, and its gap if asked for."""
+    least, k = centers.least, len(centers.exact)
+    if product.shape[0]:
+        np.dot(centers.across[:k], values, product)
+        two_smallest(product, least, 0, k, found.smallest, found.where)
+    else:
+        _two_nearest(values, centers.across, least, found.smallest, found.where)
+    _doubts(centers.margin, rounding, tile.lengths, found.doubt)
+    if with_gaps:
+        _gaps_of(found.smallest, found.doubt, tile.lengths, found.gap)
+
+
+@kernel(forceinline=True)
+def _relabel(found, tile, rows, centers, labels, changes):
+    """New labels of the rows of a tile, those in doubt settled; returns how many changes are noted."""
+    smallest, where, doubt = found.smallest, found.where, found.doubt
+    places, first, whole = tile.places, tile.first, tile.whole
+    X, middle, exact, half_squares = rows.X, rows.middle, centers.exact, centers.half_squares
     noteworthy = np.empty(TILE, np.int32)
-    for s in noteworthy[: _noteworthy(found, where, doubt, own, noteworthy)]:
-        i, j = first + s if whole else places[s], min(np.int64(where[s]), len(centers) - 1)
-        if not found[WIDTH + s] - found[s] > doubt[s]:  # no number, too
-            j = _nearest(X[i], middle, centers, half_squares, j, x)
+    count = 0
+    for s in noteworthy[: _noteworthy(smallest, where, doubt, tile.labels, noteworthy)]:
+        i, j = first + s if whole else places[s], min(np.int64(where[s]), len(exact) - 1)
+        if not smallest[WIDTH + s] - smallest[s] > doubt[s]:  # also true for NaN
+            j = _nearest(X[i], middle, exact, half_squares, j, found.x)
         if j != labels[i]:
             changes[count] = (i << 32) | np.int64(labels[i])
             count += 1
@@ -171,9 +223,11 @@ def _relabel(
 
 
 @kernel(forceinline=True)
-def _keep_gaps(gap, used, labels, places, first, whole, size, gaps):
+def _keep_gaps(gap, tile, state):
     """Gaps of the rows of a tile, with what is used by now added; rounded down."""
-    for s in range(size):
+    used, labels, gaps = state.used, state.labels, state.gaps
+    places, first, whole = tile.places, tile.first, tile.whole
+    for s in range(tile.lengths.size):
         i = first + s if whole else places[s]
         gaps[i] = (gap[s] * (1 - 4e-6) + used[labels[i]]) * (1 - 2.0**-21)
 
@@ -228,7 +282,7 @@ def _noteworthy(found, where, doubt, labels, out):
 
 @kernel(forceinline=True)
 def _gaps_of(found, doubt, lengths, gaps):
-    """l - u = 2 (s(x, c) - s(x, own)) / (l + u) of :mod:`.kmeans_gaps` from below.
+    """l - u = 2 (s(x, c) - s(x, own)) / (l + u) of :mod:`.gaps` from below.
 
     l and u are taken from above: what float32 rounds of |x|^2 + 2 s is below 2^-20 (|x|^2 + |s|).
     """
@@ -239,7 +293,7 @@ def _gaps_of(found, doubt, lengths, gaps):
         near = max(square + np.float32(2) * low + doubt[s], np.float32(0)) + blur
         far = max(square + np.float32(2) * high, np.float32(0)) + blur
         gap = np.float32(2) * (high - low - doubt[s]) / (np.sqrt(far) + np.sqrt(near))
-        gaps[s] = gap if gap > 0 else np.float32(0)  # no number, too
+        gaps[s] = gap if gap > 0 else np.float32(0)  # also true for NaN
 
 
 @fast_kernel(forceinline=True)
@@ -257,7 +311,7 @@ def _nearest(row, middle, centers, half_squares, where, x):
 
 @fast_kernel(forceinline=True)
 def _two_nearest(tile, across, least, found, where):
-    """The two smallest bounds of each row of a tile of at most FUSED columns, as :func:`.kmeans_screen.two_smallest` leaves them."""
+    """The two smallest bounds of each row of a tile of at most FUSED columns, as :func:`.screen.two_smallest` leaves them."""
     for s in range(TILE):
         found[s], found[WIDTH + s] = NO_MORE, NO_MORE
         found[2 * WIDTH + s] = np.float32(0)

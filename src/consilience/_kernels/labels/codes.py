@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks
+from .hashing import RowNumbers, as_words
 
 _ROWS_PER_BLOCK = 1 << 16
 _WIDE_TABLE = 1 << 20  # integers spread over less than this (or 4 n m) are counted in a table, not hashed
@@ -71,10 +72,11 @@ def code_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype == np.longdouble and values.dtype.itemsize > 8:  # its bytes are in part padding
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.int32), distinct
-    words = np.ascontiguousarray(values).view(np.uint32).reshape(values.size, -1)
-    codes, first = _hash_codes(words)
+    words = as_words(np.ascontiguousarray(values).reshape(-1, 1))
+    numbers, codes = RowNumbers(words.shape[1], words.dtype.type), np.empty(values.size, np.int32)
+    numbers.number(words, codes)
     # Equal values can have unequal bytes (the many NaNs): unique() merges them.
-    distinct, number = np.unique(values[first], return_inverse=True)
+    distinct, number = np.unique(numbers.rows.view(values.dtype).reshape(-1), return_inverse=True)
     return number.reshape(-1).astype(np.int32)[codes], distinct
 
 
@@ -100,63 +102,3 @@ def _recode(matrix, start, stop, low, first, numbers, out):
     for i in range(start, stop):
         for j in range(matrix.shape[1]):
             out[i, j] = numbers[first[j] + matrix[i, j] - low[j]]
-
-
-@kernel
-def _hash_row(words, i):
-    h = np.uint64(0xCBF29CE484222325)
-    for j in range(words.shape[1]):
-        h = (h ^ np.uint64(words[i, j])) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(32)
-    return h
-
-
-@kernel
-def _hash_codes(words):
-    """Code each row (n, q) by order of first appearance; the second array holds those first rows.
-
-    slots are never more than half full: every search ends.
-    """
-    n, q = words.shape
-    size = 1 << 12
-    slots = np.full(size, -1, np.int32)
-    first = np.empty(size // 2, np.int64)
-    hashes = np.empty(size // 2, np.uint64)
-    codes = np.empty(n, np.int32)
-    found = 0
-    for i in range(n):
-        h = _hash_row(words, i)
-        s = np.int64(h & np.uint64(size - 1))
-        while True:
-            code = slots[s]
-            if code < 0:
-                if found == first.shape[0]:  # half full: double, and find the place again
-                    size *= 2
-                    slots = np.full(size, -1, np.int32)
-                    first = np.concatenate((first, np.empty(found, np.int64)))
-                    hashes = np.concatenate((hashes, np.empty(found, np.uint64)))
-                    for c in range(found):
-                        t = np.int64(hashes[c] & np.uint64(size - 1))
-                        while slots[t] >= 0:
-                            t = (t + 1) & (size - 1)
-                        slots[t] = c
-                    s = np.int64(h & np.uint64(size - 1))
-                    continue
-                slots[s] = found
-                first[found] = i
-                hashes[found] = h
-                codes[i] = found
-                found += 1
-                break
-            if hashes[code] == h:
-                row = first[code]
-                same = True
-                for j in range(q):
-                    if words[row, j] != words[i, j]:
-                        same = False
-                        break
-                if same:
-                    codes[i] = code
-                    break
-            s = (s + 1) & (size - 1)
-    return codes, first[:found]

@@ -124,7 +124,8 @@ def _dense_block(x, y, w, extent) -> np.ndarray:
         return table.reshape(shape)
     lanes = np.zeros((4 if n_cells <= _LANES_TABLE else 1, n_cells), np.int32)  # a block has < 2**31 rows
     last = lanes.shape[0] - 1
-    _count(x, y, low_a, low_b, shape[1], lanes[0], lanes[min(1, last)], lanes[min(2, last)], lanes[last])
+    tables = lanes[0], lanes[min(1, last)], lanes[min(2, last)], lanes[last]
+    _count(x, y, low_a, low_b, shape[1], tables)
     return (lanes.sum(axis=0, dtype=np.int64) if last else lanes[0]).reshape(shape)
 
 
@@ -182,11 +183,12 @@ def _extent(x):
 
 
 @kernel
-def _count(a, b, low_a, low_b, width, t0, t1, t2, t3):
+def _count(a, b, low_a, low_b, width, tables):
     """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store.
 
     low_a, low_b and the tables' size come from the extent of these very vectors; as in the next two.
     """
+    t0, t1, t2, t3 = tables
     n = a.shape[0]
     whole = n - n % 4
     for i in range(0, whole, 4):

@@ -1,8 +1,7 @@
 """Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
 
 Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt
-into partitions by their top hash bits, and each partition is grouped with a small open-addressing table that
-stays in cache. Equal hashes are confirmed by comparing the rows, so the answer never depends on the hash.
+into partitions by their top hash bits, and each partition is grouped with a small table (:mod:`.hashing`) that stays in cache.
 Groups are numbered by first appearance.
 """
 
@@ -16,6 +15,7 @@ import scipy.sparse as sp
 from ..._base.parameters import relative_to_lightest
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks, map_tasks
+from .hashing import Known, as_words, enter, find, free_table, hash_of, mix, places_for
 
 _ROWS_PER_BLOCK = 1 << 16
 _PARTITION_BITS = 8
@@ -23,23 +23,9 @@ _PARTITIONS = 1 << _PARTITION_BITS
 
 
 @kernel
-def mix(h):
-    """Spread the bits of a 64-bit word (the finalizer of splitmix64)."""
-    h ^= h >> np.uint64(30)
-    h *= np.uint64(0xBF58476D1CE4E5B9)
-    h ^= h >> np.uint64(27)
-    h *= np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
-@kernel
 def _hash_rows(words, start, stop, out):
-    step = np.uint64(0x9E3779B97F4A7C15)
     for i in range(start, stop):
-        h = np.uint64(0)
-        for j in range(words.shape[1]):
-            h = mix(h ^ np.uint64(words[i, j])) + step
-        out[i] = h
+        out[i] = hash_of(words, i)
 
 
 @kernel
@@ -61,33 +47,14 @@ def _deal(hashes, start, stop, positions, order):
 
 @kernel
 def _group(words, hashes, rows, first):
-    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order).
-
-    The table is never more than half full: every search ends.
-    """
-    slots = 16
-    while slots < 2 * rows.size:
-        slots *= 2
-    table = np.full(slots, -1, np.int64)
-    mask = np.uint64(slots - 1)
+    """first[i] = the earliest row equal to row i, for the rows of one partition (given in rising order)."""
+    known = Known(words, hashes, np.full(places_for(rows.size), -1, np.int64))
     for i in rows:
-        slot = hashes[i] & mask
-        while True:
-            j = table[slot]
-            if j < 0:
-                table[slot] = i
-                first[i] = i
-                break
-            if hashes[j] == hashes[i]:
-                same = True
-                for t in range(words.shape[1]):
-                    if words[i, t] != words[j, t]:
-                        same = False
-                        break
-                if same:
-                    first[i] = j
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        place, j = find(known, words, i, hashes[i])
+        if j < 0:
+            known.table[place] = i
+            j = i
+        first[i] = j
 
 
 @kernel
@@ -104,21 +71,12 @@ def _number(first, representatives):
     return u
 
 
-def _as_words(matrix: np.ndarray) -> np.ndarray:
-    """The same bytes seen as the widest words that divide a row: fewer steps for hash and comparison."""
-    row_bytes = matrix.shape[1] * matrix.itemsize
-    for word in (np.uint64, np.uint32, np.uint16, np.uint8):
-        if row_bytes % np.dtype(word).itemsize == 0:
-            return matrix.view(word)
-    raise AssertionError("bytes divide everything")
-
-
 def hash_rows(matrix: np.ndarray) -> np.ndarray:
     """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly ever."""
     matrix = np.ascontiguousarray(matrix)
     hashes = np.zeros(len(matrix), np.uint64)
     if matrix.size:
-        _hash_rows(_as_words(matrix), 0, len(matrix), hashes)
+        _hash_rows(as_words(matrix), 0, len(matrix), hashes)
     return hashes
 
 
@@ -132,7 +90,7 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndar
     n = matrix.shape[0]
     if matrix.size == 0:
         return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64)
-    words = _as_words(matrix)
+    words = as_words(matrix)
     hashes = np.empty(n, np.uint64)
     map_blocks(lambda a, b: _hash_rows(words, a, b, hashes), n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs)
 
@@ -161,37 +119,10 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndar
 
 
 @kernel
-def _fill(hashes, table):
-    """The place of each hash in a table that is at most half full; rows are distinct, hashes need not be."""
-    mask = np.uint64(table.size - 1)
-    for i in range(hashes.size):
-        slot = hashes[i] & mask
-        while table[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = i
-
-
-@kernel
-def _look_up(known, known_hashes, table, words, hashes, out):
-    """out[i] = the known row equal to row i of words, or -1. The table is never full: every search ends."""
-    mask = np.uint64(table.size - 1)
+def _look_up(known, words, hashes, out):
+    """out[i] = the known row equal to row i of words, or -1."""
     for i in range(words.shape[0]):
-        slot = hashes[i] & mask
-        out[i] = -1
-        while True:
-            j = table[slot]
-            if j < 0:
-                break
-            if known_hashes[j] == hashes[i]:
-                same = True
-                for t in range(words.shape[1]):
-                    if words[i, t] != known[j, t]:
-                        same = False
-                        break
-                if same:
-                    out[i] = j
-                    break
-            slot = (slot + np.uint64(1)) & mask
+        out[i] = find(known, words, i, hashes[i])[1]
 
 
 class RowTable:
@@ -199,23 +130,19 @@ class RowTable:
 
     def __init__(self, rows: np.ndarray):
         self._dtype, self._width = rows.dtype, rows.shape[1]
-        self._words = _as_words(np.ascontiguousarray(rows))
-        self._hashes = np.empty(len(rows), np.uint64)
-        _hash_rows(self._words, 0, len(rows), self._hashes)
-        slots = 16
-        while slots < 2 * len(rows):
-            slots *= 2
-        self._table = np.full(slots, -1, np.int64)
-        _fill(self._hashes, self._table)
+        words, hashes = as_words(np.ascontiguousarray(rows)), np.empty(len(rows), np.uint64)
+        _hash_rows(words, 0, len(rows), hashes)
+        self._known = Known(words, hashes, free_table(len(rows)))
+        enter(hashes, len(rows), self._known.table)
 
     def find(self, rows: np.ndarray) -> np.ndarray:
         """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every number is."""
         if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
             raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
-        words = _as_words(np.ascontiguousarray(rows))
+        words = as_words(np.ascontiguousarray(rows))
         hashes, out = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
         _hash_rows(words, 0, len(rows), hashes)
-        _look_up(self._words, self._hashes, self._table, words, hashes, out)
+        _look_up(self._known, words, hashes, out)
         return out
 
 

@@ -43,9 +43,21 @@ class LabelRows(NamedTuple):
         per_object = (self.weights, self.mass, self.scale, self.shift)
         return LabelRows(self.labels[rows], self.offsets, *(values[rows] for values in per_object))
 
+    def objects(self, rows: slice) -> _Objects:
+        return _Objects(self.labels[rows], self.offsets, self.scale[rows], self.shift[rows])
+
     def table(self, groups: np.ndarray, n_groups: int, n_jobs: int | None = -1) -> np.ndarray:
         """C of Eq. (1) for groups (u,)."""
         return cross_table(self.labels, self.offsets, groups, n_groups, self.weights, n_jobs=n_jobs)
+
+
+class _Objects(NamedTuple):
+    """What Eq. (2) reads of the objects."""
+
+    labels: np.ndarray
+    offsets: np.ndarray
+    scale: np.ndarray
+    shift: np.ndarray
 
 
 class Settled(NamedTuple):
@@ -98,18 +110,8 @@ def assign(
     found = Assignment(np.empty(u, np.int64), np.empty(u), np.empty(u))
 
     def block(a: int, b: int) -> None:
-        part = rows.take(slice(a, b))
-        _assign(
-            part.labels,
-            part.offsets,
-            T,
-            base,
-            part.scale,
-            part.shift,
-            current[a:b],
-            stay,
-            *(out[a:b] for out in found),
-        )
+        part = Assignment(*(out[a:b] for out in found))
+        _assign(rows.objects(slice(a, b)), T, base, current[a:b], stay, part)
 
     map_blocks(block, u, size=_BLOCK, n_jobs=n_jobs)
     return found
@@ -129,19 +131,8 @@ def soften(
     R, sums = np.empty((u, c)), np.empty(u)
 
     def block(a: int, b: int) -> np.ndarray:
-        table, part = np.zeros((k, c)), rows.take(slice(a, b))
-        _soften(
-            part.labels,
-            part.offsets,
-            T,
-            base,
-            part.scale,
-            part.shift,
-            part.weights,
-            R[a:b],
-            sums[a:b],
-            table,
-        )
+        table = np.zeros((k, c))
+        _soften(rows.objects(slice(a, b)), T, base, rows.weights[a:b], R[a:b], sums[a:b], table)
         return table
 
     total = np.zeros((k, c))
@@ -276,7 +267,10 @@ def _one_object(rows: LabelRows, chosen: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _assign(labels, offsets, T, base, scale, shift, current, stay, groups, cost, own):
+def _assign(objects, T, base, current, stay, found):
+    """Eqs. (2) and (3), hard, for all of some rows."""
+    labels, offsets, scale, shift = objects
+    groups, cost, own = found
     c = T.shape[1]
     total = np.empty(c)
     for p in range(labels.shape[0]):
@@ -314,7 +308,9 @@ def _commonest(table, offsets, otherwise, out):
 
 
 @kernel
-def _soften(labels, offsets, T, base, scale, shift, weights, R, sums, table):
+def _soften(objects, T, base, weights, R, sums, table):
+    """Eqs. (2) and (3), soft, and (1) of the outcome, for all of some rows."""
+    labels, offsets, scale, shift = objects
     c = T.shape[1]
     for p in range(labels.shape[0]):
         row = R[p]

@@ -21,6 +21,14 @@ from ..runtime.threads import map_blocks
 _BLOCK = 1 << 12  # rows; does not depend on the number of threads, so sums do not either
 
 
+class Model(NamedTuple):
+    """Components, clustering after clustering, and the prior of memberships."""
+
+    offsets: np.ndarray  # (m + 1,) where the rows of each clustering begin in b
+    b: np.ndarray  # (k, c) probability of each cluster in each component
+    alpha: np.ndarray  # (c,)
+
+
 class Inferred(NamedTuple):
     """What the next round needs of all objects together."""
 
@@ -51,20 +59,12 @@ def infer_rows(
             f"b {b.shape}, alpha {alpha.shape} and g {g.shape} for {u} objects in {offsets[-1]} base clusters."
         )
 
+    model = Model(offsets, b, alpha)
+
     def block(start: int, stop: int) -> tuple[np.ndarray, np.ndarray, float]:
         table, logs = np.zeros((k, c)), np.zeros(c)
-        bound = _infer(
-            labels[start:stop],
-            offsets,
-            weights[start:stop],
-            b,
-            alpha,
-            g[start:stop],
-            tol,
-            max_iter,
-            table,
-            logs,
-        )
+        part = slice(start, stop)
+        bound = _infer(labels[part], weights[part], model, g[part], tol, max_iter, table, logs)
         return table, logs, bound
 
     parts = map_blocks(block, u, size=_BLOCK, n_jobs=n_jobs)
@@ -91,7 +91,12 @@ def digamma(x):
 
 
 @kernel
-def _infer(labels, offsets, weights, b, alpha, g, tol, max_iter, table, logs):
+def _infer(labels, weights, model, g, tol, max_iter, table, logs):
+    """Eq. (1) for some rows, which are added to ``table`` and ``logs``.
+
+    Returns the weighted sum of Eq. (2).
+    """
+    offsets, b, alpha = model
     c = alpha.shape[0]
     log_lift, lift, new, phi = np.empty(c), np.empty(c), np.empty(c), np.empty(c)
     whole = 0.0

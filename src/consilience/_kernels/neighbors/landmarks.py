@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..compile.csr import Entries
 from ..compile.jit import fast_kernel, kernel
 from ..kmeans import many_kmeans
 from ..labels.distinct import row_hashes
@@ -136,9 +137,9 @@ def nearest_landmarks(
     if sp.issparse(X):
         place = np.full(X.shape[1], -1, np.int64)
         place[rows.columns] = np.arange(len(rows.columns))
-        _nearest_sparse(X.data, X.indices, X.indptr, place, unit, *landmarks, index, squares)
+        _nearest_sparse(Entries(X.data, X.indices, X.indptr), place, unit, landmarks, index, squares)
     else:
-        _nearest_dense(X, rows.columns, unit, *landmarks, index, squares)
+        _nearest_dense(X, rows.columns, unit, landmarks, index, squares)
 
 
 def graph_of_landmarks(
@@ -219,8 +220,7 @@ def _search(x, where, length, landmarks, index, squares, i):
 
 
 @kernel
-def _nearest_dense(X, columns, unit, points, lengths, groups, group_lengths, starts, nearby, index, squares):
-    landmarks = (points, lengths, groups, group_lengths, starts, nearby)
+def _nearest_dense(X, columns, unit, landmarks, index, squares):
     x = np.empty(columns.size, X.dtype)
     for i in range(X.shape[0]):
         for t in range(columns.size):
@@ -229,23 +229,9 @@ def _nearest_dense(X, columns, unit, points, lengths, groups, group_lengths, sta
 
 
 @kernel
-def _nearest_sparse(
-    data,
-    indices,
-    indptr,
-    place,
-    unit,
-    points,
-    lengths,
-    groups,
-    group_lengths,
-    starts,
-    nearby,
-    index,
-    squares,
-):
+def _nearest_sparse(entries, place, unit, landmarks, index, squares):
     """``place`` (all columns) is where a column stands among the chosen, or -1."""
-    landmarks = (points, lengths, groups, group_lengths, starts, nearby)
+    data, indices, indptr = entries
     longest = 0  # a row may name a column twice: its entries are the bound, not the columns
     for i in range(indptr.size - 1):
         longest = max(longest, indptr[i + 1] - indptr[i])

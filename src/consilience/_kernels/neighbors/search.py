@@ -37,6 +37,35 @@ _ENOUGH = 4  # times k: rows that these groups hold at least
 _LEARN_FROM, _STEPS = 32, 5  # rows of each group that centers are learned from, and how long
 
 
+class Block(NamedTuple):
+    """Rows a..b and c..e, and what is known of all their pairs."""
+
+    products: np.ndarray  # (b - a, e - c) float32, over ``unit``
+    lengths: np.ndarray  # (n,) float32 squares, over ``unit`` and a little too small
+    unit: float
+    a: int
+    b: int
+    c: int
+    e: int
+
+
+class Spread(NamedTuple):
+    """What Eq. (2) takes from rows themselves."""
+
+    radius: np.ndarray  # (n,)
+    smallest: float  # of these
+    mu: float
+
+
+class _Near(NamedTuple):
+    """Columns of a block beside one of its rows, from the diagonal on; all float32, and over ``unit``."""
+
+    lengths: np.ndarray
+    products: np.ndarray
+    radius: np.ndarray
+    widest: np.ndarray  # D / s beyond which the other end does not want the row
+
+
 class Cells(NamedTuple):
     """Rows grouped around centers, and which groups are near each other."""
 
@@ -141,7 +170,8 @@ def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
     """
     index, key = _empty_lists(np.full(pairs.n_samples, np.inf), k)
     for a, b, c, e, products in pairs:
-        _offer_nearest(products, pairs.lengths, pairs.unit, pairs.rows, a, b, c, e, index, key)
+        block = Block(products, pairs.lengths, pairs.unit, a, b, c, e)
+        _offer_nearest(block, pairs.rows, index, key)
     index, squares = _exact(pairs, index)
     order = np.lexsort((index, squares), axis=1)
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
@@ -165,9 +195,8 @@ def most_similar(
     def lists(bound: np.ndarray) -> np.ndarray:
         index, key = _empty_lists(bound, k)
         for a, b, c, e, products in pairs:
-            _offer_similar(
-                products, pairs.lengths, pairs.unit, pairs.rows, radius, smallest, mu, a, b, c, e, index, key
-            )
+            block = Block(products, pairs.lengths, pairs.unit, a, b, c, e)
+            _offer_similar(block, pairs.rows, Spread(radius, smallest, mu), index, key)
         return index
 
     index = lists(unbounded if bound is None else bound[order])
@@ -257,7 +286,9 @@ def insert(index, key, row, new_index, new_key):
 
 
 @kernel
-def _offer_nearest(products, lengths, unit, rows, a, b, c, e, index, key):
+def _offer_nearest(block, rows, index, key):
+    """Put the pairs of a block in the lists of nearest rows of both their ends."""
+    products, lengths, unit, a, b, c, e = block
     last = key.shape[1] - 1
     worst = np.empty(e - c, np.float32)
     for l in range(c, e):
@@ -303,8 +334,10 @@ def _mark_nearest(length, lengths, products, own, worst, wanted):
 
 
 @kernel
-def _offer_similar(products, lengths, unit, rows, radius, smallest, mu, a, b, c, e, index, key):
+def _offer_similar(block, rows, spread, index, key):
     """Lists of smallest -log f of Eq. (2), constants left out: log s + D^2 / (2 s^2)."""
+    products, lengths, unit, a, b, c, e = block
+    radius, smallest, mu = spread
     last = key.shape[1] - 1
     widest, other = np.empty(e - c, np.float32), np.empty(e - c, np.float32)
     wanted, where = _marks(e - c)
@@ -316,17 +349,9 @@ def _offer_similar(products, lengths, unit, rows, radius, smallest, mu, a, b, c,
         low = max(c, i + 1) - c
         here = slice(low, e - c)
         own = _widest(key[i, last], _s(mu, radius[i], smallest, 0.0))
-        _mark_similar(
-            lengths[i],
-            lengths[c:e][here],
-            products[i - a][here],
-            _above((radius[i] + 3.0 * _EPSILON) / unit),
-            other[here],
-            _above(third),
-            own,
-            widest[here],
-            wanted[here],
-        )
+        near = _Near(lengths[c:e][here], products[i - a][here], other[here], widest[here])
+        own_radius = _above((radius[i] + 3.0 * _EPSILON) / unit)
+        _mark_similar(lengths[i], own_radius, own, _above(third), near, wanted[here])
         for t in where[: _marked(wanted, low, where)]:
             l = c + t
             least = (1.0 - 1e-6) * unit * max(lengths[i] + lengths[l] - 2.0 * products[i - a, t], 0.0)
@@ -365,8 +390,9 @@ def _widest(cost, least_s):
 
 
 @kernel
-def _mark_similar(length, lengths, products, own_radius, radius, third, own, widest, wanted):
+def _mark_similar(length, own_radius, own, third, near, wanted):
     """Which pairs of one row are close enough for one of the two ends. D / s rises with D, of which no more than the least is taken."""
+    lengths, products, radius, widest = near
     for t in range(lengths.size):
         D = max(length + lengths[t] - np.float32(2.0) * products[t], np.float32(0.0))
         s = third * (own_radius + radius[t] + D)

@@ -10,10 +10,21 @@ memory), -1 missing. An Ensemble numbers them below k, the length of cluster_wei
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.jit import kernel
 from ..compile.plain import sort_inplace, total
+
+
+class Votes(NamedTuple):
+    """Base clusterings as Eq. (1) reads them."""
+
+    codes: np.ndarray  # (m, u)
+    clustering_weights: np.ndarray  # (m,) a
+    cluster_weights: np.ndarray  # (k,) b
+    any_missing: bool
 
 
 @kernel
@@ -80,20 +91,13 @@ def count_row_pattern(codes, members, first, start, stop, out):
 
 
 @kernel
-def fill_rows(
-    codes,
-    clustering_weights,
-    cluster_weights,
-    any_missing,
-    members,
-    first,
-    start,
-    stop,
-    indptr,
-    indices,
-    data,
-):
-    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`, with the same arguments."""
+def fill_rows(votes, members, first, start, stop, entries):
+    """Sorted indices and values of the sparse rows counted by :func:`count_row_pattern`.
+
+    With the same members.
+    """
+    codes, clustering_weights, cluster_weights, any_missing = votes
+    data, indices, indptr = entries
     m, u = codes.shape
     weights_in_all = total(clustering_weights)
     met = np.full(u, -1, np.int64)

@@ -7,12 +7,21 @@ objects in them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.jit import kernel
 from ..compile.plain import counting
 
 _RULES = {"average": 0, "complete": 1, "single": 2}
+
+
+class _Links(NamedTuple):
+    """A chain of groups, each the nearest neighbor of the one before."""
+
+    groups: np.ndarray  # (u,) the first of them, as many as the chain is long
+    linked: np.ndarray  # (u,) whether a group is among them
 
 
 @kernel
@@ -25,71 +34,87 @@ def _chain(D, sizes, rule, left, right, height):
     included: each link is shorter than the one before, and no update makes a group nearer than both its parts were.
     """
     u = sizes.size
-    active = counting(u)  # groups that are still there, in rising order
-    alive = u
-    chain = np.empty(u, np.int64)
-    linked = np.zeros(u, np.bool_)  # groups in the chain
+    active = counting(u)  # the first of these are the groups that are still there, in rising order
+    chain = _Links(np.empty(u, np.int64), np.zeros(u, np.bool_))
     length = 0
     for t in range(u - 1):
+        there = active[: u - t]
+        length = _extend(D, there, chain, length)
         if length == 0:
-            chain[0] = active[0]
-            linked[active[0]] = True
-            length = 1
-        while True:
-            x = chain[length - 1]
-            # Prefer the previous link on ties: otherwise the chain could run in a circle.
-            if length > 1:
-                y = chain[length - 2]
-                nearest = D[x, y]
-            else:
-                y = -1
-                nearest = np.inf
-            for a in range(alive):
-                z = active[a]
-                if z != x and D[x, z] < nearest:
-                    nearest = D[x, z]
-                    y = z
-            if length > 1 and y == chain[length - 2]:
-                break
-            if y < 0 or linked[y]:
-                return False
-            chain[length] = y
-            linked[y] = True
-            length += 1
+            return False
+        x, y = chain.groups[length - 1], chain.groups[length - 2]
         length -= 2
-        linked[x] = linked[y] = False
-        if x > y:
-            x, y = y, x
-        left[t], right[t], height[t] = x, y, nearest
-        nx, ny = sizes[x], sizes[y]
-        position = 0
-        for a in range(alive):
-            z = active[a]
-            if z == y:
-                continue
-            active[position] = z
-            position += 1
-            if z == x:
-                continue
-            near, far = D[x, z], D[y, z]
-            if near > far:
-                near, far = far, near
-            if rule == 0:
-                # Rounding (or overflow) must not leave the two: a mean below both could close a circle.
-                d = (nx * D[x, z] + ny * D[y, z]) / (nx + ny)
-                if not d >= near:
-                    d = near
-                elif d > far:
-                    d = far
-            elif rule == 1:
-                d = far
-            else:
-                d = near
-            D[x, z] = d
-            D[z, x] = d
-        alive = position
-        sizes[x] = nx + ny
+        chain.linked[x] = chain.linked[y] = False
+        height[t] = D[x, y]
+        left[t], right[t] = min(x, y), max(x, y)
+        _join(D, sizes, rule, there, left[t], right[t])
     return True
+
+
+@kernel
+def _extend(D, active, chain, length):
+    """Go on from the chain's end until its last two groups are nearest to each other.
+
+    Returns its length, or 0 if it cannot go on.
+    """
+    groups, linked = chain
+    if length == 0:
+        groups[0] = active[0]
+        linked[active[0]] = True
+        length = 1
+    while True:
+        x = groups[length - 1]
+        # Prefer the previous link on ties: otherwise the chain could run in a circle.
+        if length > 1:
+            y = groups[length - 2]
+            nearest = D[x, y]
+        else:
+            y = -1
+            nearest = np.inf
+        for a in range(active.size):
+            z = active[a]
+            if z != x and D[x, z] < nearest:
+                nearest = D[x, z]
+                y = z
+        if length > 1 and y == groups[length - 2]:
+            return length
+        if y < 0 or linked[y]:
+            return 0
+        groups[length] = y
+        linked[y] = True
+        length += 1
+
+
+@kernel
+def _join(D, sizes, rule, active, x, y):
+    """Distances of the groups x and y together become those of x, and y leaves ``active``."""
+    nx, ny = sizes[x], sizes[y]
+    position = 0
+    for a in range(active.size):
+        z = active[a]
+        if z == y:
+            continue
+        active[position] = z
+        position += 1
+        if z == x:
+            continue
+        near, far = D[x, z], D[y, z]
+        if near > far:
+            near, far = far, near
+        if rule == 0:
+            # Rounding (or overflow) must not leave the two: a mean below both could close a circle.
+            d = (nx * D[x, z] + ny * D[y, z]) / (nx + ny)
+            if not d >= near:
+                d = near
+            elif d > far:
+                d = far
+        elif rule == 1:
+            d = far
+        else:
+            d = near
+        D[x, z] = d
+        D[z, x] = d
+    sizes[x] = nx + ny
 
 
 @kernel

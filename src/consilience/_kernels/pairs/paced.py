@@ -22,7 +22,7 @@ rows are added in block order, so threads do not change them.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,22 @@ _ROWS = 64  # rows of a block
 # C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (the threshold equal to an agreement k / m), so
 # it is settled here, for the sparser S, and not by rounding.
 TIE = 1.0 + 1e-12
+
+
+class Embedding(NamedTuple):
+    """What Eqs. (4) and (5) take besides the pairs; |f_p - f_q|^2 has spread_p + spread_q added to it."""
+
+    F: np.ndarray  # (u, c), or (c, u) for the dense store
+    spread: np.ndarray  # (u,)
+    rho: float
+    gamma: float
+
+
+class Sums(NamedTuple):
+    """What a block of pairs adds to."""
+
+    d: np.ndarray  # (m,) of Eq. (6)
+    nonzero: np.ndarray  # (1,) weight of the pairs with S above 0
 
 
 class PairStore(Protocol):

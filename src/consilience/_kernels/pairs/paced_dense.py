@@ -1,6 +1,11 @@
-"""All pairs of weighted objects, for self-paced learning of a consensus matrix: equations in :mod:`.paced_pairs`."""
+"""All pairs of weighted objects, for self-paced learning of a consensus matrix.
+
+Equations in :mod:`.paced`.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,10 +14,18 @@ from scipy.linalg.blas import dsymm
 from ..compile.jit import fast_kernel, kernel
 from ..runtime.threads import map_tasks
 from .components import components
-from .paced import TIE, PairStore, add_up
+from .paced import TIE, Embedding, PairStore, Sums, add_up
 
 _TILE = 512  # columns of a tile: its scratch vectors stay in the first-level cache
 _COLUMNS = 8  # of a product, to a thread
+
+
+class _Votes(NamedTuple):
+    """Base clusterings as Eq. (1) reads them."""
+
+    codes: np.ndarray  # (m, u)
+    x: np.ndarray  # (m,)
+    any_missing: bool
 
 
 class DensePairs(PairStore):
@@ -33,20 +46,18 @@ class DensePairs(PairStore):
         self._map(lambda a, b: _dense_start(self.codes, self.any_missing, a, b, self.S))
 
     def pace(self, x: np.ndarray, lam: float) -> float:
-        easy = self._map(
-            lambda a, b: _dense_pace(self.codes, x, self.any_missing, lam, self.weights, self.S, a, b, self.V)
-        )
+        votes = _Votes(self.codes, x, self.any_missing)
+        easy = self._map(lambda a, b: _dense_pace(votes, lam, self.weights, self.S, a, b, self.V))
         return 2.0 * float(np.sum(easy))
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
-        Ft = np.ascontiguousarray(F.T)
+        votes = _Votes(self.codes, x, self.any_missing)
+        embedding = Embedding(np.ascontiguousarray(F.T), spread, rho, gamma)
 
         def rows(a, b):
-            d, nonzero = np.zeros(x.size), np.zeros(1)
-            _dense_step(
-                self.codes, x, self.any_missing, Ft, spread, rho, gamma, self.weights, self.V, a, b, self.S, d, nonzero
-            )  # fmt: skip
-            return d, nonzero[0]
+            sums = Sums(np.zeros(x.size), np.zeros(1))
+            _dense_step(votes, embedding, self.weights, self.V, a, b, self.S, sums)
+            return sums.d, sums.nonzero[0]
 
         return add_up(self._map(rows), self.weights)
 
@@ -111,8 +122,9 @@ def _fill_upper(S, starts, out_indices, out_data):
 
 
 @fast_kernel(forceinline=True)
-def _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s):
+def _dense_evidence(votes, p, q0, length, total, a, s):
     """a and s of Eq. (1) for the pairs (p, q0 .. q0 + length)."""
+    codes, x, any_missing = votes
     for t in range(length):
         a[t] = 0.0
         s[t] = total
@@ -135,26 +147,27 @@ def _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s):
 @fast_kernel
 def _dense_start(codes, any_missing, start, stop, S):
     m, u = codes.shape
-    x = np.ones(m)
+    votes = _Votes(codes, np.ones(m), any_missing)
     a, s = np.empty(_TILE), np.empty(_TILE)
     for p in range(start, stop):
         for q0 in range(p + 1, u, _TILE):
             length = min(_TILE, u - q0)
-            _dense_evidence(codes, x, any_missing, p, q0, length, float(m), a, s)
+            _dense_evidence(votes, p, q0, length, float(m), a, s)
             for t in range(length):
                 S[p, q0 + t] = a[t] / s[t] if s[t] > 0 else 0.0
 
 
 @fast_kernel
-def _dense_pace(codes, x, any_missing, lam, weights, S, start, stop, V):
-    u = codes.shape[1]
+def _dense_pace(votes, lam, weights, S, start, stop, V):
+    """Eqs. (2) and (3) for the pairs of rows start..stop; the weight of what is not yet trusted."""
+    u = votes.codes.shape[1]
     a, s = np.empty(_TILE), np.empty(_TILE)
-    total = x.sum()
+    total = votes.x.sum()
     easy = 0.0
     for p in range(start, stop):
         for q0 in range(p + 1, u, _TILE):
             length = min(_TILE, u - q0)
-            _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s)
+            _dense_evidence(votes, p, q0, length, total, a, s)
             for t in range(length):
                 q = q0 + t
                 value = S[p, q]
@@ -166,9 +179,11 @@ def _dense_pace(codes, x, any_missing, lam, weights, S, start, stop, V):
 
 
 @fast_kernel
-def _dense_step(
-    codes, x, any_missing, Ft, spread, rho, gamma, weights, V, start, stop, S, d, nonzero
-):  # fmt: skip
+def _dense_step(votes, embedding, weights, V, start, stop, S, sums):
+    """Eqs. (4) to (6) for the pairs of rows start..stop."""
+    codes, x, any_missing = votes
+    Ft, spread, rho, gamma = embedding
+    d, nonzero = sums
     m, u = codes.shape
     c = Ft.shape[0]
     a, s, far = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
@@ -178,7 +193,7 @@ def _dense_step(
     for p in range(start, stop):
         for q0 in range(p + 1, u, _TILE):
             length = min(_TILE, u - q0)
-            _dense_evidence(codes, x, any_missing, p, q0, length, total, a, s)
+            _dense_evidence(votes, p, q0, length, total, a, s)
             for t in range(length):
                 far[t] = spread[p] + spread[q0 + t]
             for k in range(c):

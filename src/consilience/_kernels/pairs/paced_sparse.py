@@ -1,4 +1,4 @@
-"""The pairs ever together, for self-paced learning of a consensus matrix: equations in :mod:`.paced_pairs`.
+"""The pairs ever together, for self-paced learning of a consensus matrix: equations in :mod:`.paced`.
 
 Pairs whose objects meet in the same clusterings have the same a and s in Eq. (1). Such a *pattern* of clusterings is held
 once, as bits, and a pair knows the number of its pattern. Most pairs are of patterns too weak for any S but 0: while all pairs
@@ -8,16 +8,61 @@ stay at 0 whatever the embedding. Such patterns are dealt with as one pair each,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
+from ..compile.csr import Entries
 from ..compile.jit import fast_kernel, kernel
 from ..runtime.threads import map_blocks
 from .components import components, components_of_rows
-from .paced import TIE, PairStore, add_up
+from .paced import TIE, Embedding, PairStore, Sums, add_up
 from .patterns import find_pairs, tie_members
 
 _COLUMNS = 8  # of the embedding, between looks whether a distance is large enough
+
+
+class _Evidence(NamedTuple):
+    """a and s of Eq. (1), by pattern; s is one number where all clusterings saw all."""
+
+    a: np.ndarray
+    s: np.ndarray
+
+
+class _Levels(NamedTuple):
+    """What is the same for all pairs of a pattern."""
+
+    bulk: np.ndarray  # weight of the pairs
+    level: np.ndarray  # V where it is the same
+    flat: np.ndarray  # whether it is
+    zero: np.ndarray  # whether S is 0 for all
+
+
+class _Patterns(NamedTuple):
+    """Clusterings of each pattern, as bits, and whether its pairs are to be looked at."""
+
+    met: np.ndarray  # (patterns, bytes)
+    seen: np.ndarray  # (patterns, bytes), or no bytes where all saw all
+    look: np.ndarray  # (patterns,)
+
+
+class _Pairs(NamedTuple):
+    """Weighted objects and their pairs, row by row."""
+
+    weights: np.ndarray  # (u,)
+    V: np.ndarray  # (pairs,) where it differs within a pattern
+    indptr: np.ndarray
+    indices: np.ndarray
+    pattern: np.ndarray  # (pairs,)
+
+
+class _Above(NamedTuple):
+    """Pairs with S above 0, as they are found."""
+
+    lengths: np.ndarray  # how many in each row
+    indices: np.ndarray
+    data: np.ndarray
 
 
 class SparsePairs(PairStore):
@@ -55,37 +100,29 @@ class SparsePairs(PairStore):
         self.flat.fill(True)
 
     def pace(self, x: np.ndarray, lam: float) -> float:
-        a, s = self._evidence(x)
-        start, sights = self._evidence(np.ones(x.size)) if self.fresh else (a, s)
-        easy = _pace_patterns(
-            a, s, start, sights, self.fresh, self.zero, lam, self.bulk, self.level, self.flat
-        )
+        evidence = self._evidence(x)
+        first = self._evidence(np.ones(x.size)) if self.fresh else evidence
+        easy = _pace_patterns(evidence, first, self.fresh, lam, self._levels())
         if not self.flat.all():
-            S = self.upper()
-            parts = self._map(
-                lambda i, j: _pace_pairs(
-                    a, s, lam, self.weights, self.flat, self.indptr, self.indices, self.pattern, S.indptr, S.indices,
-                    S.data, i, j, self.V,
-                )
-            )  # fmt: skip
+            S, pairs = self.upper(), self._pairs()
+            known = Entries(S.data, S.indices, S.indptr)
+            parts = self._map(lambda i, j: _pace_pairs(evidence, lam, self.flat, pairs, known, i, j))
             easy += float(np.sum(parts))
         return 2.0 * easy
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
         F = np.ascontiguousarray(F)
         self._keep(None)  # the S before is not needed for the next one: room for it
-        a, s = self._evidence(x)
-        look, strength = _judge(a, s, gamma, self.bulk, self.level, self.flat, self.zero)
+        evidence, levels, pairs = self._evidence(x), self._levels(), self._pairs()
+        look, strength = _judge(evidence, gamma, levels)
+        patterns, embedding = _Patterns(self.met, self.seen, look), Embedding(F, spread, rho, gamma)
 
         def rows(i, j):
-            d, nonzero, lengths = np.zeros(x.size), np.zeros(1), np.zeros(j - i, np.int64)
-            most = self.indptr[j] - self.indptr[i]
-            indices, data = np.empty(most, np.int32), np.empty(most)
-            found = _step_pairs(
-                self.met, self.seen, a, s, self.level, self.flat, look, F, spread, rho, gamma, self.weights, self.V,
-                self.indptr, self.indices, self.pattern, i, j, lengths, indices, data, d, nonzero,
-            )  # fmt: skip
-            return d, nonzero[0], lengths, indices[:found].copy(), data[:found].copy()
+            sums, most = Sums(np.zeros(x.size), np.zeros(1)), self.indptr[j] - self.indptr[i]
+            above = _Above(np.zeros(j - i, np.int64), np.empty(most, np.int32), np.empty(most))
+            found = _step_pairs(patterns, evidence, levels, embedding, pairs, (i, j), above, sums)
+            kept = above.indices[:found].copy(), above.data[:found].copy()
+            return sums.d, sums.nonzero[0], above.lengths, *kept
 
         parts = self._map(rows)
         alone = np.zeros(x.size)  # what the pairs add that were not looked at
@@ -158,10 +195,15 @@ class SparsePairs(PairStore):
         self._upper = upper
         self._both = None
 
-    def _evidence(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """a and s of Eq. (1), by pattern; s is one number where all clusterings saw all."""
+    def _evidence(self, x: np.ndarray) -> _Evidence:
         a = _sum_by_pattern(self.met, x)
-        return a, _sum_by_pattern(self.seen, x) if self.any_missing else np.array([x.sum()])
+        return _Evidence(a, _sum_by_pattern(self.seen, x) if self.any_missing else np.array([x.sum()]))
+
+    def _levels(self) -> _Levels:
+        return _Levels(self.bulk, self.level, self.flat, self.zero)
+
+    def _pairs(self) -> _Pairs:
+        return _Pairs(self.weights, self.V, self.indptr, self.indices, self.pattern)
 
 
 def _both_triangles(upper: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
@@ -288,8 +330,14 @@ def _take_apart(sums, d):
 
 
 @kernel
-def _pace_patterns(a, s, start, sights, fresh, zero, lam, bulk, level, flat):
-    """Eqs. (2) and (3) for patterns of one S, which is start / sights in the beginning and later 0; the weight of what is not yet trusted."""
+def _pace_patterns(evidence, first, fresh, lam, levels):
+    """Eqs. (2) and (3) for patterns of one S, which is a / s of ``first`` in the beginning and later 0.
+
+    The weight of what is not yet trusted.
+    """
+    a, s = evidence
+    start, sights = first
+    bulk, level, flat, zero = levels
     easy = 0.0
     for g in range(a.size):
         flat[g] = fresh or zero[g]
@@ -302,10 +350,11 @@ def _pace_patterns(a, s, start, sights, fresh, zero, lam, bulk, level, flat):
 
 
 @kernel
-def _pace_pairs(
-    a, s, lam, weights, flat, indptr, indices, pattern, S_indptr, S_indices, S_data, start, stop, V
-):  # fmt: skip
+def _pace_pairs(evidence, lam, flat, pairs, S, start, stop):
     """Eqs. (2) and (3) for the pairs of all other patterns. S is of some of the pairs, in their order."""
+    a, s = evidence
+    weights, V, indptr, indices, pattern = pairs
+    S_data, S_indices, S_indptr = S
     one, total = s.size == 1, s[0]
     easy = 0.0
     for p in range(start, stop):
@@ -324,8 +373,10 @@ def _pace_pairs(
 
 
 @kernel
-def _judge(a, s, gamma, bulk, level, flat, zero):
+def _judge(evidence, gamma, levels):
     """Which patterns to look at, and what the pairs of all others add to d of Eq. (6); ``zero`` as it will be then."""
+    a, s = evidence
+    bulk, level, flat, zero = levels
     look, strength = np.ones(a.size, np.bool_), np.zeros(a.size)
     for g in range(a.size):
         total = s[g % s.size]
@@ -339,11 +390,19 @@ def _judge(a, s, gamma, bulk, level, flat, zero):
 
 
 @fast_kernel
-def _step_pairs(
-    met, seen, a, s, level, flat, look, F, spread, rho, gamma, weights, V, indptr, indices, pattern, start, stop,
-    lengths, out_indices, out_data, d, nonzero,
-):  # fmt: skip
-    """Eqs. (4) to (6) for the pairs of patterns to look at; writes S where it is above 0, and returns how often."""
+def _step_pairs(patterns, evidence, levels, embedding, pairs, rows, above, sums):
+    """Eqs. (4) to (6) for the pairs of patterns to look at in these rows.
+
+    Writes S where it is above 0, and returns how often.
+    """
+    met, seen, look = patterns
+    a, s = evidence
+    _, level, flat, _ = levels
+    F, spread, rho, gamma = embedding
+    weights, V, indptr, indices, pattern = pairs
+    start, stop = rows
+    lengths, out_indices, out_data = above
+    d, nonzero = sums
     c, n_bytes, one, any_missing = F.shape[1], met.shape[1], s.size == 1, seen.shape[1] > 0
     hits, misses = np.zeros((n_bytes, 256)), np.zeros((n_bytes, 256))
     shared = s[0] if one else 1.0  # without pairs there may be no s at all

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from ..compile.jit import kernel
 from ..compile.plain import sort_inplace
+from ..labels.hashing import RowNumbers
 from ..runtime.threads import map_blocks
 
 _AT_A_TIME = 1 << 20  # pairs whose bits are held until they have a number
 _ROWS = 64  # of a block
-_KEYS = 1 << 10  # patterns that there is room for at first, a power of two
 
 
 class Pairs(NamedTuple):
@@ -36,23 +36,25 @@ def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = -1
     seen: whether clusterings that saw only one of the two matter to a pattern.
     """
     m, u = codes.shape
-    lists = _members(codes, k)
+    lists = _Lists(*_members(codes, k))
     lengths = np.zeros(u + 1, np.int64)
-    map_blocks(lambda a, b: _count_partners(codes, *lists, a, b, lengths), u, size=_ROWS, n_jobs=n_jobs)
+    map_blocks(lambda a, b: _count_partners(codes, lists, a, b, lengths), u, size=_ROWS, n_jobs=n_jobs)
     indptr = np.cumsum(lengths)
     indices, pattern = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int32)
     words = -(-m // 64)
-    numbers = _Numbers(words * (1 + seen))
+    numbers = RowNumbers(words * (1 + seen), np.uint64)
     for start, stop in _spans(indptr, _AT_A_TIME):
         first = indptr[start]
         bits = np.zeros((int(indptr[stop] - first), words * (1 + seen)), np.uint64)
 
-        def rows(a, b, start=start, first=first, bits=bits):
-            _fill_partners(codes, *lists, start + a, start + b, indptr, indices, first, bits, words)
+        block = _Bits(bits, first)
+
+        def rows(a, b, start=start, block=block):
+            _fill_partners(codes, lists, start + a, start + b, indptr, indices, block, words)
 
         map_blocks(rows, stop - start, size=_ROWS, n_jobs=n_jobs)
         numbers.number(bits, pattern[first : indptr[stop]])
-    found = numbers.keys[: numbers.count]
+    found = numbers.rows
     return Pairs(indptr, indices, pattern, _as_bytes(found[:, :words], m), _as_bytes(found[:, words:], m))
 
 
@@ -65,22 +67,22 @@ def tie_members(codes: np.ndarray, k: int) -> sp.coo_array:
     return sp.coo_array((np.ones(p.size), (first, p)), shape=(u, u))
 
 
-class _Numbers:
-    """Numbers for bit strings, by first appearance."""
+class _Lists(NamedTuple):
+    """The objects of each cluster, cluster after cluster."""
 
-    def __init__(self, width: int):
-        self.keys = np.empty((_KEYS, width), np.uint64)
-        self.table = np.full(4 * _KEYS, -1, np.int32)
-        self.count = 0
+    members: np.ndarray  # int32, rising in each cluster
+    ends: np.ndarray  # (k,) where each cluster ends
+    place: np.ndarray  # (u, m) of every object in the list of its cluster
 
-    def number(self, bits: np.ndarray, out: np.ndarray) -> None:
-        at = 0
-        while at < len(bits):
-            at, self.count = _look_up(bits, at, self.keys, self.count, self.table, out)
-            if self.count == len(self.keys):
-                self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
-                self.table = np.full(2 * self.table.size, -1, np.int32)
-                _enter(self.keys, self.count, self.table)
+
+class _Bits(NamedTuple):
+    """Bits of the pairs from ``first`` on.
+
+    Of the clusterings that have them together, then of those that saw both.
+    """
+
+    words: np.ndarray  # (pairs, words or twice as many) uint64
+    first: int
 
 
 def _spans(indptr: np.ndarray, size: int):
@@ -124,8 +126,9 @@ def _members(codes, k):
 
 
 @kernel
-def _count_partners(codes, members, ends, place, start, stop, lengths):
+def _count_partners(codes, lists, start, stop, lengths):
     """How many later objects each was ever together with, behind its own place in ``lengths``."""
+    members, ends, place = lists
     m, u = codes.shape
     last = np.full(u, -1, np.int32)
     for p in range(start, stop):
@@ -140,8 +143,10 @@ def _count_partners(codes, members, ends, place, start, stop, lengths):
 
 
 @kernel
-def _fill_partners(codes, members, ends, place, start, stop, indptr, indices, first, bits, words):
-    """The partners that :func:`_count_partners` counted, sorted, and the bits of their clusterings, from pair ``first`` on."""
+def _fill_partners(codes, lists, start, stop, indptr, indices, block, words):
+    """The partners that :func:`_count_partners` counted, sorted, and the bits of their clusterings."""
+    members, ends, place = lists
+    bits, first = block
     m, u = codes.shape
     row = np.zeros((u, words), np.uint64)
     one, behind = np.uint64(1), bits.shape[1] > words
@@ -171,51 +176,3 @@ def _fill_partners(codes, members, ends, place, start, stop, indptr, indices, fi
                 for i in range(m):
                     if codes[i, p] >= 0 and codes[i, q] >= 0:
                         out[words + (i >> 6)] |= one << np.uint64(i & 63)
-
-
-@kernel
-def _slot(key, table):
-    mixed = np.uint64(0)
-    for w in range(key.size):
-        mixed = (mixed ^ key[w]) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return np.int64(mixed & np.uint64(table.size - 1))
-
-
-@kernel
-def _enter(keys, count, table):
-    """Put the first keys into an empty table, whose size is a power of two and more than theirs."""
-    for g in range(count):
-        at = _slot(keys[g], table)
-        while table[at] >= 0:
-            at = (at + 1) & (table.size - 1)
-        table[at] = g
-
-
-@kernel
-def _look_up(bits, at, keys, count, table, out):
-    """Numbers of the keys from ``at`` on, new ones as they come; returns where it stopped and how many there are.
-
-    Stops when ``keys`` is full, of which the table has four times as many places.
-    """
-    for t in range(at, len(bits)):
-        if count == len(keys):
-            return t, count
-        key = bits[t]
-        place = _slot(key, table)
-        while True:
-            g = table[place]
-            if g < 0:
-                for w in range(key.size):
-                    keys[count, w] = key[w]
-                table[place] = out[t] = count
-                count += 1
-                break
-            same = True
-            for w in range(key.size):
-                same = same and keys[g, w] == key[w]
-            if same:
-                out[t] = g
-                break
-            place = (place + 1) & (table.size - 1)
-    return len(bits), count

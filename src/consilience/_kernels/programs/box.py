@@ -18,12 +18,13 @@ columns alike.
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compile.jit import fast_kernel, kernel
 from .box_cg import descend_together
-from .coupling import Coupling, couple, spread
+from .coupling import Coupling, Problem, couple, spread
 
 #: Weights are kept on this grid: rounding noise must not decide between columns that are mirror images.
 _GRID = 2.0**36
@@ -34,6 +35,45 @@ _MANY, _STIFF = 60.0, 1e5
 
 #: For the steps of one row in `_pivot`: in rows of 20 entries, calls would take a twentieth of the time.
 _step_of_pivot = partial(fast_kernel, inline="always")
+
+
+class Row(NamedTuple):
+    """What Eq. (1) asks of one row."""
+
+    w: np.ndarray  # (k,)
+    o: np.ndarray  # (k,)
+    degree: np.ndarray  # (k,)
+
+
+class Guesses(NamedTuple):
+    """Of some rows: whether all weights are 1, which entries are taken to be positive, and how far each is."""
+
+    plain: np.ndarray  # (rows,)
+    free: np.ndarray  # (rows, k)
+    state: np.ndarray  # (rows,) int8: 0 first guess, 1 growing, 2 solved, 3 given up
+
+
+class Weighing(NamedTuple):
+    """Rows of Eq. (2)."""
+
+    S: np.ndarray  # (b, k)
+    loss: np.ndarray  # (b, k) a
+    lam: float
+    E: np.ndarray  # (k, k)
+    r: np.ndarray  # (k,)
+    certain: np.ndarray  # (b, k) weights that are 1 in every solution
+
+
+class _Steps(NamedTuple):
+    """Room for the open entries of one row, as many as there are; those where s is 0 come last."""
+
+    entries: np.ndarray  # (k,) which of the row they are
+    M: np.ndarray  # (k, k) how they contradict each other; no rows for the last ones, of which no two do
+    w: np.ndarray
+    v: np.ndarray  # r w
+    fixed: np.ndarray  # of the gradient, what does not change
+    gradient: np.ndarray
+    diagonal: np.ndarray
 
 
 def smooth_rows(
@@ -57,7 +97,7 @@ def smooth_rows(
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
     maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
     large against the loss it would creep; rows are then finished by solving for their positive entries, or by conjugate
-    gradients (:mod:`.boxcg`) where these are many and couplings few.
+    gradients (:mod:`.box_cg`) where these are many and couplings few.
     """
     coupling = couple(E, r) if coupling is None else coupling
     S = np.array(S, dtype=float, order="C")
@@ -69,25 +109,25 @@ def smooth_rows(
         degree = total - spread(1.0 - W, coupling)  # (b, k): sum_q r_q E_pq w_q; most weights are 1
         pull = spread(W * S, coupling)
     seen = np.ones((1, total.size)) if observed is None else observed
-    problem = (S, W, seen, Y, linear, pull, np.maximum(degree, 0.0), *coupling)
+    problem = Problem(S, W, seen, Y, linear, pull, np.maximum(degree, 0.0), coupling)
     many = _many(coupling, degree)
-    left = _descend(*problem, np.arange(S.shape[0]), tol, max_sweeps, True, many)
+    left = _descend(problem, np.arange(S.shape[0]), tol, max_sweeps, True, many)
     if left.size:
         left = _finish_together(problem, r, left, many)
         left = _pivot_rows(problem, r, left)
-        left = _descend(*problem, left, tol, max_sweeps, False, many)
+        left = _descend(problem, left, tol, max_sweeps, False, many)
     return S, left.size
 
 
 @kernel
-def _descend(
-    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, rows, tol, max_sweeps, sparing, many
-):
+def _descend(problem, rows, tol, max_sweeps, sparing, many):
     """Sweeps over the coordinates of some rows; returns those that still moved in the last one.
 
     ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would; ``many`` of these are solved for by
     conjugate gradients.
     """
+    S, W, seen, Y, linear, pull, degree, coupling = problem
+    columns, starts, where, values = coupling
     k = S.shape[1]
     shared, few = W.shape[0] == 1, starts.size > 0
     left = np.empty(rows.size, np.int64)
@@ -153,16 +193,16 @@ def _many(coupling: Coupling, degree: np.ndarray) -> float:
     return float(np.cbrt(_MANY * coupling.values.size))
 
 
-def _finish_together(problem: tuple, r: np.ndarray, rows: np.ndarray, many: float) -> np.ndarray:
+def _finish_together(problem: Problem, r: np.ndarray, rows: np.ndarray, many: float) -> np.ndarray:
     """Finish those of some rows by conjugate gradients that have many positive entries; returns the others."""
-    those = np.count_nonzero(problem[0][rows] > 0.0, axis=1) > many
+    those = np.count_nonzero(problem.S[rows] > 0.0, axis=1) > many
     if not those.any():
         return rows
     left = descend_together(problem, r, rows[those])
     return np.sort(np.concatenate([rows[~those], left]))
 
 
-def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _pivot_rows(problem: Problem, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries; returns rows it cannot.
 
     The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of the
@@ -170,19 +210,19 @@ def _pivot_rows(problem: tuple, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
     again, only grows from then on and ends at the solution (Hintermueller, Ito, Kunisch 2003, Theorem 3.2).
     Rows with the same positive entries share a factorization where all weights are 1.
     """
-    S, W, seen = problem[:3]
-    free = S[rows] > 0.0
-    state = np.zeros(rows.size, np.int8)  # 0 first guess, 1 growing, 2 solved, 3 given up
-    plain = np.ones(rows.size, bool)  # all weights are 1: the matrix is the same for all of these rows
-    for factor in (W, seen):
+    free = problem.S[rows] > 0.0
+    state = np.zeros(rows.size, np.int8)
+    plain = np.ones(rows.size, bool)  # the matrix is the same for all of these rows
+    for factor in (problem.W, problem.seen):
         plain &= (factor if factor.shape[0] == 1 else factor[rows]).min(axis=1) == 1.0
-    for _ in range(S.shape[1] + 2):
+    guesses = Guesses(plain, free, state)
+    for _ in range(free.shape[1] + 2):
         todo = np.flatnonzero(state < 2)
         if not todo.size:
             break
         if plain.any():  # equal guesses next to each other
             todo = todo[np.lexsort((*_words(free[todo]).T, plain[todo]))]
-        _pivot(*problem, r, rows, todo, plain, free, state)
+        _pivot(problem, r, rows, todo, guesses)
     return rows[state != 2]
 
 
@@ -193,13 +233,13 @@ def _words(flags: np.ndarray) -> np.ndarray:
 
 
 @fast_kernel
-def _pivot(
-    S, W, seen, Y, linear, pull, degree, columns, starts, where, values, r, rows, todo, plain, free, state
-):
+def _pivot(problem, r, rows, todo, guesses):
     """Solve for the guessed positive entries of some rows, and correct the guess.
 
     index holds f <= k of them, and L is the factor for these: of f rows, or of none where that failed.
     """
+    S, W, seen, Y, linear, _, degree, coupling = problem
+    plain, free, state = guesses
     k = S.shape[1]
     L = np.empty((0, 0))
     index, before = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -218,7 +258,7 @@ def _pivot(
                     known = False
                     break
         if not known:
-            L = _factor(_matrix(w, o, d, columns, r, index, f))
+            L = _factor(_matrix(w, o, d, coupling.columns, r, index, f))
             for a in range(f):
                 before[a] = index[a]
             n_before = f if plain[t] else -1
@@ -228,8 +268,8 @@ def _pivot(
         for a in range(f):
             x[a] = r[index[a]] * b[index[a]]
         _solve(L, x)
-        _gather(w, x, index, f, columns, starts, where, values, z)
-        changed = _correct(w, o, d, b, x, z, index, f, state[t] == 0, free[t])
+        _gather(w, x, index, f, coupling, z)
+        changed = _correct(Row(w, o, d), b, x, z, index, f, state[t] == 0, free[t])
         state[t] = 1
         if changed:
             continue
@@ -271,8 +311,9 @@ def _matrix(w, o, d, columns, r, index, f):
 
 
 @_step_of_pivot
-def _gather(w, x, index, f, columns, starts, where, values, z):
+def _gather(w, x, index, f, coupling, z):
     """Fill z with the pull of x on every entry: sum_q r_q E_pq w_q x_q."""
+    columns, starts, where, values = coupling
     few = starts.size > 0
     for p in range(z.size):
         z[p] = 0.0
@@ -288,8 +329,9 @@ def _gather(w, x, index, f, columns, starts, where, values, z):
 
 
 @_step_of_pivot
-def _correct(w, o, d, b, x, z, index, f, first, free):
+def _correct(row, b, x, z, index, f, first, free):
     """Free entries that x pulls above 0, hold those a first guess left below it; returns whether any changed."""
+    w, o, d = row
     changed = False
     if first:
         for a in range(f):
@@ -369,7 +411,7 @@ def weigh_rows(
     certain = worst <= lam
     out = np.where(certain, 1.0, W)
     rows = np.flatnonzero(~certain.all(axis=1))
-    moving = _step_rows(out, S, loss, lam, E, r, certain, rows, tol, max_steps)
+    moving = _step_rows(out, Weighing(S, loss, lam, E, r, certain), rows, tol, max_steps)
     return out, rows.size, moving
 
 
@@ -383,78 +425,105 @@ def contradiction(
 
 
 @fast_kernel
-def _step_rows(W, S, loss, lam, E, r, certain, rows, tol, max_steps):
+def _step_rows(W, problem, rows, tol, max_steps):
     """Projected gradient steps for some rows of W, in place; returns how many still moved after the last."""
     k, moving = W.shape[1], 0
-    M = np.empty((k, k))
-    open_ = np.empty(k, np.int64)
-    w, v, fixed, gradient, diagonal = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    room = _Steps(
+        np.empty(k, np.int64), np.empty((k, k)),
+        np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k),
+    )  # fmt: skip
     for i in rows:
-        s = S[i]
-        # Entries where s is 0 come last: two of them do not contradict each other, so M has no rows for them.
-        f = 0
-        for p in range(k):
-            if not certain[i, p] and s[p] != 0.0:
-                open_[f] = p
-                f += 1
-        h = f
-        for p in range(k):
-            if not certain[i, p] and s[p] == 0.0:
-                open_[f] = p
-                f += 1
+        h, f = _open_entries(problem.S[i], problem.certain[i], room.entries)
+        step = _prepare(W[i], problem, i, h, f, room)
+        moving += _take_steps(problem.r, step, h, f, tol, max_steps, room)
         for a in range(f):
-            p = open_[a]
-            total = 0.0  # what the weights that are 1 add to the gradient
-            for q in range(k):
-                if certain[i, q]:
-                    total += E[p, q] * r[q] * (s[p] - s[q]) ** 2
-            fixed[a] = total - lam
-            diagonal[a] = 2.0 * loss[i, p]
-            gradient[a] = diagonal[a]  # its sum over a row of the whole matrix, for the length of a step
-            w[a] = W[i, p]
-        for a in range(h):
-            p = open_[a]
-            for b in range(f):
-                q = open_[b]
-                M[a, b] = E[p, q] * (s[p] - s[q]) ** 2
-                gradient[a] += M[a, b] * r[q]
-            for b in range(h, f):
-                gradient[b] += M[a, b] * r[p]
-        lipschitz = 0.0
-        for a in range(f):
-            lipschitz = max(lipschitz, gradient[a])
-        step = 1.0 / lipschitz if lipschitz > 0.0 else 1.0 / lam
-        largest, ahead = 0.0, 1.0
-        for steps in range(max_steps):
-            for a in range(f):
-                gradient[a] = fixed[a] + diagonal[a] * w[a]
-                v[a] = r[open_[a]] * w[a]
-            for a in range(h):
-                total = 0.0
-                for b in range(f):
-                    total += M[a, b] * v[b]
-                gradient[a] += total
-                if v[a] != 0.0:
-                    for b in range(h, f):
-                        gradient[b] += M[a, b] * v[a]
-            # With all entries before h held at 0, the others no longer act on each other: where they also only
-            # rise, all further steps are the same and are taken at once.
-            ahead = 1.0
-            if _settled(w, gradient, diagonal, h, f):
-                ahead = float(max_steps - steps)
-            largest = 0.0
-            for a in range(f):
-                move = np.rint((w[a] - step * gradient[a]) * _GRID) / _GRID - w[a]
-                new = min(max(w[a] + ahead * move, 0.0), 1.0)
-                largest = max(largest, abs(new - w[a]))
-                w[a] = new
-            if largest <= tol or ahead > 1.0:
-                break
-        if largest > tol and (ahead == 1.0 or _rising(w, gradient, step, tol, h, f)):
-            moving += 1
-        for a in range(f):
-            W[i, open_[a]] = w[a]
+            W[i, room.entries[a]] = room.w[a]
     return moving
+
+
+@fast_kernel(forceinline=True)
+def _open_entries(s, certain, entries):
+    """List what is not certain.
+
+    Returns how many of it are at an s that is not 0, and come first, and how many there are.
+    """
+    f = 0
+    for p in range(s.size):
+        if not certain[p] and s[p] != 0.0:
+            entries[f] = p
+            f += 1
+    h = f
+    for p in range(s.size):
+        if not certain[p] and s[p] == 0.0:
+            entries[f] = p
+            f += 1
+    return h, f
+
+
+@fast_kernel(forceinline=True)
+def _prepare(weights, problem, i, h, f, room):
+    """Fill in what the steps of row i need; returns their length, 1 / L."""
+    S, loss, lam, E, r, certain = problem
+    entries, M, w, _, fixed, gradient, diagonal = room
+    s = S[i]
+    for a in range(f):
+        p = entries[a]
+        total = 0.0  # what the weights that are 1 add to the gradient
+        for q in range(s.size):
+            if certain[i, q]:
+                total += E[p, q] * r[q] * (s[p] - s[q]) ** 2
+        fixed[a] = total - lam
+        diagonal[a] = 2.0 * loss[i, p]
+        gradient[a] = diagonal[a]  # its sum over a row of the whole matrix, for the length of a step
+        w[a] = weights[p]
+    for a in range(h):
+        p = entries[a]
+        for b in range(f):
+            q = entries[b]
+            M[a, b] = E[p, q] * (s[p] - s[q]) ** 2
+            gradient[a] += M[a, b] * r[q]
+        for b in range(h, f):
+            gradient[b] += M[a, b] * r[p]
+    lipschitz = 0.0
+    for a in range(f):
+        lipschitz = max(lipschitz, gradient[a])
+    return 1.0 / lipschitz if lipschitz > 0.0 else 1.0 / lam
+
+
+@fast_kernel(forceinline=True)
+def _take_steps(r, step, h, f, tol, max_steps, room):
+    """Steps until none moves an entry by more than ``tol``.
+
+    Returns whether they would go on after the last.
+    """
+    entries, M, w, v, fixed, gradient, diagonal = room
+    largest, ahead = 0.0, 1.0
+    for steps in range(max_steps):
+        for a in range(f):
+            gradient[a] = fixed[a] + diagonal[a] * w[a]
+            v[a] = r[entries[a]] * w[a]
+        for a in range(h):
+            total = 0.0
+            for b in range(f):
+                total += M[a, b] * v[b]
+            gradient[a] += total
+            if v[a] != 0.0:
+                for b in range(h, f):
+                    gradient[b] += M[a, b] * v[a]
+        # With all entries before h held at 0, the others no longer act on each other: where they also only
+        # rise, all further steps are the same and are taken at once.
+        ahead = 1.0
+        if _settled(w, gradient, diagonal, h, f):
+            ahead = float(max_steps - steps)
+        largest = 0.0
+        for a in range(f):
+            move = np.rint((w[a] - step * gradient[a]) * _GRID) / _GRID - w[a]
+            new = min(max(w[a] + ahead * move, 0.0), 1.0)
+            largest = max(largest, abs(new - w[a]))
+            w[a] = new
+        if largest <= tol or ahead > 1.0:
+            break
+    return largest > tol and (ahead == 1.0 or _rising(w, gradient, step, tol, h, f))
 
 
 @fast_kernel(forceinline=True)

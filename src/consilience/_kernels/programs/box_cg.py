@@ -1,4 +1,4 @@
-"""Conjugate gradients for rows of Eq. (1) of :mod:`.boxqp`, sixteen rows at a time.
+"""Conjugate gradients for rows of Eq. (1) of :mod:`.box`, sixteen rows at a time.
 
 A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal        (1)
 
@@ -11,9 +11,12 @@ the next one when it is done, and its answer does not depend on which others it 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.jit import fast_kernel
+from .coupling import Problem
 
 _LANES = 16  # eight read the coupling twice as often: a quarter slower with 1,680 columns
 _IDLE, _ALONG, _RISE, _LOOK = (
@@ -26,27 +29,51 @@ _STEP = 0.99  # of a projected gradient step: below 2 over the largest eigenvalu
 _FAR = 1e300
 
 
+class _Lanes(NamedTuple):
+    """Sixteen rows side by side, all (k, lanes)."""
+
+    y: np.ndarray  # the point
+    g: np.ndarray  # its gradient
+    v: np.ndarray  # the direction
+    u: np.ndarray  # c o v
+    z: np.ndarray  # E u
+    b: np.ndarray
+    c: np.ndarray
+    scale: np.ndarray  # D^-1/2
+
+
+class _Row(NamedTuple):
+    """What Eq. (1) of :mod:`.box` asks of one row, all (k,)."""
+
+    s: np.ndarray
+    w: np.ndarray
+    o: np.ndarray
+    degree: np.ndarray
+    given: np.ndarray  # y
+    linear: np.ndarray
+
+
 def descend_together(
-    problem: tuple, r: np.ndarray, rows: np.ndarray, *, tol: float = 1e-13, max_steps: int = 500
+    problem: Problem, r: np.ndarray, rows: np.ndarray, *, tol: float = 1e-13, max_steps: int = 500
 ) -> np.ndarray:
-    """Solve some rows of a problem as :func:`.boxqp.smooth_rows` lays it out, in place; returns rows it leaves as they were.
+    """Solve some rows of a problem as :func:`.box.smooth_rows` lays it out, in place; returns rows it leaves as they were.
 
     A row is solved where no entry would move by more than ``tol`` on its own. The coupling must be given by its entries.
 
     O(e) a step and row for e pairs that are coupled, some 30 to 300 steps.
     """
-    S, W, seen, Y, linear, _, degree, _, starts, where, values = problem
-    failed = _solve(S, W, seen, Y, linear, degree, starts, where, values, r, rows, tol, max_steps)
-    return rows[failed]
+    return rows[_solve(problem, r, rows, tol, max_steps)]
 
 
 @fast_kernel
-def _solve(S, W, seen, Y, linear, degree, starts, where, values, r, rows, tol, max_steps):
+def _solve(problem, r, rows, tol, max_steps):
     """Whether each of some rows was left as it was. Lanes take the next row as soon as they are done with one."""
+    S, W, seen, Y, linear, _, degree, coupling = problem
+    _, starts, where, values = coupling
     k = S.shape[1]
-    # (k, lanes): the point y and its gradient g, the direction v, c o v and E times that, and what a row brings along.
     room = np.zeros((8, k, _LANES))
     y, g, v, u, z, b, c, scale = room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7]
+    lanes = _Lanes(y, g, v, u, z, b, c, scale)
     mode, at, steps = np.zeros(_LANES, np.int64), np.zeros(_LANES, np.int64), np.zeros(_LANES, np.int64)
     curve, step, expand, gamma = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
     found = np.zeros((5, _LANES))
@@ -59,7 +86,7 @@ def _solve(S, W, seen, Y, linear, degree, starts, where, values, r, rows, tol, m
                 w = W[0] if W.shape[0] == 1 else W[i]
                 d = degree[0] if degree.shape[0] == 1 else degree[i]
                 o = seen[0] if seen.shape[0] == 1 else seen[i]
-                _load(j, S[i], w, o, d, Y[i], linear[i], r, y, g, v, u, b, c, scale)
+                _load(j, _Row(S[i], w, o, d, Y[i], linear[i]), r, lanes)
                 mode[j], at[j], steps[j] = _LOOK, following, 0
                 following += 1
                 busy += 1
@@ -69,7 +96,7 @@ def _solve(S, W, seen, Y, linear, degree, starts, where, values, r, rows, tol, m
         _measure(y, g, v, z, c, curve, step, expand)
         for j in range(_LANES):
             _choose(j, mode, curve, step, expand)
-        _move(y, g, v, z, b, c, scale, mode, step, expand, found)
+        _move(lanes, mode, step, expand, found)
         for j in range(_LANES):
             if mode[j] == _IDLE:
                 continue
@@ -86,8 +113,10 @@ def _solve(S, W, seen, Y, linear, degree, starts, where, values, r, rows, tol, m
 
 
 @fast_kernel(forceinline=True)
-def _load(j, s, w, o, d, given, l, r, y, g, v, u, b, c, scale):
+def _load(j, row, r, lanes):
     """Put a row into lane j. An entry of weight 0 has no part in it: its scale is 0, and so is all else of it."""
+    s, w, o, d, given, l = row
+    y, g, v, u, _, b, c, scale = lanes
     for p in range(s.size):
         own = r[p] * w[p] * (o[p] * w[p] + d[p])
         scale[p, j] = 1.0 / np.sqrt(own) if own > 0.0 else 0.0
@@ -141,9 +170,10 @@ def _choose(j, mode, curve, step, expand):
 
 
 @fast_kernel(forceinline=True)
-def _move(y, g, v, z, b, c, scale, mode, step, expand, found):
+def _move(lanes, mode, step, expand, found):
     """Take the steps; found: of the new gradient, squares over positive entries, the same as far as they can go, squares over
     entries at 0 that should rise, the product of the first with A v, and the largest step of one entry."""
+    y, g, v, _, z, b, c, scale = lanes
     keep, fresh = np.empty(_LANES), np.empty(_LANES)
     for j in range(_LANES):
         fresh[j] = 1.0 if mode[j] == _LOOK else 0.0

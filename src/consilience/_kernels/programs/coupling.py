@@ -33,6 +33,19 @@ class Coupling(NamedTuple):
         return self.values.size / self.columns.size if self.starts.size else 1.0
 
 
+class Problem(NamedTuple):
+    """Rows of Eq. (1) of :mod:`.box`; W, seen and degree have one row where it is that of all."""
+
+    S: np.ndarray  # (b, k) what is sought, changed in place
+    W: np.ndarray  # (b or 1, k) w
+    seen: np.ndarray  # (b or 1, k) o
+    Y: np.ndarray  # (b, k)
+    linear: np.ndarray  # (b, k) l
+    pull: np.ndarray  # (b, k) sum_q r_q E_pq w_q s_q, kept up to date by descent alone
+    degree: np.ndarray  # (b or 1, k) sum_q r_q E_pq w_q
+    coupling: Coupling
+
+
 def couple(E: np.ndarray, r: np.ndarray) -> Coupling:
     """The coupling of all coordinates, ready for the kernels."""
     columns = np.ascontiguousarray((E * r).T)

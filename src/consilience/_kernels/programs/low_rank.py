@@ -2,26 +2,72 @@
 
 Arrays hold columns as rows: row i of ``Z`` is U' z_i, for column z_i of the representation. There S and
 (S'S + I)^-1 are diagonal, so that the step of one column costs O(s) and every pass is one reading of memory.
-Serial over a block of rows; see :mod:`.parallel`.
+Serial over a block of rows; see :mod:`..runtime.threads`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compile.jit import fast_kernel
 
 
+class Basis(NamedTuple):
+    """The eigenbasis of S (u objects, s directions), and what is kept in it."""
+
+    U: np.ndarray  # (u, s)
+    lam: np.ndarray  # (s,)
+    Y2: np.ndarray  # (u, s) float32, the multiplier of Z = J
+    rest: np.ndarray  # (u, s) float32, Z - J + Y2 / mu of the next step
+    gap: np.ndarray  # (u, s) float32, Z - J
+
+
+class ColumnShares(NamedTuple):
+    """E = share Q and Y1 = mu (1 - share) Q, by column."""
+
+    Q: np.ndarray  # (u, s)
+    share: np.ndarray  # (u,)
+    thresholds: np.ndarray  # (u,)
+
+
+class EntrySteps(NamedTuple):
+    """E and its multiplier by entries, and a product on the way (float32); all (u, u)."""
+
+    moved: np.ndarray
+    E: np.ndarray
+    Y1: np.ndarray
+
+
+class Thresholds(NamedTuple):
+    """Entry (i, p) of E is shrunk by all * weights_ip root_i root_p."""
+
+    weights: np.ndarray  # (u, u), or (0, 0) for weights of one
+    root: np.ndarray  # (u,)
+    all: float
+
+
+class Penalty(NamedTuple):
+    """mu of this step, the last and the next."""
+
+    now: float
+    last: float
+    next: float
+
+
 @fast_kernel
-def step_columns(U, lam, J, G, Q, share, Y2, rest, gap, mu, mu_last, mu_next, thresholds, start, out):
+def step_columns(basis, J, G, columns, penalty, start, out):
     """Z, E (by columns) and both multipliers, for rows start..start + len(J).
 
     E = share Q and Y1 = mu (1 - share) Q by column, so neither is stored: with y = Y1 / mu,
         z = (lam (lam u - e + y) + j + (g - y2) / mu) / (lam^2 + 1),     q = lam (u - z) + y,
         y2 += mu (z - j),     share = max(1 - threshold / |q|, 0),       rest = z - j + y2 / mu_next.
-    J and G are blocks; U, Q (float64) and Y2, rest, gap = Z - J (float32) whole arrays. out (len(J), 2): |S - S Z - E| and
-    |Z - J| of each column.
+    J and G are blocks, the others whole arrays. out (len(J), 2): |S - S Z - E| and |Z - J| of each column.
     """
+    U, lam, Y2, rest, gap = basis
+    Q, share, thresholds = columns
+    mu, mu_last, mu_next = penalty
     for r in range(J.shape[0]):
         i = start + r
         e = share[i]
@@ -54,11 +100,13 @@ def step_columns(U, lam, J, G, Q, share, Y2, rest, gap, mu, mu_last, mu_next, th
 
 
 @fast_kernel
-def step_representation(U, lam, J, G, D, Y2, rest, gap, image, mu, mu_next, start, norms):
+def step_representation(basis, J, G, D, image, penalty, start, norms):
     """Z and its multiplier where E is shrunk entry by entry: D = E - Y1 / mu is given in the eigenbasis.
 
     image (float32) becomes lam (z - j), from which S Z follows; norms (len(J),) those of z - j.
     """
+    U, lam, Y2, rest, gap = basis
+    mu, _, mu_next = penalty
     for r in range(J.shape[0]):
         i = start + r
         gap2 = 0.0
@@ -77,13 +125,15 @@ def step_representation(U, lam, J, G, D, Y2, rest, gap, image, mu, mu_next, star
 
 
 @fast_kernel
-def step_entries(S, SJ, moved, E, Y1, weights, root, threshold, mu, mu_next, start):
+def step_entries(S, SJ, entries, thresholds, penalty, start):
     """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the original basis.
 
-    moved (float32) holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Thresholds are
-    threshold * weights * root_i root_p; an array of shape (0, 0) stands for weights of one. Returns max |S - S Z - E| / (root_i root_p)
+    moved holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Returns max |S - S Z - E| / (root_i root_p)
     and the largest |row of moved| / root_i.
     """
+    moved, E, Y1 = entries
+    weights, root, threshold = thresholds
+    mu, _, mu_next = penalty
     worst, farthest = 0.0, 0.0
     inverse = 1.0 / root
     for r in range(SJ.shape[0]):

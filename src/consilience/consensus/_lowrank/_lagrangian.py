@@ -82,6 +82,11 @@ class Frame:
     rest = property(lambda self: self._rest[:, : self.size], doc="X - J, for X = Z + Y2 / mu of the next J.")
     gap = property(lambda self: self._gap[:, : self.size], doc="Z - J.")
 
+    @property
+    def basis(self) -> passes.Basis:
+        """What the passes read and write of it."""
+        return passes.Basis(self.U, self.lam, self.Y2, self.rest, self.gap)
+
     def start(self, tol: float) -> None:
         """Before a run of the Lagrangian: no multiplier, no terms of H before."""
         self.tol = tol
@@ -231,12 +236,13 @@ class ColumnErrors:
         towards = frame.rotate_term(B, mu)
         thresholds = self.weight / mu * frame.root
         norms = np.empty((frame.n_objects, 2))
+        basis, penalty = frame.basis, passes.Penalty(mu, self.mu, mu_next)
+        columns = passes.ColumnShares(self.Q, self.share, thresholds)
         frame.blocks(
             lambda a, b: passes.step_columns(
-                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.Q, self.share, frame.Y2, frame.rest,
-                frame.gap, mu, self.mu, mu_next, thresholds, a, norms[a:b],
+                basis, left[a:b] @ right, B[a:b] @ towards, columns, penalty, a, norms[a:b]
             )
-        )  # fmt: skip
+        )
         self.mu = mu
         return float((norms[:, 0] / frame.root).max()), frame.gap_entries(norms[:, 1], J)
 
@@ -293,25 +299,24 @@ class EntryErrors:
         towards = frame.rotate_term(B, mu)
         image, span = self._image[:, : frame.size], slice(0, frame.range)
         norms = np.empty(frame.n_objects)
+        basis, penalty = frame.basis, passes.Penalty(mu, mu, mu_next)
         frame.blocks(
             lambda a, b: passes.step_representation(
-                frame.U, frame.lam, left[a:b] @ right, B[a:b] @ towards, self.D, frame.Y2, frame.rest, frame.gap,
-                image, mu, mu_next, a, norms[a:b],
+                basis, left[a:b] @ right, B[a:b] @ towards, self.D, image, penalty, a, norms[a:b]
             )
-        )  # fmt: skip
+        )
         self._bring_back(image[:, span], span)
         gap = frame.gap_entries(norms, J)
         left = J.left * J.values
         SJ = frame.product(frame.U[:, span], frame.lam[span, None] * J.right[span]).T.copy()
+        entries = passes.EntrySteps(self.moved, self.E, self.Y1)
+        thresholds = passes.Thresholds(self.weights, frame.root, self.weight / mu)
         worst, moved = np.max(
             frame.blocks(
-                lambda a, b: passes.step_entries(
-                    self.S, left[a:b] @ SJ, self.moved, self.E, self.Y1, self.weights, frame.root,
-                    self.weight / mu, mu, mu_next, a,
-                )
+                lambda a, b: passes.step_entries(self.S, left[a:b] @ SJ, entries, thresholds, penalty, a)
             ),
             axis=0,
-        )  # fmt: skip
+        )
         self.drift += float(np.finfo(np.float32).eps * moved)
         if self.drift > _DRIFT * max(worst, gap):
             self._refresh(mu_next)
