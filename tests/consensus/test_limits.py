@@ -37,7 +37,7 @@ def test_bounds_hold_and_what_is_beyond_is_refused(method, name, last, beyond):
 
 def test_unanimous_clusterings_leave_nothing_to_doubt():
     """Divergences of 0 at first and of one rounding later: an object must not lose all its company."""
-    labels = [[0, 0, 0, 1, 1, 1]] * 3
+    labels = np.repeat([[0], [0], [0], [1], [1], [1]], 3, axis=1)
     weights = [0.77194518, 1.41226741, 0.35584899, 0.71376904, 1.36379776, 0.48844313]
     found = cs.consensus.TRCE(2, graph_weight=1e4, max_iter=3).fit(labels, sample_weight=weights).labels_
     assert found.tolist() == [1, 1, 1, 0, 0, 0]  # the heavier first

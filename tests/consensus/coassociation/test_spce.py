@@ -475,7 +475,7 @@ def test_a_grid_of_weighted_objects_is_merged():
     rng = np.random.default_rng(8)
     rng.integers(12, 40), rng.integers(3, 6)
     a = np.arange(32)
-    model = cs.SPCE(5).fit([a % 3, a // 3], sample_weight=rng.uniform(0.1, 3, 32))
+    model = cs.SPCE(5).fit(np.column_stack([a % 3, a // 3]), sample_weight=rng.uniform(0.1, 3, 32))
     assert np.unique(model.labels_).size == 5
 
 
@@ -493,7 +493,9 @@ def test_any_weights_on_a_grid_give_the_clusters_asked_for(threshold):
         n, k = int(rng.integers(12, 40)), int(rng.integers(3, 6))
         c = int(rng.integers(2, 9))
         a = np.arange(n)
-        model = cs.SPCE(c, threshold=threshold).fit([a % k, a // k], sample_weight=rng.uniform(0.1, 3, n))
+        model = cs.SPCE(c, threshold=threshold).fit(
+            np.column_stack([a % k, a // k]), sample_weight=rng.uniform(0.1, 3, n)
+        )
         assert np.unique(model.labels_).size == c
 
 

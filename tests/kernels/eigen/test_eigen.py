@@ -118,7 +118,7 @@ def test_rsec_of_unanimous_clusterings():
     for _ in range(4):
         rng.permutation(55)
     labels = np.repeat(np.arange(55), rng.integers(1, 4, 55))
-    model = cs.RSEC(36, n_init=2, random_state=0).fit([labels] * 4)
+    model = cs.RSEC(36, n_init=2, random_state=0).fit(np.column_stack([labels] * 4))
     assert np.unique(model.labels_).size == 36
 
 
