@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.jit import kernel
+from .small import draw, running_products, running_sum
 
 
 class Gram:
@@ -59,17 +60,17 @@ def _plus_plus(G, weights, first, tickets):
     """k rows by greedy k-means++, as in :mod:`.small`."""
     n, trials, steps = weights.size, tickets.shape[1], tickets.shape[0]
     chosen = np.empty(steps + 1, np.int64)
-    heap = np.cumsum(weights)
-    chosen[0] = _drawn(heap, first)
+    heap = running_sum(weights)
+    chosen[0] = draw(heap, first)
     closest = np.full(n, np.inf)
     trial, best = np.empty(n), np.empty(n)
     _approach(G, chosen[0], closest, closest)
     for step in range(steps):
-        reached = np.cumsum(closest * weights)
+        reached = running_products(closest, weights)
         least = np.inf
         for t in range(trials):
             # Where every row sits on a chosen one any will do, and empty clusters sort it out.
-            candidate = _drawn(reached if reached[-1] > 0 else heap, tickets[step, t])
+            candidate = draw(reached if reached[-1] > 0 else heap, tickets[step, t])
             _approach(G, candidate, closest, trial)
             left = 0.0
             for p in range(n):
@@ -80,11 +81,6 @@ def _plus_plus(G, weights, first, tickets):
                 best, trial = trial, best
         closest, best = best, closest
     return chosen
-
-
-@kernel
-def _drawn(heap, ticket):
-    return min(np.searchsorted(heap, ticket * heap[-1], side="right"), heap.size - 1)
 
 
 @kernel

@@ -70,17 +70,17 @@ def _plus_plus(columns, weight, first, tickets):
     n, trials = weight.size, tickets.shape[1]
     steps = tickets.shape[0]
     chosen = np.empty(steps + 1, np.int64)
-    everyone = _running_sum(weight)
-    chosen[0] = _draw(everyone, first)
+    everyone = running_sum(weight)
+    chosen[0] = draw(everyone, first)
     closest = np.empty(n, np.float32)
     _squares_to(columns, chosen[0], closest)
     best, trial = np.empty(n, np.float32), np.empty(n, np.float32)
     for step in range(steps):
-        heap = _running_products(closest, weight)
+        heap = running_products(closest, weight)
         least = np.inf
         for t in range(trials):
             # Where every row sits on a chosen one any will do, and Lloyd's empty clusters sort it out.
-            candidate = _draw(heap if heap[-1] > 0 else everyone, tickets[step, t])
+            candidate = draw(heap if heap[-1] > 0 else everyone, tickets[step, t])
             _squares_to(columns, candidate, trial)
             left_over = _keep_smaller(closest, weight, trial)
             if t == 0 or left_over < least:  # also where weights overflow: no place may stay unwritten
@@ -92,7 +92,7 @@ def _plus_plus(columns, weight, first, tickets):
 
 
 @kernel
-def _running_sum(values):
+def running_sum(values):
     out = np.empty(values.size)
     total = 0.0
     for i in range(values.size):
@@ -102,7 +102,7 @@ def _running_sum(values):
 
 
 @kernel
-def _running_products(closest, weight):
+def running_products(closest, weight):
     out = np.empty(weight.size)
     total = 0.0
     for i in range(weight.size):
@@ -112,7 +112,7 @@ def _running_products(closest, weight):
 
 
 @kernel
-def _draw(heap, ticket):
+def draw(heap, ticket):
     """The row drawn with the probabilities whose running sum is ``heap``; some row, whatever the sum is."""
     low, high = 0, heap.size - 1
     while low < high:
