@@ -54,6 +54,7 @@ SOURCES = {
         "first_use", "with_and_without", {"names": ["ConsensusClustering", "MDEC", "SPCE"]}
     ),
     "default": Source("default"),
+    "stability": Source("stability", "kept"),
     "baselines-plain": Source("baselines", options={"wanted": "plain"}),
     "baselines-larger": Source("baselines", options={"wanted": "larger"}),
     "baselines-million": Source("baselines", options={"wanted": "million"}),

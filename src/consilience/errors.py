@@ -67,6 +67,10 @@ class LowAgreementWarning(ConsilienceWarning):
     """A consensus that the base clusterings it was made of contradict."""
 
 
+class InstabilityWarning(ConsilienceWarning):
+    """A clustering that would be quite another one with another seed."""
+
+
 def warn(message: str, category: type[Warning] = ConsilienceWarning, *, stacklevel: int = 3) -> None:
     """The one door for warnings."""
     warnings.warn(message, category, stacklevel=stacklevel)

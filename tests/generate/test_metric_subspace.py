@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import consilience as cs
+from consilience._members import labeling
 from consilience.errors import InputError
 from consilience.generate import metric_subspace
 from consilience.generate._metric_subspace import affinity, similarity, spectral_cut
@@ -148,6 +150,66 @@ def test_same_seed_same_members_for_any_threads_and_more_leave_the_first():
     assert np.array_equal(first.labels, metric_subspace(X, n_clusterings=6, random_state=1, n_jobs=2).labels)
     assert np.array_equal(first.labels, metric_subspace(X, n_clusterings=9, random_state=1).labels[:, :6])
     assert not np.array_equal(first.labels, metric_subspace(X, n_clusterings=6, random_state=2).labels)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_members_that_share_an_embedding_can_be_made_again_from_their_recipes(balanced):
+    X, _ = blobs()
+    ens = metric_subspace(X, 11, 2, 9, cuts_per_metric=4, balanced=balanced, random_state=0)
+    assert [recipe["metric_seed"] for recipe in ens.recipes[::4]] == [
+        ens.recipes[i]["seed"] for i in (0, 4, 8)
+    ]
+    assert len({recipe["metric_seed"] for recipe in ens.recipes}) == 3
+    for recipe, labels in zip(ens.recipes, ens.labels.T):
+        Z = np.ascontiguousarray(X[:, recipe["features"]])
+        W = affinity(Z, recipe["n_neighbors"], recipe["scale"], recipe["kernel"])
+        facts = {"seed": recipe["seed"], "n_vectors": recipe["n_vectors"]}
+        assert np.array_equal(spectral_cut(W, recipe["k"], Z, **facts)[0], labels)
+
+
+def test_numbers_of_clusters_that_share_an_embedding_are_spread_over_their_range():
+    X, _ = blobs()
+    ens = metric_subspace(X, 40, 2, 9, cuts_per_metric=4, random_state=0)
+    for first in range(0, 40, 4):
+        ks = ens.n_clusters[first : first + 4]
+        assert [(k - 2) // 2 for k in ks] == [0, 1, 2, 3]  # one in each quarter of 2 to 9
+    assert set(np.bincount(ens.n_clusters)[2:]) <= {4, 5, 6}
+    assert (metric_subspace(X, 4, 3, 3, cuts_per_metric=4, random_state=0).n_clusters == 3).all()
+
+
+def test_members_that_share_an_embedding_look_for_neighbors_once(monkeypatch):
+    X, _ = blobs()
+    ens = metric_subspace(
+        X, 12, cuts_per_metric=4, preprocess="diverse", keep_base_models=True, random_state=0
+    )
+    alone = np.stack([member.label(X[:9] + 0.01) for member in ens.base_models], axis=1)
+    calls = []
+    plain = labeling.nearest_points
+    monkeypatch.setattr(labeling, "nearest_points", lambda *a, **k: calls.append(1) or plain(*a, **k))
+    together, within = labeling.label_rows(ens.base_models, X[:9] + 0.01, reach=True)
+    assert np.array_equal(together, alone)
+    assert len(calls) == 6  # three embeddings, each for the rows and for how far they may be
+    assert (within > 0.5).all()
+
+
+def test_balanced_members_see_features_preparations_and_kernels_equally_often():
+    X, _ = blobs()
+    X = np.abs(X)
+    ens = metric_subspace(X, 30, balanced=True, preprocess="diverse", random_state=3)
+    assert max(Counter(recipe["preprocess"] for recipe in ens.recipes).values()) <= 11  # of three, 10 each
+    for name in {recipe["preprocess"] for recipe in ens.recipes}:
+        seen = [recipe["features"] for recipe in ens.recipes if recipe["preprocess"] == name]
+        times = np.bincount(np.concatenate(seen), minlength=10)
+        assert times.max() - times.min() <= 1
+    for key, low, high in (("scale", 0.2, 0.8), ("n_neighbors", 5, 20)):
+        values = np.sort([recipe[key] for recipe in ens.recipes])
+        assert values[0] >= low
+        assert values[-1] <= high
+        assert np.abs(values - np.linspace(low, high, 30)).max() < 0.12 * (high - low) + 1
+    more = metric_subspace(X, 36, balanced=True, preprocess="diverse", random_state=3)
+    assert np.array_equal(more.labels[:, :30], ens.labels)
+    other = metric_subspace(X, 30, balanced=True, preprocess="diverse", random_state=4)
+    assert other.recipes[0]["scale"] != ens.recipes[0]["scale"]
 
 
 @pytest.mark.parametrize("metric", ["diversified", "cosine", "correlation", "spearman"])

@@ -252,6 +252,7 @@ def label_loops(rng):
     grouping.assign(rows, T, base, groups, stay=bool(rng.integers(2)))
     grouping.soften(rows, T, base)
     metaclusters.vote(labels, offsets, ensemble.sample_weight, rng.integers(0, c, k), c)
+    metaclusters.shared_neighbors(labels, offsets, ensemble.sample_weight)
 
     def costs(table):
         T = table / np.maximum(np.add.reduceat(table, offsets[:-1], axis=0), 1e-300).repeat(

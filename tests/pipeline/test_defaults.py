@@ -25,11 +25,13 @@ def plan_for(n: int, d: int, c: int) -> defaults.Plan:
 @pytest.mark.parametrize(
     ("n", "generator", "members"),
     [
-        (30, "metric-subspace", 50),
-        (1_000, "metric-subspace", 50),
-        (1_001, "metric-subspace", 30),
-        (2_501, "metric-subspace", 20),
-        (defaults.DENSE_UP_TO, "metric-subspace", 20),
+        (30, "metric-subspace", 400),
+        (1_000, "metric-subspace", 400),
+        (1_001, "metric-subspace", 200),
+        (2_500, "metric-subspace", 200),
+        (2_501, "metric-subspace", 80),
+        (5_001, "metric-subspace", 40),
+        (defaults.DENSE_UP_TO, "metric-subspace", 40),
         (defaults.DENSE_UP_TO + 1, "landmarks", 20),
     ],
 )
@@ -37,6 +39,27 @@ def test_members_by_the_number_of_objects(n, generator, members):
     plan = plan_for(n, 2, 3)
     assert (plan.generator, plan.n_clusterings) == (generator, members)
     assert plan.generator_params["preprocess"] == "diverse"
+    shared = {"cuts_per_metric": 4, "balanced": True} if generator == "metric-subspace" else {}
+    assert shared.items() <= plan.generator_params.items()
+
+
+def test_a_named_method_gets_no_hundreds_of_members():
+    X, _ = make_blobs(60, 4, centers=3, random_state=0)
+    assert cs.ConsensusClustering(3, method="hbgf", random_state=0).fit(X).ensemble_.n_clusterings == 50
+    assert cs.ConsensusClustering(3, method="hbgf", n_clusterings=60).fit(X).ensemble_.n_clusterings == 60
+
+
+def test_fewer_members_of_many_clusters():
+    """Links between base clusters would take longer than all else."""
+    counts = [plan_for(1_000, 2, c).n_clusterings for c in (2, 20, 60, 120, 400)]
+    assert counts == [400, 400, 136, 48, 48]
+
+
+@pytest.mark.parametrize(("asked", "cuts"), [(None, 4), (7, 1), (30, 3), (400, 4)])
+def test_few_members_do_not_share_an_embedding(asked, cuts):
+    X, _ = make_blobs(60, 4, centers=3, random_state=0)
+    model = cs.ConsensusClustering(3, n_clusterings=asked, random_state=0).fit(X)
+    assert model.plan_.generator_params["cuts_per_metric"] == cuts
 
 
 @pytest.mark.parametrize(
@@ -55,13 +78,20 @@ def test_all_pairs_of_objects_are_compared_while_that_takes_little(n, d, all_pai
 
 @pytest.mark.parametrize(
     ("n", "c", "members", "low", "high"),
-    [(40, 2, 50, 2, 8), (1_001, 6, 30, 3, 12), (2_501, 20, 20, 10, 40), (12, 5, 50, 2, 6), (3, 2, 50, 2, 2)],
+    [
+        (40, 2, 100, 2, 8),
+        (1_001, 6, 60, 3, 12),
+        (2_501, 20, 30, 10, 40),
+        (12, 5, 100, 2, 6),
+        (3, 2, 100, 2, 2),
+    ],
 )
 def test_sparse_tables_are_clustered_by_k_means(n, c, members, low, high):
     X = sp.csr_array(np.random.default_rng(0).random((n, 5)))
     plan = default_plan(Features(X), c)
     assert (plan.generator, plan.n_clusterings) == ("random-k", members)
-    assert plan.generator_params == {"preprocess": "diverse", "n_clusters": (low, high)}
+    assert plan.generator_params == {"preprocess": "tf-idf", "n_clusters": (low, high)}
+    assert default_plan(Features(X * -1.0), c).generator_params["preprocess"] == "diverse"  # no counts
     assert (plan.method, plan.method_params) == ("lwgp", {"instability_tolerance": 0.4})
 
 
@@ -77,13 +107,10 @@ def test_texts_of_two_themes_are_told_apart():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"method_params": {"max_samples": 9}}, "which is lwgp for this X, has no parameter 'max_samples'"),
         (
             {"generator_params": {"feature_fraction": 0.5}},
             "which is random-k for a sparse X, has no parameter 'feature_fraction'",
-        ),
-        (
-            {"method_params": {"max_samples": 9}},
-            "which is lwgp for a sparse X, has no parameter 'max_samples'",
         ),
     ],
 )
@@ -92,16 +119,17 @@ def test_parameters_that_sparse_tables_leave_no_use_for(parameters, message):
         cs.ConsensusClustering(2, **parameters).fit(sp.csr_array(np.eye(20)))
 
 
-def test_the_consensus_of_many_objects_links_a_sample():
-    few, many = plan_for(400, 2, 3), plan_for(defaults.DENSE_UP_TO + 1, 2, 3)
-    assert (few.method, few.method_params) == (
-        "lwea",
-        {"instability_tolerance": 0.4, "max_samples": defaults.LINKED},
-    )
-    assert (many.method, many.method_params) == (
-        "lwea",
-        {"instability_tolerance": 1.0, "max_samples": defaults.LINKED},
-    )
+@pytest.mark.parametrize(
+    ("n", "method", "params"),
+    [
+        (400, "lce", {}),
+        (2_501, "lwea", {"instability_tolerance": 0.4, "max_samples": defaults.LINKED}),
+        (defaults.DENSE_UP_TO + 1, "lwea", {"instability_tolerance": 1.0, "max_samples": defaults.LINKED}),
+    ],
+)
+def test_the_consensus_by_the_number_of_objects(n, method, params):
+    plan = plan_for(n, 2, 3)
+    assert (plan.method, plan.method_params) == (method, params)
 
 
 def test_more_clusters_than_landmarks_are_never_asked_for():
@@ -132,21 +160,21 @@ def test_what_is_given_stays():
     model = cs.ConsensusClustering(
         3,
         generator_params={"preprocess": "ranks", "n_clusters": (12, None)},
-        method_params={"instability_tolerance": 2.0},
+        method_params={"decay": 0.5},
         n_clusterings=7,
     ).fit(X)
     assert model.plan_.generator == "metric-subspace"
     assert {recipe["preprocess"] for recipe in model.ensemble_.recipes} == {"ranks"}
     assert (model.ensemble_.n_clusters_per_clustering >= 12).all()
-    assert (model.method_.instability_tolerance, model.ensemble_.n_clusterings) == (2.0, 7)
+    assert (model.method_.decay, model.ensemble_.n_clusterings) == (0.5, 7)
     model = cs.ConsensusClustering(3, method="eac").fit(X)
     assert (model.plan_.generator, type(model.method_)) == (
         "metric-subspace",
         cs.consensus.EvidenceAccumulation,
     )
     model = cs.ConsensusClustering(3, generator="kmeans").fit(X)
-    assert (model.ensemble_.recipes[0]["algorithm"], type(model.method_)) == ("kmeans", cs.consensus.LWEA)
-    assert cs.ConsensusClustering(3, generator="Auto", method="AUTO").fit(X).plan_.method == "lwea"
+    assert (model.ensemble_.recipes[0]["algorithm"], type(model.method_)) == ("kmeans", cs.consensus.LCE)
+    assert cs.ConsensusClustering(3, generator="Auto", method="AUTO").fit(X).plan_.method == "lce"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +186,11 @@ def test_what_is_given_stays():
         ),
         (
             {"method_params": {"linkage": "single"}},
-            "method='auto', which is lwea, has no parameter 'linkage'; its parameters are instability_tolerance, max_samples",
+            "method='auto', which is lce, lwea or lwgp, has no parameter 'linkage'; its parameters are instability_tolerance",
+        ),
+        (
+            {"method_params": {"max_samples": 9}},
+            "method='auto', which is lce for this X, has no parameter 'max_samples'; its parameters are decay, n_init",
         ),
     ],
 )

@@ -146,6 +146,8 @@ def command(
 
 def _facts(model: Any) -> dict[str, Any]:
     """What the line of JSON says of how it was made."""
+    from .._results.view import Fitted
+
     facts = {
         "command": "cluster",
         "generator": model.plan_.generator,
@@ -153,6 +155,8 @@ def _facts(model: Any) -> dict[str, Any]:
         "parameters": model.method_.get_params(),
         "n_clusterings": model.ensemble_.n_clusterings,
     }
+    if (agreement := Fitted.from_estimator(model).seed_agreement) is not None:
+        facts["stability"] = agreement
     if hasattr(model, "study_"):
         facts["study"] = model.study_.to_dict()
     return facts

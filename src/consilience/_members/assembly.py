@@ -22,6 +22,8 @@ NClusters = int | tuple[int | None, int | None] | Sequence[int] | None
 #: What a member's random numbers are for; each use has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
 CHOOSE_PREPARATION = 6  # 4 and 5 are those of random metrics
+CHOOSE_EVENLY = 7
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def member_seeds(random_state: Any, n_members: int) -> list[int]:
@@ -59,11 +61,13 @@ def choose_ks(
     *,
     widest: int | None = None,
     share: float = 0.0,
+    each: int | None = None,
 ) -> list[int]:
     """Number of clusters of each member: fixed, or drawn uniformly from an interval or a set.
 
     ``widest`` is the largest number of members that draw theirs where none is given, ``share`` of it the
     smallest. Without it, members have about sqrt(n) clusters where none is given.
+    With ``each`` they are spread evenly over the range, see :func:`spread_ks`.
     """
     if n_clusters is None and widest is None:
         top = max(2, root(features.n_samples))
@@ -71,6 +75,8 @@ def choose_ks(
     widest = root(features.n_samples) if widest is None else widest
     among = numbers("n_clusters", k_range(features, n_clusters, widest=widest, share=share))
     features.check_k(among[-1], "n_clusters")
+    if each is not None:
+        return spread_ks(among, seeds, each)
     return [among[int(stream(seed, CHOOSE_K).integers(len(among)))] for seed in seeds]
 
 
@@ -102,6 +108,40 @@ def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 
         check("n_clusters[1]", high, Integer(1))
         low = min(max(2, int(share * high)), high)
     return low, high
+
+
+def spread_ks(among: Sequence[int], seeds: Sequence[int], each: int) -> list[int]:
+    """Numbers of clusters spread over ``among`` for every ``each`` members in turn: one in each of so many equal parts.
+
+    Where in its part is the same for those, starts at random and moves by the golden ratio from turn to turn,
+    which fills the range evenly however many turns there are.
+    """
+    start, width = stream(seeds[0], CHOOSE_K).random(), len(among)
+    places = ((i % each + (start + GOLDEN * (i // each)) % 1.0) / each for i in range(len(seeds)))
+    return [among[min(int(place * width), width - 1)] for place in places]
+
+
+def even_places(seed: int, count: int, width: int) -> np.ndarray:
+    """(count, width) numbers in [0, 1) that fill the unit cube evenly from a random start, however many there are.
+
+    A Kronecker sequence; its steps are powers of the root of x^(width + 1) = x + 1, of which the golden ratio is the first.
+    """
+    root = 2.0
+    for _ in range(50):
+        root = (1 + root) ** (1 / (width + 1))
+    steps = root ** -np.arange(1.0, width + 1)
+    return (stream(seed, CHOOSE_EVENLY).random(width) + np.arange(count)[:, None] * steps) % 1.0
+
+
+def dealt(d: int, kept: int, turn: int, seed: int) -> np.ndarray:
+    """The ``kept`` of d features that come in turn as if shuffled decks of them were dealt: each is seen equally often."""
+    deck, first = divmod(turn * kept, d)
+    order = np.random.default_rng([seed, CHOOSE_FEATURES, deck]).permutation(d)
+    hand = order[first : first + kept]
+    if hand.size < kept:
+        order = np.random.default_rng([seed, CHOOSE_FEATURES, deck + 1]).permutation(d)
+        hand = np.concatenate([hand, order[~np.isin(order, hand)][: kept - hand.size]])
+    return np.sort(hand)
 
 
 def assemble(

@@ -13,7 +13,7 @@ Whether members are kept is ``keep_base_models`` of every generator: False, True
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -147,9 +147,24 @@ class Neighbors(Member):
         return seen_by(known if self.rows is None else known[self.rows], self.columns, self.unit, self.metric)
 
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
+        index, distances = self.nearest(Z, known, n_jobs)
+        return self.codes[index], distances
+
+    def nearest(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """(position, distance) of the row of fit that each prepared row is nearest to."""
         own = seen_by(Z, self.columns, self.unit, self.metric)
         index, squares = nearest_points(own, self._points(known), widths=self.widths, n_jobs=n_jobs)
-        return self.codes[index], np.sqrt(squares)
+        return index, np.sqrt(squares)
+
+    def measures_like(self, other: Any) -> bool:
+        """Whether the other, of the same preparation, finds the same neighbors, as members that were read from one embedding do."""
+        return (
+            isinstance(other, Neighbors)
+            and (self.unit, self.metric) == (other.unit, other.metric)
+            and all(
+                _same(getattr(self, name), getattr(other, name)) for name in ("rows", "columns", "widths")
+            )
+        )
 
     def furthest(self, known: Any, n_jobs: int | None) -> float:
         points = self._points(known)
@@ -179,6 +194,11 @@ class FittedMember(Member):
 
     def furthest(self, known: Any, n_jobs: int | None) -> float:
         return np.inf
+
+
+def _same(first: np.ndarray | None, second: np.ndarray | None) -> bool:
+    """Whether two arrays, or nothing, are equal."""
+    return first is second or (first is not None and second is not None and np.array_equal(first, second))
 
 
 # How rows are seen -----------------------------------------------------------------------------------------
@@ -220,6 +240,27 @@ class _Shared:
     def __init__(self, members: list[Member], n_jobs: int | None):
         self.members, self.n_jobs = members, n_jobs
 
+    def ends(self) -> list[float]:
+        """The largest distance that a row of fit has, for each member."""
+        ends: list[float] = []
+        for t, member in enumerate(self.members):
+            ends.append(ends[-1] if self._repeats(t) else member.furthest(self.known, self.n_jobs))
+        return ends
+
+    def find(self, Z: Any) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """What each member finds of prepared rows; those that find the same neighbors in turn look for them once."""
+        for t, member in enumerate(self.members):
+            if not isinstance(member, Neighbors):
+                yield member.find(Z, self.known, self.n_jobs)
+                continue
+            if not self._repeats(t):
+                index, distances = member.nearest(Z, self.known, self.n_jobs)
+            yield member.codes[index], distances
+
+    def _repeats(self, t: int) -> bool:
+        member = self.members[t]
+        return t > 0 and isinstance(member, Neighbors) and member.measures_like(self.members[t - 1])
+
     @cached_property
     def known(self) -> Any:
         rows = next((member.known_rows for member in self.members if member.known_rows is not None), None)
@@ -244,12 +285,12 @@ def label_rows(
             codes[:, i] = member.label(X)
     for own in alike.values():
         shared = _Shared([members[i] for i in own], n_jobs)
-        ends = [member.furthest(shared.known, n_jobs) if reach else np.inf for member in shared.members]
+        ends = shared.ends() if reach else [np.inf] * len(own)
         tells = [False] * len(own)
         for a, b in blocks(n, max(1, _NUMBERS // X.shape[1])):
             Z = shared.members[0].preparation.apply(X[a:b], n_jobs=n_jobs)
-            for t, (i, member) in enumerate(zip(own, shared.members)):
-                codes[a:b, i], distance = member.find(Z, shared.known, n_jobs)
+            for t, (i, (found, distance)) in enumerate(zip(own, shared.find(Z))):
+                codes[a:b, i] = found
                 if reach and distance is not None:
                     inside[a:b] += distance <= ends[t] * _ROOM
                     tells[t] = True

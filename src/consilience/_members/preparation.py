@@ -193,6 +193,7 @@ class Views:
     seeds : one for each member
     n_jobs : threads that prepare
     note : whether to name columns that distances hardly see, if all members see them as given
+    places : (len(seeds),) in [0, 1), which of the preparations of "diverse" each member sees; None draws it by its seed
     """
 
     def __init__(
@@ -203,6 +204,7 @@ class Views:
         *,
         n_jobs: int | None = 1,
         note: bool = True,
+        places: np.ndarray | None = None,
     ):
         check("preprocess", preprocess, PREPARE)
         self.features, self.n_jobs = features, n_jobs
@@ -210,7 +212,10 @@ class Views:
         self._columns = Columns(features.X) if note or preprocess != "none" else None
         if preprocess == "diverse":
             names = suitable(features, self._columns)
-            draws = [int(stream(seed, CHOOSE_PREPARATION).integers(len(names))) for seed in seeds]
+            if places is None:
+                draws = [int(stream(seed, CHOOSE_PREPARATION).integers(len(names))) for seed in seeds]
+            else:
+                draws = [int(place * len(names)) for place in places]
             self.names = [names[draw] for draw in draws]
         else:
             self.names = [preprocess] * len(seeds)

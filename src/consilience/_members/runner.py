@@ -45,6 +45,8 @@ def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int |
     def task(i: int) -> tuple:
         labels, recipe, member = run(i)
         bar.update(1)
+        if isinstance(recipe, list):  # several members that share their work
+            return labels, [{**one, "preprocess": view.preparation.name} for one in recipe], member
         return labels, {**recipe, "preprocess": view.preparation.name}, member
 
     return dict(zip(view.members, map_tasks(task, view.members, n_jobs=n_jobs)))

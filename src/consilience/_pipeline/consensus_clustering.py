@@ -46,12 +46,14 @@ from .._kernels.runtime.threads import one_blas_thread
 from .._members.labeling import KEEP
 from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
 from .._results.summary import summary
+from .._results.view import UNSTABLE, Fitted
 from ..consensus import BaseConsensus, method, methods
-from ..errors import GuessWarning, InputError, warn
+from ..errors import GuessWarning, InputError, InstabilityWarning, warn
 from ..generate import PREPARATIONS, suitable
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .members import is_clusterer, make_members
 from .new_rows import PlacesRows
+from .stability import stability_of
 
 if TYPE_CHECKING:
     from .._choosing import ChooseKResult
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["ConsensusClustering"]
 
 #: The class whose ``fit`` it is; jedi would take Self for the base class.
-Fitted = TypeVar("Fitted", bound="ConsensusClustering")
+Model = TypeVar("Model", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
@@ -148,6 +150,11 @@ class ConsensusClustering(
     ensemble_ : Ensemble
         The base clusterings, with their recipes, and what labels new rows.
     method_ : the fitted consensus method, with all it learned.
+    stability_ : float
+        How alike the answers to two ensembles of as many other members would be (adjusted Rand index, 1 is the same), estimated from
+        halves of the members at hand: with another seed much changes where it is low. NaN for fewer than four members. Without
+        ``method`` it is computed in fit, which warns below 0.85, and else when asked for, in the time of ten fits to half of the
+        members and at most 2,000 objects. It does not know of ``must_link`` and ``min_cluster_size``.
     study_ : :class:`ChooseKResult`
         How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
     plan_ : :class:`consilience._pipeline.defaults.Plan`
@@ -158,13 +165,15 @@ class ConsensusClustering(
     With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardized columns (counts: tf-idf) where the generator is
     left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 5,000 objects (up
-    to 12,000 while n_samples^2 n_features is at most 4e10): 50, 30 (from 1,000 on) or 20 (from 2,500 on) members of
-    metric-subspace with 2 to max(sqrt(n_samples), 2 n_clusters) clusters; beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters). They are combined by :class:`LWEA` (``instability_tolerance`` .4, of landmarks 1), which of more than 10,000 distinct objects links a sample
-    of so many and places the others. Each sees half of the features, but at least 8. Sparse: as many members of k-means with n_clusters / 2 to
-    max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a way drawn for it, so that columns need
-    no scaling beforehand. The evidence for it is in docs/methods/consensus-clustering.md.
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 2,500 objects: 400 (from
+    1,000 on 200) members of metric-subspace, four from each embedding, combined by :class:`LCE`; fewer members where they have many
+    clusters. Up to 5,000 objects 80 such members, and up to 12,000 while n_samples^2 n_features is at most 4e10 40, combined by
+    :class:`LWEA`. They have 2 to max(sqrt(n_samples), 2 n_clusters) clusters. Beyond, 20 members of 1,000 landmarks each, with at most
+    max(60, 2 n_clusters), combined by :class:`LWEA` (``instability_tolerance`` 1), which of more than 10,000 distinct objects links a sample
+    of so many and places the others. Each sees half of the features, but at least 8. Sparse: 100 (from 1,000 objects on 60, from 2,500 on
+    30) members of k-means with n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features
+    prepared in a way drawn for it, and sparse counts as tf-idf, so that columns need no scaling beforehand. A ``method`` that is named
+    gets 50 members at most. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
@@ -172,7 +181,7 @@ class ConsensusClustering(
     >>> import consilience as cs
     >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
     >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
-    ((150,), 50, 'metric-subspace')
+    ((150,), 400, 'metric-subspace')
     >>> bool((model.predict(load_iris().data) == model.labels_).all())
     True
     >>> params = {"bandwidths": [0.5, 1, 5]}
@@ -235,13 +244,13 @@ class ConsensusClustering(
         self.verbose = verbose
 
     def fit(
-        self: Fitted,
+        self: Model,
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
         *,
         must_link: Any = None,
-    ) -> Fitted:
+    ) -> Model:
         """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
         An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
@@ -249,7 +258,8 @@ class ConsensusClustering(
         Of a Dask array or data frame members are fitted to 200,000 rows at most
         (:func:`consilience.dask.make_ensemble`), and what is learned about objects is lazy.
         """
-        vars(self).pop("_local", None)  # of a fit to Dask features
+        for name in ("_local", "_stability"):  # of an earlier fit, the first to Dask features
+            vars(self).pop(name, None)
         n_clusters = self._n_clusters()
         if is_auto(n_clusters):
             study = self._study(X, sample_weight)
@@ -282,9 +292,7 @@ class ConsensusClustering(
                 return learn_lazily(self, X, sample_weight, plan, n_clusters, must_link)
             return self._learn(X, sample_weight, plan, n_clusters, must_link)
 
-    def _learn(
-        self: Fitted, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any
-    ) -> Fitted:
+    def _learn(self: Model, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any) -> Model:
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         if everything is not X:
@@ -316,7 +324,14 @@ class ConsensusClustering(
         self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
         self._feature_names = everything.feature_names
         self._sample_names, self._library = everything.sample_names, library_of(X)
+        if is_auto(self._method()[0]) and must_link is None and self.min_cluster_size is None:
+            self._warn_of_instability()
         return self
+
+    def _warn_of_instability(self) -> None:
+        """Estimate :attr:`stability_`, and say where it is low."""
+        if self.stability_ < UNSTABLE:
+            warn(Fitted.from_estimator(self).instability, InstabilityWarning, stacklevel=5)
 
     def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
         """How many clusters, with what is said where the answer is one."""
@@ -374,7 +389,7 @@ class ConsensusClustering(
         names = suitable(features)
         return "standardize" if "standardize" in names else "tf-idf"
 
-    def to_local(self: Fitted) -> Fitted:
+    def to_local(self: Model) -> Model:
         """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
         check_is_fitted(self, "method_")
         return getattr(self, "_local", self)
@@ -406,6 +421,13 @@ class ConsensusClustering(
         study = vars(self).get("study_")
         said = [] if study is None or study.n_clusters > 1 else [self._one_cluster]
         return [*said, *self.method_.messages_]
+
+    @property
+    def stability_(self) -> float:
+        if (known := vars(self).get("_stability")) is None:
+            local = self.to_local()
+            known = self._stability = stability_of(local.ensemble_, local.method_)
+        return known
 
     @property
     def _n_features_out(self) -> int:

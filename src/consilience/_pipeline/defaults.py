@@ -1,18 +1,20 @@
 """What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the problem.
 
-| X                                                       | members                        | how many      | consensus, theta |
-|---------------------------------------------------------|--------------------------------|---------------|------------------|
-| sparse                                                  | k-means of random k            | 50, 30 or 20  | LWGP, .4         |
-| up to 1,000 objects                                     | metric-subspace                | 50            | LWEA, .4         |
-| up to 2,500                                             | metric-subspace                | 30            | LWEA, .4         |
-| up to EXACT_UP_TO, and beyond up to DENSE_UP_TO while   | metric-subspace                | 20            | LWEA, .4         |
-| n^2 d is at most EXACT_WORK                             |                                |               |                  |
-| beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1          |
+| X                                                       | members                        | how many      | consensus, tolerance |
+|---------------------------------------------------------|--------------------------------|---------------|----------------------|
+| sparse                                                  | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
+| up to SMALL objects                                     | metric-subspace                | 400           | LCE                  |
+| up to SMOOTH_UP_TO                                      | metric-subspace                | 200           | LCE                  |
+| up to EXACT_UP_TO                                       | metric-subspace                | 80            | LWEA, .4             |
+| beyond up to DENSE_UP_TO while                          | metric-subspace                | 40            | LWEA, .4             |
+| n^2 d is at most EXACT_WORK                             |                                |               |                      |
+| beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
-LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
-Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``); of dense ones half, but at least
-FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most
-half as many as there are objects, and take equal objects for one, without which the graph of a table with many equal rows falls
+Of many clusters there are fewer members, so that the links between base clusters take no more than LINKS sums. LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
+Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that sparse counts are tf-idf for
+all; of dense features half, but at least FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2
+to max(sqrt(n), 2 c) clusters, at most half as many as there are objects, CUTS of them from each embedding, with everything else dealt
+out evenly, and take equal objects for one, without which the graph of a table with many equal rows falls
 apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
 max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which compares texts with the mean of many, finds
 more there than graphs of neighbors do.
@@ -29,7 +31,8 @@ import scipy.sparse as sp
 
 from .._base.names import AUTO, check_names, find
 from .._data.features import Features
-from ..generate import generators
+from ..consensus import method
+from ..generate import generators, suitable
 
 #: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and find somewhat less.
 EXACT_UP_TO = 5_000
@@ -40,11 +43,22 @@ LINKED = 10_000
 N_LANDMARKS = 1_000
 FEWEST_FEATURES = 8
 FEW_CLUSTERS = 8
+#: Objects up to which the consensus is LCE and members are many: the answer then hardly depends on the seed.
+SMOOTH_UP_TO, MANY = 2_500, 200
+SMALL, MOST = 1_000, 400
+#: Of the links between base clusters, which take as many as there are clusterings squared by the third power of their clusters.
+LINKS, FEWEST = 4e9, 48
+#: Members read from each embedding, and how many in all of more objects.
+CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
+#: Members, at most, for a method that the user names: some take the square of them.
+FOR_ANY_METHOD = 50
+#: Where fewer members are asked for than that, they share embeddings less.
+FEWEST_METRICS = 10
 #: Of dense X, and of sparse.
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
-METHOD, SPARSE_METHOD = "lwea", "lwgp"
-#: Parameters of a method that may be given without naming it: those of METHOD, and of SPARSE_METHOD the first.
-METHOD_PARAMS, SPARSE_METHOD_PARAMS = ("instability_tolerance", "max_samples"), ("instability_tolerance",)
+SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lce", "lwea", "lwgp"
+#: Parameters of a method that may be given without naming it: those that any of these has. The one that X gets refuses the others.
+METHOD_PARAMS = ("instability_tolerance", "max_samples", "decay", "n_init")
 
 
 class Plan(NamedTuple):
@@ -83,19 +97,25 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
     top = min(max(most, 2 * n_clusters), max(2, n // 2, n_clusters))
     top = min(top, features.distinct_rows(top))
     params: dict[str, Any] = {"preprocess": "diverse", "n_clusters": (None, top)}
-    count = 50 if n <= 1_000 else 30 if n <= 2_500 else 20
     if sparse:
-        params["n_clusters"] = (min(max(2, n_clusters // 2), top), top)
+        counts = "tf-idf" in suitable(features)
+        params |= {
+            "preprocess": "tf-idf" if counts else "diverse",
+            "n_clusters": (min(max(2, n_clusters // 2), top), top),
+        }
+        count = 100 if n <= SMALL else 60 if n <= SMOOTH_UP_TO else 30
         return Plan(generator, params, count, SPARSE_METHOD, {"instability_tolerance": 0.4})
     params["feature_fraction"] = min(1.0, max(0.5, FEWEST_FEATURES / d))
-    params |= {"distinct": True} if exact else {"n_landmarks": max(N_LANDMARKS, top)}
-    return Plan(
-        generator,
-        params,
-        count,
-        METHOD,
-        {"instability_tolerance": 0.4 if exact else 1.0, "max_samples": LINKED},
-    )
+    if not exact:
+        params["n_landmarks"] = max(N_LANDMARKS, top)
+        return Plan(generator, params, 20, METHOD, {"instability_tolerance": 1.0, "max_samples": LINKED})
+    params |= {"distinct": True, "cuts_per_metric": CUTS, "balanced": True}
+    if n <= SMOOTH_UP_TO:
+        affordable = CUTS * int((LINKS / (top / 2) ** 3) ** 0.5 / CUTS)
+        count = max(FEWEST, min(MOST if n <= SMALL else MANY, affordable))
+        return Plan(generator, params, count, SMOOTH_METHOD, {})
+    count = FEWER if n <= EXACT_UP_TO else FEWEST_OF_MANY
+    return Plan(generator, params, count, METHOD, {"instability_tolerance": 0.4, "max_samples": LINKED})
 
 
 def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
@@ -106,8 +126,19 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
     if is_auto(plan.generator):
         params = {**own.generator_params, **plan.generator_params}
         count = own.n_clusterings if plan.n_clusterings is None else plan.n_clusterings
+        if plan.n_clusterings is None and not is_auto(plan.method) and count is not None:
+            count = min(count, FOR_ANY_METHOD)
+        if (
+            "cuts_per_metric" not in plan.generator_params
+            and "cuts_per_metric" in params
+            and count is not None
+        ):
+            params["cuts_per_metric"] = max(1, min(CUTS, count // FEWEST_METRICS))
         plan = plan._replace(generator=own.generator, generator_params=params, n_clusterings=count)
     if is_auto(plan.method):
+        owner = f"method={AUTO!r}, which is {own.method} for this X,"
+        valid = [name for name in METHOD_PARAMS if name in method(own.method)._get_param_names()]
+        check_names(plan.method_params, valid, owner=owner, reserved={})
         plan = plan._replace(method=own.method, method_params={**own.method_params, **plan.method_params})
     return plan
 
@@ -124,7 +155,7 @@ def check_params(plan: Plan) -> None:
         owner = f"generator={AUTO!r}, which is {' or '.join(GENERATORS)},"
         check_names(plan.generator_params, generator_settings(), owner=owner, reserved={})
     if is_auto(plan.method):
-        owner = f"method={AUTO!r}, which is {METHOD},"
+        owner = f"method={AUTO!r}, which is {', '.join(METHODS[:-1])} or {METHODS[-1]},"
         check_names(plan.method_params, METHOD_PARAMS, owner=owner, reserved={})
 
 
@@ -134,6 +165,3 @@ def _check_sparse(plan: Plan) -> None:
         owner = f"generator={AUTO!r}, which is {SPARSE_GENERATOR} for a sparse X,"
         valid = [name for name in generator_settings() if name in generators()[SPARSE_GENERATOR].parameters]
         check_names(plan.generator_params, valid, owner=owner, reserved={})
-    if is_auto(plan.method):
-        owner = f"method={AUTO!r}, which is {SPARSE_METHOD} for a sparse X,"
-        check_names(plan.method_params, SPARSE_METHOD_PARAMS, owner=owner, reserved={})

@@ -108,6 +108,8 @@ def cautions(fitted: Fitted) -> list[str]:
     out = []
     if fitted.contradiction:
         out.append(fitted.contradiction)
+    if fitted.instability:
+        out.append(fitted.instability)
     if fitted.shortfall:
         out.append(printable(fitted.shortfall, 600))
     wanted = getattr(method, "n_clusters", None)

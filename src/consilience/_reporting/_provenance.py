@@ -69,6 +69,13 @@ def facts(
         seed = seed_of(pipeline if pipeline is not None else method)
         if seed is not None:
             rows.append(("Seed", seed))
+        if fitted.seed_agreement is not None:
+            rows.append(
+                (
+                    "Stability",
+                    f"{fitted.seed_agreement:.2f}, the estimated adjusted Rand index to the answer of another seed",
+                )
+            )
         ended = "converged" if method.converged_ else "not converged"
         if method.history_ or method.n_iter_ > 1:
             rows.append(("Iterations", f"{number(method.n_iter_)} ({ended})"))

@@ -20,6 +20,8 @@ from ..errors import InputError
 
 #: An object is doubtful below this confidence.
 DOUBTFUL = 0.6
+#: A clustering is unstable below this estimated agreement between seeds.
+UNSTABLE = 0.85
 #: Above, relations of all pairs of clusters are left out.
 MOST_BETWEEN = 1000
 #: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct objects.
@@ -249,6 +251,24 @@ class Fitted:
             return ""
         said = getattr(self.method, "messages_", [])
         return said[0] if said else f"{type(self.method).__name__} was stopped before it had settled."
+
+    @property
+    def seed_agreement(self) -> float | None:
+        """``stability_`` of the pipeline, where its fit estimated it."""
+        known = vars(self.pipeline).get("_stability") if self.pipeline is not None else None
+        return None if known is None or math.isnan(known) else float(known)
+
+    @property
+    def instability(self) -> str:
+        """That another seed can give quite another answer, where it can; else empty."""
+        known = self.seed_agreement
+        if known is None or known >= UNSTABLE:
+            return ""
+        return (
+            f"This clustering depends on chance: with another seed the adjusted Rand index to it would be about {known:.2f}, as the "
+            f"answers to halves of its base clusterings tell. The data may have no {self.n_clusters} clusters that are told apart: try "
+            "another n_clusters, or more n_clusterings."
+        )
 
     @property
     def contradiction(self) -> str:

@@ -56,14 +56,15 @@ from .._members.assembly import (
     assemble,
     check_n_clusterings,
     choose_ks,
+    dealt,
     draw_columns,
+    even_places,
     member_seeds,
     root_upwards,
     stream,
 )
 from .._members.labeling import (
     KEEP,
-    Member,
     Neighbors,
     codes_of_labels,
     neighbor_bytes,
@@ -84,6 +85,8 @@ RULES = {
     "metric": Choice("diversified", "cosine", "correlation", "spearman"),
     "search": Choice("exact", "approximate"),
     "n_init": Integer(1),
+    "cuts_per_metric": Integer(1),
+    "balanced": Flag(),
     "distinct": Flag(),
     "preprocess": PREPARE,
     "keep_base_models": KEEP,
@@ -93,7 +96,7 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """How members of :func:`metric_subspace` are made.
+    """How members of :func:`metric_subspace` are made, ``cuts`` of each metric.
 
     ``given`` are feature_fraction, kernel, metric, search and distinct, for the recipes too.
     """
@@ -101,24 +104,23 @@ class _Runs:
     features: Features
     ks: list[int]
     seeds: list[int]
+    cuts: int
+    balanced: bool
     n_neighbors: Sequence[int]  # to draw from
     scales: tuple[float, float]
     n_init: int
     keep: bool
     given: dict[str, Any]
 
-    def begin(self, view: View) -> Callable[[int], tuple[np.ndarray, dict, Member | None]]:
+    def begin(self, view: View) -> Callable[[int], tuple[list, list, list]]:
         kept = max(1, round(self.given["feature_fraction"] * view.features.n_features))
         return partial(self.run, view, _Source(view.features, kept, self.given["metric"]), kept)
 
-    def run(self, view: View, source: _Source, kept: int, i: int) -> tuple[np.ndarray, dict, Member | None]:
-        """(labels (n,), recipe, what labels further objects) of one member that sees ``kept`` features."""
-        seed, metric = self.seeds[i], self.given["metric"]
-        d, n = view.features.n_features, self.features.n_samples
-        columns = draw_columns(d, kept, seed)
-        rng = stream(seed, CHOOSE_KERNEL)
-        mu = float(rng.uniform(*self.scales))
-        k = min(self.n_neighbors[int(rng.integers(len(self.n_neighbors)))], n - 1)
+    def run(self, view: View, source: _Source, kept: int, g: int) -> tuple[list, list, list]:
+        """(labels (n,), recipes, what labels further objects) of the members of metric ``g``, which sees ``kept`` features."""
+        own = range(g * self.cuts, min((g + 1) * self.cuts, len(self.seeds)))
+        seed = self.seeds[own[0]]
+        columns, mu, k = self._drawn(view, kept, g)
         Z, weight, place = source.rows(columns), self.features.sample_weight, None
         if self.given["distinct"]:
             merged = merge_equal(Z, weight)
@@ -126,26 +128,53 @@ class _Runs:
                 Z, weight, place = merged
                 k = min(k, len(merged[1]) - 1)
         W, rho = self._graph(Z, k, mu, seed)
-        labels, facts = spectral_cut(
-            W, min(self.ks[i], Z.shape[0]), Z, seed=seed, n_init=self.n_init, weight=weight
-        )
+        embedding = spectral_embedding(W, min(max(self.ks[i] for i in own), Z.shape[0]), Z)
         if place is not None:
-            labels, rho = labels[place], None if rho is None else rho[place]
-        recipe = {
-            "algorithm": "metric_subspace",
-            "n_clusters": self.ks[i],
-            "seed": seed,
+            rho = None if rho is None else rho[place]
+        shared = {
             **self.given,
             "n_neighbors": k,
             "scale": mu,
             "features": view.original(columns),
-            **facts,
         }
-        member = None
-        if self.keep:
-            codes, X = codes_of_labels(labels), self.features.X
-            member = Neighbors(view.preparation, X, codes, None, columns, source.scale, metric, rho)
-        return labels, recipe, member
+        columns_of, recipes, members = [], [], []
+        for i in own:
+            few = min(self.ks[i], Z.shape[0])
+            labels, facts = embedding.cut(few, seed=self.seeds[i], n_init=self.n_init, weight=weight)
+            labels = labels if place is None else labels[place]
+            recipe = {
+                "algorithm": "metric_subspace",
+                "n_clusters": self.ks[i],
+                "seed": self.seeds[i],
+                **shared,
+                **facts,
+            }
+            columns_of.append(labels)
+            recipes.append(recipe if self.cuts == 1 else {**recipe, "metric_seed": seed})
+            members.append(self._member(view, labels, columns, source.scale, rho) if self.keep else None)
+        return columns_of, recipes, members
+
+    def _member(
+        self, view: View, labels: np.ndarray, columns: np.ndarray, scale: float, rho: Any
+    ) -> Neighbors:
+        """What labels further objects."""
+        codes, X = codes_of_labels(labels), self.features.X
+        return Neighbors(view.preparation, X, codes, None, columns, scale, self.given["metric"], rho)
+
+    def _drawn(self, view: View, kept: int, g: int) -> tuple[np.ndarray, float, int]:
+        """(features, scale mu, number of neighbors k) of metric g."""
+        seed, d, n = self.seeds[g * self.cuts], view.features.n_features, self.features.n_samples
+        if self.balanced:
+            columns = dealt(d, kept, view.members.index(g), self.seeds[0])
+            _, first, second = even_places(self.seeds[0], g + 1, 3)[g]
+            mu = self.scales[0] + first * (self.scales[1] - self.scales[0])
+            k = self.n_neighbors[int(second * len(self.n_neighbors))]
+        else:
+            columns = draw_columns(d, kept, seed)
+            rng = stream(seed, CHOOSE_KERNEL)
+            mu = float(rng.uniform(*self.scales))
+            k = self.n_neighbors[int(rng.integers(len(self.n_neighbors)))]
+        return columns, float(mu), min(k, n - 1)
 
     def _graph(self, Z: Any, k: int, mu: float, seed: int) -> tuple[sp.csr_array, np.ndarray | None]:
         """(W, and for random kernels rho) of the rows Z."""
@@ -167,6 +196,8 @@ def metric_subspace(
     scales: tuple[float, float] = SCALES,
     search: str = "exact",
     n_init: int = 1,
+    cuts_per_metric: int = 1,
+    balanced: bool = False,
     distinct: bool = False,
     preprocess: str = "none",
     keep_base_models: bool | None = False,
@@ -201,6 +232,12 @@ def metric_subspace(
         thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
+    cuts_per_metric : int, default 1
+        Members that share features, kernel and eigenvectors, and differ in their number of clusters, which then is spread
+        evenly over its range instead of drawn. The eigenvectors take most of the time of a member.
+    balanced : bool, default False
+        Deal out features, preparations, numbers of neighbors and scales evenly from a random start instead of drawing each
+        member's by itself: ensembles of different seeds are then more alike.
     distinct : bool, default False
         Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
         program, equal objects are each other's neighbors, and the graph of a table with many of them falls apart.
@@ -220,9 +257,11 @@ def metric_subspace(
     -------
     Ensemble
         Each recipe holds ``algorithm, n_clusters, seed, kernel, metric, search, distinct, n_neighbors, scale,
-        feature_fraction, features, pieces, missing, preprocess``;
+        feature_fraction, features, pieces, missing, preprocess, n_vectors``, and with ``cuts_per_metric`` also
+        ``metric_seed``, which members of one embedding share;
         pieces is the number of connected components of the member's graph, missing the number of objects that
-        a fixed similarity finds similar to nothing, which get no label.
+        a fixed similarity finds similar to nothing, which get no label, n_vectors how many eigenvectors were sought, of which
+        the first k count.
 
     Warns
     -----
@@ -260,6 +299,8 @@ def metric_subspace(
         {
             **given,
             "n_init": n_init,
+            "cuts_per_metric": cuts_per_metric,
+            "balanced": balanced,
             "preprocess": preprocess,
             "keep_base_models": keep_base_models,
             "n_jobs": n_jobs,
@@ -271,7 +312,8 @@ def metric_subspace(
     features = as_features(X, sample_weight)
     seeds = member_seeds(random_state, check_n_clusterings(n_clusterings))
     n = features.n_samples
-    ks = choose_ks(n_clusters, features, seeds, widest=root_upwards(n))
+    each = cuts_per_metric if balanced or cuts_per_metric > 1 else None
+    ks = choose_ks(n_clusters, features, seeds, widest=root_upwards(n), each=each)
     ensure_fits(
         16.0 * n * max(ks),  # eigenvectors, and their directions
         what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
@@ -281,9 +323,14 @@ def metric_subspace(
     n_bytes = neighbor_bytes(features.X, len(seeds))
     keep = to_keep(keep_base_models, n_bytes)
 
-    runs = _Runs(features, ks, seeds, among, (low_mu, high_mu), n_init, keep, given)
-    views = Views(preprocess, features, seeds, n_jobs=n_jobs)
-    labels, recipes, members = each_member(runs.begin, views, "metric subspace", n_jobs)
+    runs = _Runs(
+        features, ks, seeds, cuts_per_metric, balanced, among, (low_mu, high_mu), n_init, keep, given
+    )
+    own = seeds[::cuts_per_metric]
+    places = even_places(seeds[0], len(own), 3)[:, 0] if balanced else None
+    views = Views(preprocess, features, own, n_jobs=n_jobs, places=places)
+    made = each_member(runs.begin, views, "metric subspace", n_jobs)
+    labels, recipes, members = ([one for part in parts for one in part] for parts in made)
     _warn_of_rough(recipes)
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
@@ -366,31 +413,77 @@ def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_ar
 
 
 def spectral_cut(
-    W: sp.csr_array, k: int, Z: Any, *, seed: int, n_init: int = 1, weight: np.ndarray | None = None
+    W: sp.csr_array,
+    k: int,
+    Z: Any,
+    *,
+    seed: int,
+    n_init: int = 1,
+    weight: np.ndarray | None = None,
+    n_vectors: int | None = None,
 ) -> tuple[np.ndarray, dict]:
     """(k clusters of the graph W, facts for the recipe); Z (n, d) are the rows it was made from.
 
-    An object that is similar to nothing (never so with random kernels) is missing from the member: -1.
+    An object that is similar to nothing (never so with random kernels) is missing from the member: -1. ``n_vectors`` are the
+    eigenvectors that were sought, of which the first k count.
     """
-    n = W.shape[0]
+    return spectral_embedding(W, n_vectors or k, Z).cut(k, seed=seed, n_init=n_init, weight=weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The leading eigenvectors of a graph, from which any number of clusters up to theirs is read.
+
+    linked : rows with any neighbor, or None for all of n.
+    piece, count : connected pieces of the linked rows.
+    vectors : of the linked rows, first those of the pieces; none where there are as many pieces as vectors wanted.
+    rows : what the graph was made from.
+    """
+
+    n: int
+    linked: np.ndarray | None
+    piece: np.ndarray
+    count: int
+    vectors: np.ndarray | None
+    n_vectors: int
+    converged: bool
+    rows: Any
+
+    def cut(
+        self, k: int, *, seed: int, n_init: int = 1, weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, dict]:
+        """(k clusters, facts for the recipe)."""
+        own = weight if weight is None or self.linked is None else weight[self.linked]
+        k = min(k, self.piece.size)
+        if self.count >= k or self.vectors is None:
+            labels = nearest_pieces(self.piece, self.count, k, self.rows)
+        else:
+            seeds = [[seed, start] for start in range(n_init)]
+            U = self.vectors[:, :k]
+            labels = cut_rows(U, k, unit=True, weights=own, seeds=seeds, max_iter=100, n_jobs=1).labels
+        everybody = labels.astype(np.int32)
+        if self.linked is not None:
+            everybody = np.full(self.n, -1, np.int32)
+            everybody[self.linked] = labels
+        facts = {"pieces": self.count, "missing": self.n - self.piece.size, "converged": self.converged}
+        return everybody, {**facts, "n_vectors": self.n_vectors}
+
+
+def spectral_embedding(W: sp.csr_array, k: int, Z: Any) -> Embedding:
+    """The k leading eigenvectors of D^-1/2 W D^-1/2, D the row sums of the graph W; Z (n, d) are the rows it was made from."""
+    n, linked = W.shape[0], None
     W = sp.csr_array(W)
     W.eliminate_zeros()
-    linked = np.flatnonzero(np.diff(W.indptr))
-    if linked.size < n:
-        if linked.size == 0:
+    if (some := np.flatnonzero(np.diff(W.indptr))).size < n:
+        if some.size == 0:
             raise InputError(
                 "No two objects are similar in a random subspace: use a larger feature_fraction or metric='diversified'."
             )
-        own = None if weight is None else weight[linked]
-        part, facts = spectral_cut(
-            W[linked][:, linked], min(k, linked.size), Z[linked], seed=seed, n_init=n_init, weight=own
-        )
-        labels = np.full(n, -1, np.int32)
-        labels[linked] = part
-        return labels, {**facts, "missing": int(n - linked.size)}
+        linked, W, Z = some, W[some][:, some], Z[some]
+    sought, k = k, min(k, W.shape[0])
     count, piece = components(W)
     if count >= k:
-        return nearest_pieces(piece, count, k, Z), {"pieces": int(count), "missing": 0, "converged": True}
+        return Embedding(n, linked, piece, int(count), None, sought, True, Z)
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(degree)
     N = sp.csr_array(
@@ -400,9 +493,7 @@ def spectral_cut(
     known = component_vectors(piece, degree)
     found = graph_eigenvectors(N, k - count, known=known)
     U = np.hstack([known, found.vectors])
-    seeds = [[seed, start] for start in range(n_init)]
-    labels = cut_rows(U, k, unit=True, weights=weight, seeds=seeds, max_iter=100, n_jobs=1).labels
-    return labels.astype(np.int32), {"pieces": int(count), "missing": 0, "converged": found.converged}
+    return Embedding(n, linked, piece, int(count), U, sought, found.converged, Z)
 
 
 def nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from ..printed import row
 def test_links_by_hand():
     """Clusters {0,1}, {2}, {3} and {0,1,2}, {3}: only the first two have a neighbor in common."""
     ens = cs.Ensemble.from_clusterings([[0, 0, 1, 2], [0, 0, 0, 1]])
-    Z = linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8)
+    Z = linked_clusters(ens.labels, ens.offsets, ens.sample_weight, 0.8).toarray()
     expected = np.eye(5)
     expected[0, 1] = expected[1, 0] = 0.8  # the largest: min(2/3, 1/3) = 1/3
     assert np.allclose(Z, expected)
@@ -32,14 +32,17 @@ def test_links_against_plain_loops(seed):
         for b in range(k):
             if a != b and owner[a] == owner[b]:
                 wct[a, b] = sum(min(J[a, c], J[b, c]) for c in range(k))
-    assert np.allclose(linked_clusters(J, ens.offsets, 0.6), 0.6 * wct / wct.max() + np.eye(k))
+    assert np.allclose(
+        linked_clusters(ens.labels, ens.offsets, ens.weights, 0.6).toarray(),
+        0.6 * wct / wct.max() + np.eye(k),
+    )
 
 
 def test_clusters_without_links():
     """One clustering alone links nothing."""
     ens = cs.Ensemble.from_clusterings([[0, 0, 1, 1, 2]])
     assert np.array_equal(
-        linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8), np.eye(3)
+        linked_clusters(ens.labels, ens.offsets, ens.sample_weight, 0.8).toarray(), np.eye(3)
     )
 
 
@@ -59,8 +62,9 @@ def test_vectors_are_those_of_all_objects(seed, missing):
     labels, _ = planted(seed, n=50, m=5, noise=0.3, missing=missing)
     ens = cs.Ensemble(labels)
     owner = np.repeat(np.arange(5), ens.n_clusters_per_clustering)
-    Z = linked_clusters(jaccard(ens.contingency(), ens.offsets), ens.offsets, 0.8)
-    RM = ens.indicator().toarray() @ np.where(owner[:, None] == owner, Z, 0)
+    Z = linked_clusters(ens.labels, ens.offsets, ens.sample_weight, 0.8).toarray()
+    assert not Z[owner[:, None] != owner].any()
+    RM = ens.indicator().toarray() @ Z
     d, e = RM.sum(axis=1), RM.sum(axis=0)
     left, values, _ = np.linalg.svd(RM / np.sqrt(d)[:, None] / np.sqrt(e))
     found = cs.consensus.LCE(3, random_state=0).fit(labels).embedding_ * np.sqrt(d)[:, None]

@@ -19,9 +19,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..eigen import leading_eigenvectors
 from ..labels.incidence import Labels, Memberships
+from ..labels.overlaps import gather, scatter
 from ..runtime.threads import row_product
 
 EXPLICIT_UP_TO = 5000  # clusters; beyond, W (200 MB there) is applied as a product instead of formed
@@ -107,6 +109,43 @@ def transfer_cut_dense(
         return (B @ V) / np.where(d > 0, d, 1.0)[:, None]
 
     return _solve(formed, product, lift, root, count)
+
+
+def transfer_cut_linked(
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    Z: sp.csr_array,
+    weights: np.ndarray,
+    count: int,
+    *,
+    n_jobs: int | None = None,
+) -> Transfer:
+    """The cut for B = Y Z, Y (u, k) the indicator of the labels and Z (k, k) sparse and not negative, with an entry on its diagonal.
+
+    B is not formed, unless there are few clusters: O(u m + entries of Z) a step.
+    """
+    k = int(offsets[-1])
+
+    def lifted(X: np.ndarray) -> np.ndarray:
+        return gather(labels, offsets, Z @ X, n_jobs=n_jobs)
+
+    def lowered(X: np.ndarray) -> np.ndarray:
+        return Z.T @ scatter(labels, offsets, X, n_jobs=n_jobs)
+
+    d = lifted(np.ones((k, 1)))
+    d[d == 0] = 1.0
+    share = weights[:, None] / d
+    root = 1.0 / np.sqrt(lowered(weights[:, None]))  # every cluster holds an object
+
+    def formed() -> np.ndarray:
+        B = gather(labels, offsets, Z.toarray(), n_jobs=n_jobs)
+        return root * row_product(B.T, share * B, n_jobs=n_jobs) * root.T
+
+    found = leading_eigenvectors(
+        lambda X: root * lowered(share * lifted(root * X)), k, count, dense=formed if k <= 1000 else None
+    )
+    V = root * found.vectors
+    return Transfer(lifted(V) / d, V, found.values, found.products, found.converged)
 
 
 def _solve(

@@ -39,6 +39,9 @@ from .starts import choose_seeds, random_rows
 #: Numbers held for the centers of one batch of runs (sums and centers in float64, screen in float32).
 BATCH = 2**25
 
+#: Bytes below which nobody asks whether they are free: that takes longer than a run of so few rows.
+_TRIFLE = 1e6
+
 
 @dataclass
 class ManyKMeans:
@@ -143,6 +146,8 @@ def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None)
         batch = max(int(ks[runs].sum()) for runs in _batches(ks, d))
         # Centers, their sums, those of the step before and the float32 screen; labels; distances of starts.
         working = 28.0 * d * batch + 8.0 * n * m + 4.0 * BLOCK * most
+    if centers + working < _TRIFLE:
+        return
     ensure_fits(
         centers + working,
         what=f"k-means with {m} runs of up to {most} clusters on {n} objects with {d} features",

@@ -16,35 +16,31 @@ N. Iam-On, T. Boongoen, S. Garrett and C. Price, "A link-based approach to the c
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._base.parameters import Choice, Integer, Real
 from ..._kernels.cut.embedding import cut_rows
-from ..._kernels.cut.metaclusters import jaccard
-from ..._kernels.cut.transfer import transfer_cut_dense
-from ..._kernels.labels.overlaps import gather, overlap_matrix
-from ..._kernels.pairs.association import refined_association, within_clusterings
+from ..._kernels.cut.metaclusters import shared_neighbors
+from ..._kernels.cut.transfer import transfer_cut_linked
+from ..._kernels.pairs.association import refined_association
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from ..._kernels.runtime.memory import ensure_fits
 from .._base import BaseConsensus, Solution
 
 
-def linked_clusters(J: np.ndarray, offsets: np.ndarray, decay: float) -> np.ndarray:
-    """Z (k, k), Eqs. (1) and (2); the unit matrix if no base cluster meets two of one clustering. O(k sum_i k_i^2) time."""
-    wct = np.zeros(J.shape)
-    for first, last in pairwise(offsets):
-        block = J[first:last]
-        for a in range(last - first):
-            wct[first + a, first:last] = np.minimum(block, block[a]).sum(axis=1)
-    np.fill_diagonal(wct, 0.0)
-    largest = wct.max()
-    Z = wct * (decay / largest) if largest > 0 else wct
-    Z = np.maximum(Z, Z.T)  # sums of the same numbers: equal but for rounding
-    np.fill_diagonal(Z, 1.0)
-    return Z
+def linked_clusters(
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, decay: float, *, n_jobs: int | None = None
+) -> sp.csr_array:
+    """Z (k, k), Eqs. (1) and (2); the unit matrix if no base cluster meets two of one clustering."""
+    blocks = shared_neighbors(labels, offsets, weights, n_jobs=n_jobs)
+    largest = max(block.max() for block in blocks)
+    for block in blocks:
+        block *= decay / largest if largest > 0 else 0.0
+        np.fill_diagonal(block, 1.0)
+    return sp.csr_array(sp.block_diag(blocks))
 
 
 class LCE(BaseConsensus):
@@ -121,16 +117,15 @@ class LCE(BaseConsensus):
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight
         u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters
-        pairs = 0.0 if self.variant == "rm" else (16.0 if ensemble.has_missing else 8.0) * u * u
-        ensure_fits(
-            24.0 * u * k + 32.0 * k * k + pairs,
-            what=f"LCE on {u} distinct objects and {k} base clusters",
-            remedy="use HBGF, which holds no such matrix, or fewer or coarser clusterings",
-        )
-        J = jaccard(overlap_matrix(labels, offsets, weights, n_jobs=self.n_jobs), offsets)
-        Z = linked_clusters(J, offsets, self.decay)
         if self.variant == "cts":
-            E = refined_association(labels, offsets, Z, n_jobs=self.n_jobs)
+            ensure_fits(
+                16.0 * k * k + 16.0 * u * k + (16.0 if ensemble.has_missing else 8.0) * u * u,
+                what=f"LCE on {u} distinct objects and {k} base clusters",
+                remedy="use HBGF, which holds no such matrix, or fewer or coarser clusterings",
+            )
+        Z = linked_clusters(labels, offsets, weights, self.decay, n_jobs=self.n_jobs)
+        if self.variant == "cts":
+            E = refined_association(labels, offsets, Z.toarray(), n_jobs=self.n_jobs)
             left, right, heights = merge_tree_inplace(np.subtract(1.0, E, out=E), weights, "average")
             return Solution(
                 cut_tree(left, right, c),
@@ -138,8 +133,7 @@ class LCE(BaseConsensus):
                 merges=np.stack([left, right], axis=1),
                 extra={"heights": heights},
             )
-        RM = gather(labels, offsets, within_clusterings(Z, offsets), n_jobs=self.n_jobs)
-        found = transfer_cut_dense(RM, weights, min(c, k), n_jobs=self.n_jobs)
+        found = transfer_cut_linked(labels, offsets, Z, weights, min(c, k), n_jobs=self.n_jobs)
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         cut = cut_rows(
             found.objects, c, unit=True, weights=weights, seeds=seeds, max_iter=100, n_jobs=self.n_jobs
