@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     cs.io.write_table({"class": np.array(["x", "y", "z"])[truth]}, "truth.csv", sample_names=names)
     base = np.column_stack([truth, truth, np.where(rng.random(60) < 0.1, 0, truth)])
     ensemble = cs.Ensemble(base, sample_names=names, clustering_names=["one", "two", "three"])
-    for ending in ("csv", "npz"):
+    for ending in ("csv", "npz", "parquet"):
         cs.io.write_ensemble(ensemble, f"ensemble.{ending}")
     return tmp_path
 

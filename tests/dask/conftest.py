@@ -21,26 +21,44 @@ def _clusters():
     """Clusters by kind, each started when it is first needed: all tests of a session share them."""
     import dask
 
-    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'consilience[dask]'")
-    # Workers that are threads count the memory of this whole process, which many tests have used: no limit.
-    limits = {"threads": 0, "processes": "1GB"}
     started = {}
 
     def cluster(kind):
         if kind not in started:
-            started[kind] = distributed.LocalCluster(
-                n_workers=2,
-                threads_per_worker=1,
-                processes=kind == "processes",
-                memory_limit=limits[kind],
-                dashboard_address=":0",
-            )
+            started[kind] = _cluster_of(kind)
         return started[kind]
 
     with dask.config.set({"distributed.comm.timeouts.connect": "60s"}):  # of a busy machine
         yield cluster
         for one in started.values():
             one.close()
+
+
+def _cluster_of(kind):
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'consilience[dask]'")
+    return distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=kind == "processes",
+        # Workers that are threads count the memory of this whole process, which many tests have used: no limit.
+        memory_limit=0 if kind == "threads" else "1GB",
+        dashboard_address=":0",
+    )
+
+
+@pytest.fixture
+def mortal():
+    """A client of two processes of its own: not every worker that is killed comes back."""
+    import distributed
+
+    import dask
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        _cluster_of("processes") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="module")

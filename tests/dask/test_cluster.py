@@ -73,10 +73,10 @@ def test_features_are_labeled_where_they_are(client):
     )
 
 
-def test_a_killed_worker_changes_nothing_but_the_time(client):
+def test_a_killed_worker_changes_nothing_but_the_time(mortal):
     labels, _ = planted(7, n=400, m=5)
     lazy = da.from_array(labels, chunks=(50, 5)).map_blocks(slow, 0.3, dtype=labels.dtype, meta=labels[:0])
-    victim = sorted(client.run(os.getpid).values())[0]
+    victim = sorted(mortal.run(os.getpid).values())[0]
     killer = threading.Timer(0.7, os.kill, (victim, signal.SIGKILL))
     killer.start()
     model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy))
@@ -84,14 +84,13 @@ def test_a_killed_worker_changes_nothing_but_the_time(client):
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
     )
-    client.wait_for_workers(2)
 
 
-def test_the_loss_of_all_workers_changes_nothing_but_the_time(client, monkeypatch):
+def test_the_loss_of_all_workers_changes_nothing_but_the_time(mortal, monkeypatch):
     monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)
     labels, _ = planted(7, n=400, m=5)
     lazy = da.from_array(labels, chunks=(50, 5)).map_blocks(slow, 0.3, dtype=labels.dtype, meta=labels[:0])
-    victims = client.run(os.getpid).values()
+    victims = mortal.run(os.getpid).values()
     killer = threading.Timer(0.7, lambda: [os.kill(victim, signal.SIGKILL) for victim in victims])
     killer.start()
     model = cs.consensus.LWGP(3, random_state=0).fit(cs.dask.DaskEnsemble(lazy))
@@ -99,7 +98,6 @@ def test_the_loss_of_all_workers_changes_nothing_but_the_time(client, monkeypatc
     np.testing.assert_array_equal(
         model.labels_.compute(), cs.consensus.LWGP(3, random_state=0).fit(labels).labels_
     )
-    client.wait_for_workers(2)
 
 
 def test_tasks_whose_results_are_lost_are_asked_for_again(client, monkeypatch):

@@ -9,8 +9,10 @@ import pytest
 
 import consilience as cs
 from consilience._cli import main
-from consilience.dask.files import open_features, write_blocks
+from consilience.dask.files import open_features, open_labels, write_blocks
 from consilience.errors import FileError, InputError
+
+from ..zoo import planted
 
 arrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'consilience[io]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'consilience[io]'")
@@ -124,3 +126,109 @@ def test_the_command_line_clusters_a_folder(folder, capsys):
     with pytest.raises(SystemExit):
         main([*arguments, "--dask"])
     assert "name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+def test_names_of_rows_are_no_clustering(tmp_path):
+    columns = {"name": [f"o{i}" for i in range(6)], "a": ["x", "y"] * 3, "b": [1, 2, 2] * 2}
+    parquet.write_table(arrow.table(columns), tmp_path / "e.parquet")
+    source = open_labels(str(tmp_path / "e.parquet"))
+    assert source.columns == ["a", "b"]
+    assert source.X.compute().tolist() == [list(row) for row in zip(columns["a"], columns["b"])]
+    assert "by what it is called" in source.notes[0]
+    assert open_labels(str(tmp_path / "e.parquet"), index=False).columns == ["name", "a", "b"]
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return ended.value.code or 0
+
+
+def labels_in(folder):
+    table = arrow.concat_tables([parquet.read_table(file) for file in sorted(folder.iterdir())])
+    return table.column("label").to_numpy(), table.column(0).to_pylist()
+
+
+def test_the_command_line_predicts_a_folder(tmp_path, capsys):
+    pd = pytest.importorskip("pandas")
+    frame = from_pandas(tmp_path / "in", pd.Index([f"c{i}" for i in range(300)], name="customer"))
+    model = cs.ConsensusClustering(
+        3, generator="kmeans", n_clusterings=3, random_state=0, keep_base_models=True
+    )
+    model.fit(frame.to_numpy()[:200]).save(tmp_path / "m.consilience")
+    out = tmp_path / "out"
+    assert (
+        run("predict", tmp_path / "m.consilience", tmp_path / "in", "--dask", "-o", out, "--confidence") == 0
+    )
+    found, names = labels_in(out)
+    np.testing.assert_array_equal(found, model.predict(frame.to_numpy()))
+    assert names == list(frame.index)
+    capsys.readouterr()
+    assert run("predict", tmp_path / "m.consilience", tmp_path / "in", "--dask") != 0
+    assert "name a folder" in capsys.readouterr().err
+
+    model.fit(frame[:200]).save(tmp_path / "named.consilience")
+    (tmp_path / "turned").mkdir()
+    frame[list("dcba")].to_parquet(tmp_path / "turned" / "0.parquet")
+    assert (
+        run(
+            "predict",
+            tmp_path / "named.consilience",
+            tmp_path / "turned",
+            "--dask",
+            "-o",
+            tmp_path / "by_name",
+        )
+        == 0
+    )
+    np.testing.assert_array_equal(labels_in(tmp_path / "by_name")[0], model.predict(frame))
+    frame.rename(columns={"b": "z"}).to_parquet(tmp_path / "turned" / "0.parquet")
+    assert (
+        run("predict", tmp_path / "named.consilience", tmp_path / "turned", "--dask", "-o", tmp_path / "no")
+        != 0
+    )
+    assert "no column 'b'" in capsys.readouterr().err
+
+
+def test_the_command_line_combines_a_folder(tmp_path, capsys):
+    pd = pytest.importorskip("pandas")
+    labels, _ = planted(6, n=300, m=5, noise=0.2)
+    table = pd.DataFrame(
+        labels, columns=list("abcde"), index=pd.Index([f"c{i}" for i in range(300)], name="customer")
+    )
+    table["a"] = table["a"].map({0: "x", 1: "y", 2: "z"})
+    (tmp_path / "in").mkdir()
+    for i in range(3):
+        table[100 * i : 100 * i + 100].to_parquet(tmp_path / "in" / f"{i}.parquet")
+    out, model = tmp_path / "out", tmp_path / "m.consilience"
+    more = ["-k", 3, "--method", "lwgp", "--dask", "-o", out, "--save", model, "--json"]
+    assert run("consensus", tmp_path / "in", *more) == 0
+    assert json.loads(capsys.readouterr().out)["n_samples"] == 300
+    found, names = labels_in(out)
+    np.testing.assert_array_equal(found, cs.consensus.LWGP(3, random_state=0).fit(table).labels_)
+    assert names == list(table.index)
+    assert run("predict", model, tmp_path / "in", "--dask", "-o", tmp_path / "again") == 0
+    np.testing.assert_array_equal(labels_in(tmp_path / "again")[0], found)
+    turned = table[list("edcba")]
+    (tmp_path / "turned").mkdir()
+    turned.to_parquet(tmp_path / "turned" / "0.parquet")
+    assert run("predict", model, tmp_path / "turned", "--dask", "-o", tmp_path / "by_name") == 0
+    np.testing.assert_array_equal(labels_in(tmp_path / "by_name")[0], found)
+    some = ["-c", "b", "-c", "0", "-c", "d"]
+    assert run("consensus", tmp_path / "in", *more[:-5], "-o", tmp_path / "few", *some) == 0
+    few = cs.consensus.LWGP(3, random_state=0).fit(table[["b", "a", "d"]]).labels_
+    np.testing.assert_array_equal(labels_in(tmp_path / "few")[0], few)
+
+
+def test_the_command_line_chooses_k_of_a_folder(folder, capsys):
+    path, X = folder
+    more = ["--k", "2:4", "-n", 8, "--null", "none", "--max-samples", 200, "--json"]
+    assert run("choose-k", path / "big.parquet", *more, "--dask") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (
+        found["k"]
+        == cs.choose_k(X, range(2, 5), n_clusterings=8, null=None, max_samples=200, random_state=0).k
+    )
+    assert run("choose-k", path / "big.parquet", *more, "--dask", "--report", path / "page.html") != 0
+    assert "--report needs all objects in memory" in capsys.readouterr().err

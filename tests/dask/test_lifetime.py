@@ -121,22 +121,22 @@ def expected(name):
 
 
 @pytest.fixture
-def results(connect, monkeypatch):
-    """All of them, made on a client of a kind."""
+def results(monkeypatch):
+    """All of them, made on a client."""
     monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)
 
-    def made(kind):
-        client = connect(kind)
+    def made():
         found = {name: make() for name, make in OWN.items()}
         gc.collect()
-        return client, found
+        return found
 
     return made
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-def test_results_outlive_their_client(results):
-    client, found = results("threads")
+def test_results_outlive_their_client(results, connect):
+    client = connect("threads")
+    found = results()
     with dask.config.set(scheduler="synchronous"):
         elsewhere = {name: one.compute() for name, one in found.items()}
     client.close()
@@ -148,7 +148,8 @@ def test_results_outlive_their_client(results):
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_they_are_computed_on_another_client(results, connect):
-    client, found = results("threads")
+    client = connect("threads")
+    found = results()
     client.close()
     with connect("threads"):
         for name in ("labels_", "confidence_", "predict", "ConsensusClustering", "too many distinct rows"):
@@ -156,15 +157,14 @@ def test_they_are_computed_on_another_client(results, connect):
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-def test_they_outlive_all_workers(results):
-    client, found = results("processes")
-    before = client.run(os.getpid)
+def test_they_outlive_all_workers(results, mortal):
+    found = results()
+    before = mortal.run(os.getpid)
     for pid in before.values():
         os.kill(pid, signal.SIGKILL)
     end = time.perf_counter() + 60
-    while set(client.scheduler_info()["workers"]) & set(before) and time.perf_counter() < end:
+    while set(mortal.scheduler_info()["workers"]) & set(before) and time.perf_counter() < end:
         time.sleep(0.1)
-    client.wait_for_workers(2, timeout=60)
-    with client:
-        for name, one in found.items():
-            np.testing.assert_array_equal(one.compute(), expected(name), err_msg=name)
+    mortal.wait_for_workers(1, timeout=60)
+    for name, one in found.items():
+        np.testing.assert_array_equal(one.compute(), expected(name), err_msg=name)

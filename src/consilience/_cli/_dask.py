@@ -1,4 +1,4 @@
-"""``consilience cluster --dask``: features larger than memory in, a folder of labels out."""
+"""``--dask``: files larger than memory in, a folder of labels out."""
 
 from __future__ import annotations
 
@@ -7,20 +7,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import click
+
 from ..errors import InputError, need
 from ._files import save_model
-from ._options import Results
+from ._options import Labels, Results
 from ._session import Session
+
+
+def dask_option(reads: str, *, more: str = "") -> Any:
+    """``--dask``, of a command that reads ``reads``."""
+    return click.option(
+        "--dask",
+        "scheduler",
+        is_flag=False,
+        flag_value="threads",
+        default=None,
+        metavar="[ADDRESS]",
+        help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on threads here, "
+        f"or on the Dask scheduler at ADDRESS. Give {reads} before it.",
+    )
+
+
+WRITES = ", and write labels to a folder"
 
 
 def check_lazy(output: str, refused: dict[str, Any]) -> None:
     """Refuse now what --dask has no way to do later."""
     need("dask.array", "dask", "--dask")
-    for option, value in refused.items():
-        if value:
-            raise InputError(
-                f"{option} needs all objects in memory, and --dask is there for more. Leave one of them out."
-            )
+    refuse_beside(refused)
     if output == "-":
         raise InputError(
             "--dask writes one file of labels for each block of rows: name a folder, such as -o labels/."
@@ -28,6 +43,89 @@ def check_lazy(output: str, refused: dict[str, Any]) -> None:
     from ..dask.files import check_folder
 
     check_folder(output)
+
+
+def refuse_beside(refused: dict[str, Any]) -> None:
+    """Raise where an option is given that --dask has no way to follow."""
+    for option, value in refused.items():
+        if value:
+            raise InputError(
+                f"{option} needs all objects in memory, and --dask is there for more. Leave one of them out."
+            )
+
+
+@contextmanager
+def opened(
+    session: Session, path: str, scheduler: str, *, index: bool | None, labels: bool = False
+) -> Iterator[Any]:
+    """What is in the files at ``path``, while the scheduler is in force."""
+    from ..dask.files import open_features, open_labels
+
+    with _scheduler(session, scheduler):
+        source = (open_labels if labels else open_features)(path, index=index)
+        for note in source.notes:
+            session.note(note)
+        with _bar(session, scheduler):
+            yield source
+
+
+def predict_lazily(
+    session: Session,
+    fitted: Any,
+    model: str,
+    data: str,
+    scheduler: str,
+    *,
+    index: bool | None,
+    results: Labels,
+    as_json: bool,
+) -> None:
+    """Label the objects in files by a saved model, and write what it says."""
+    from ..dask.files import chosen, write_blocks
+
+    of_labels = not hasattr(fitted, "ensemble_")
+    with opened(session, data, scheduler, index=index, labels=of_labels) as source:
+        if of_labels:
+            own = fitted.distinct_.clustering_names if fitted.distinct_.has_names else None
+        else:
+            own = getattr(fitted, "_feature_names", None)
+        rows = chosen(source, own if source.columns and own else ())[0]
+        labels = fitted.predict(rows)
+        sure = fitted.predict_confidence(rows) if results.confidence else None
+        files = write_blocks(results.output, labels, confidence=sure, names=source.names)
+    n = sum(labels.chunks[0])
+    session.say(f"wrote {n} labels to {files} files in {results.output}")
+    if as_json:
+        facts = {"command": "predict", "model": model, "method": type(fitted).__name__}
+        session.print_json({**facts, "n_samples": n, "files": files, "output": results.output})
+
+
+def consensus_lazily(
+    session: Session,
+    model: Any,
+    labels: str,
+    scheduler: str,
+    *,
+    index: bool | None,
+    columns: tuple[str, ...],
+    results: Results,
+    as_json: bool,
+) -> None:
+    """Fit a consensus method to base clusterings in files, and write what it finds."""
+    from ..dask import DaskEnsemble
+    from ..dask.files import chosen, write_blocks
+
+    with opened(session, labels, scheduler, index=index, labels=True) as source:
+        table, names = chosen(source, columns)
+        model.fit(DaskEnsemble(table, clustering_names=names))
+        sure = model.confidence_ if results.confidence else None
+        files = write_blocks(results.output, model.labels_, confidence=sure, names=source.names)
+    save_model(session, results.save_model, model.to_local())
+    session.say(f"wrote {model.n_samples_} labels to {files} files in {results.output}")
+    if as_json:
+        facts = {"command": "consensus", "method": type(model).__name__, "parameters": model.get_params()}
+        more = {"n_clusterings": model.n_clusterings_, "n_samples": model.n_samples_, "files": files}
+        session.print_json({**facts, **more, "coverage": model.coverage_, "output": results.output})
 
 
 def cluster_lazily(
@@ -43,16 +141,12 @@ def cluster_lazily(
     """Fit a ConsensusClustering to files, and write what it finds."""
     import numpy as np
 
-    from ..dask.files import open_features, write_blocks
+    from ..dask.files import write_blocks
 
-    with _scheduler(session, scheduler):
-        source = open_features(features, index=index)
-        for note in source.notes:
-            session.note(note)
-        with _bar(session, scheduler):
-            model.fit(source.X)
-            sure = model.confidence_ if results.confidence else None
-            files = write_blocks(results.output, model.labels_, confidence=sure, names=source.names)
+    with opened(session, features, scheduler, index=index) as source:
+        model.fit(source.X)
+        sure = model.confidence_ if results.confidence else None
+        files = write_blocks(results.output, model.labels_, confidence=sure, names=source.names)
         local = model.to_local()
         save_model(session, results.save_model, local)
         fitted = model.method_

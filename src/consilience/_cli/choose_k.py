@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, need
+from ._dask import dask_option, opened, refuse_beside
 from ._files import check_output, check_report, source, write_report
 from ._options import (
     Reading,
@@ -73,6 +75,7 @@ _WIDTH = 10
     metavar="FILE",
     help="Keep references that are done; the same call goes on from there.",
 )
+@dask_option("FILE")
 @save_report_option
 @running
 @reading
@@ -93,6 +96,7 @@ def command(
     output: str | None,
     save_labels: str | None,
     checkpoint: str | None,
+    scheduler: str | None,
     save_report: str | None,
     running: Running,
     reading: Reading,
@@ -119,16 +123,27 @@ def command(
     _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
     if features is not None and not from_ensemble:
         raise InputError("--features goes with --from-ensemble; FILE itself holds features otherwise.")
+    if scheduler is not None:
+        refused = {
+            "--from-ensemble": from_ensemble,
+            "--save-labels": save_labels,
+            "--save-report": save_report,
+        }
+        refuse_beside({**refused, "--transpose": reading.transpose, "--key": reading.key})
     layout: dict[str, Any] = {**vars(reading), "on_note": session.note}
-    with progress_shown(False if session.quiet else None):
-        if from_ensemble:
-            data: Any = read_labels(source(file), **layout)
-            ensemble, X = data, None
+    with progress_shown(False if session.quiet else None), ExitStack() as until:
+        ensemble: Any = None
+        if scheduler is not None:
+            need("dask.array", "dask", "--dask")
+            X: Any = until.enter_context(opened(session, file, scheduler, index=reading.index)).X
+            data: Any = None
+        elif from_ensemble:
+            data = ensemble = read_labels(source(file), **layout)
+            X = None
             if features is not None:
                 X = read_features(source(features), on_note=session.note)
         else:
             data = X = read_features(source(file), **layout)
-            ensemble = None
         study = choose_k(
             X,
             ensemble=ensemble,
@@ -146,15 +161,16 @@ def command(
         _write_columns(session, output, study)
     if save_labels is not None:
         _write_answer(session, save_labels, study, data.sample_names)
-    write_report(
-        session,
-        save_report,
-        study,
-        None if X is None else X.X,
-        source=file,
-        names=data.sample_names,
-        seconds=time.perf_counter() - start,
-    )
+    if save_report is not None:
+        write_report(
+            session,
+            save_report,
+            study,
+            None if X is None else X.X,
+            source=file,
+            names=data.sample_names,
+            seconds=time.perf_counter() - start,
+        )
     if as_json:
         session.print_json({"command": "choose-k", **study.to_dict(), "output": output})
     elif output != "-" and save_labels != "-":

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .._base.names import AUTO
-from ._dask import check_lazy, cluster_lazily
+from ._dask import WRITES, check_lazy, cluster_lazily, dask_option
 from ._files import (
     check_model_output,
     check_output,
@@ -60,16 +60,7 @@ def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> 
 @preprocess_option
 @results
 @click.option("--save-ensemble", metavar="FILE", default=None, help="Also write the base clusterings.")
-@click.option(
-    "--dask",
-    "scheduler",
-    is_flag=False,
-    flag_value="threads",
-    default=None,
-    metavar="[ADDRESS]",
-    help="Read Parquet (a file or a folder) or zarr block by block, larger than memory, and write labels to a folder: on threads here, or "
-    "on the Dask scheduler at ADDRESS. Give FEATURES before it.",
-)
+@dask_option("FEATURES", more=WRITES)
 @param_option("method")
 @param_option("generator")
 @running

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ._dask import WRITES, check_lazy, consensus_lazily, dask_option
 from ._files import (
     check_model_output,
     check_output,
@@ -45,6 +46,7 @@ from ._session import Session
     help="Use only this clustering, by name or position from 0; repeatable.",
 )
 @click.option("--drop-unseen", is_flag=True, help="Leave out objects that no clustering has labeled.")
+@dask_option("LABELS", more=WRITES)
 @param_option("method")
 @running
 @reading
@@ -57,6 +59,7 @@ def command(
     method: str,
     columns: tuple[str, ...],
     drop_unseen: bool,
+    scheduler: str | None,
     method_param: tuple[str, ...],
     results: Results,
     running: Running,
@@ -72,6 +75,7 @@ def command(
     Examples:
       consilience consensus ensemble.csv -k 3 -o labels.csv
       consilience consensus ensemble.csv -k 3 --method evidence-accumulation --method-param linkage=complete --confidence
+      consilience consensus ensemble.parquet -k 3 --index --method lwgp --dask -o labels/
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
     from .. import consensus
@@ -80,13 +84,29 @@ def command(
     from ..io import read_labels
 
     start = time.perf_counter()
-    check_output(results.output, labels, as_json=as_json)
+    if scheduler is not None:
+        refused = {"--save-report": results.save_report, "--drop-unseen": drop_unseen}
+        check_lazy(results.output, {**refused, "--transpose": reading.transpose, "--key": reading.key})
+    else:
+        check_output(results.output, labels, as_json=as_json)
     check_model_output(results.save_model, labels, results.output, results.save_report or results.output)
     check_report(results.save_report, labels, results.output)
     cls = consensus.method(method)
     common = {"n_clusters": n_clusters, **vars(running)}
     taken = {name: value for name, value in common.items() if name in cls._get_param_names()}
     model = cls(**taken, **method_params(cls, method_param))
+    if scheduler is not None:
+        consensus_lazily(
+            session,
+            model,
+            labels,
+            scheduler,
+            index=reading.index,
+            columns=columns,
+            results=results,
+            as_json=as_json,
+        )
+        return
     with compiling_beside([cls.__name__], session.say), progress_shown(False if session.quiet else None):
         ensemble = read_labels(source(labels), **vars(reading), columns=columns or None, on_note=session.note)
         names = ensemble.sample_names

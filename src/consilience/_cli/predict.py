@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ._dask import WRITES, check_lazy, dask_option, predict_lazily
 from ._files import check_output, source, write_result
 from ._options import Labels, Reading, common, labels_only, n_jobs_option, reading
 from ._session import Session
@@ -16,6 +17,7 @@ from ._session import Session
 @click.argument("model")
 @click.argument("data")
 @labels_only
+@dask_option("DATA", more=WRITES)
 @n_jobs_option
 @reading
 @common
@@ -24,6 +26,7 @@ def command(
     session: Session,
     model: str,
     data: str,
+    scheduler: str | None,
     n_jobs: int,
     results: Labels,
     reading: Reading,
@@ -38,14 +41,36 @@ def command(
     Examples:
       consilience predict model.consilience features.csv -o labels.csv --confidence
       cat features.csv | consilience predict model.consilience - > labels.csv
+      consilience predict model.consilience big.parquet --dask -o labels/
     """
     from .._base.progress import progress_shown
     from ..io import load, read_features, read_labels
 
-    check_output(results.output, model, data, as_json=as_json)
+    if scheduler is not None:
+        check_lazy(results.output, {"--transpose": reading.transpose, "--key": reading.key})
+    else:
+        check_output(results.output, model, data, as_json=as_json)
     fitted = load(model)
     if "n_jobs" in fitted.get_params(deep=False):
         fitted.set_params(n_jobs=n_jobs)
+    if scheduler is not None:
+        predict_lazily(
+            session,
+            fitted,
+            model,
+            data,
+            scheduler,
+            index=index,
+            output=output,
+            confidence=confidence,
+            as_json=as_json,
+        )
+        return
+    if scheduler is not None:
+        predict_lazily(
+            session, fitted, model, data, scheduler, index=reading.index, results=results, as_json=as_json
+        )
+        return
     read: Any = read_features if hasattr(fitted, "ensemble_") else read_labels
     with progress_shown(False if session.quiet else None):
         table = read(

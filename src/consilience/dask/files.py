@@ -32,15 +32,17 @@ class Run(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Lazy features, and where the names of their rows are.
+    """Lazy features or base clusterings, and where the names of their rows are.
 
     names : tasks of the row names of each block, or None.
     notes : what was decided about the columns.
+    columns : their names, or None.
     """
 
     X: da.Array
     names: list[Delayed] | None
     notes: list[str]
+    columns: list[str] | None = None
 
 
 def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
@@ -68,7 +70,59 @@ def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> 
     tasks = [call(_read, run, columns) for run in runs]
     lengths = tuple(run.rows for run in runs)
     X = stacked(tasks, lengths, dtype=_type(schema, columns), width=len(columns), name="parquet")
-    return Source(X, None if names is None else [call(_read_names, run, names) for run in runs], notes)
+    called = None if names is None else [call(_read_names, run, names) for run in runs]
+    return Source(X, called, notes, columns)
+
+
+def open_labels(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
+    """Base clusterings, a column each, of the same files: numbers, or values of any type."""
+    if str(path).rstrip("/").endswith(".zarr"):
+        return open_features(path, index=index, rows=rows)
+    parquet = need("pyarrow.parquet", "io", f"Reading {path}")
+    files = _files(path)
+    schema = parquet.read_schema(files[0])
+    names = _stored_index(schema, str(path))
+    own = [name for name in schema.names if name != names]
+    notes = (
+        [] if names is None else [f"Took the index {names!r}, which pandas stored in {path}, for row names."]
+    )
+    called_so = (
+        bool(own)
+        and own[0].lower() in ("name", "names", "id", "ids")
+        and not _is_number(schema.field(own[0]))
+    )
+    if names is None and (index or (index is None and called_so)):
+        names = own.pop(0)
+        notes = [f"Took column {names!r} of {path} for row names, by what it is called."]
+    if not own:
+        raise InputError(f"{path} has no columns of labels beside {names!r}.")
+    runs = [run for file in files for run in _runs(parquet.ParquetFile(file).metadata, file, rows)]
+    if not runs:
+        raise FileError(f"{path} has no rows.")
+    tasks = [call(_read_labels, run, own) for run in runs]
+    X = stacked(tasks, tuple(run.rows for run in runs), dtype=np.dtype(object), width=len(own), name="labels")
+    called = None if names is None or index is False else [call(_read_names, run, names) for run in runs]
+    return Source(X, called, [] if called is None else notes, own)
+
+
+def chosen(source: Source, columns: Sequence[str]) -> tuple[da.Array, list[str] | None]:
+    """(the columns asked for, by name or position, and their names)."""
+    if not columns or list(columns) == source.columns:
+        return source.X, source.columns
+    called = source.columns or []
+    width = source.X.shape[1]
+    own = []
+    for column in columns:
+        if column in called:
+            own.append(called.index(column))
+        elif column.isdigit() and int(column) < width:
+            own.append(int(column))
+        else:
+            raise InputError(
+                f"The files have no column {column!r}; they have "
+                f"{listed([repr(name) for name in called]) or f'{width} without names'}."
+            )
+    return source.X[:, own], [called[i] for i in own] if called else None
 
 
 def write_blocks(
@@ -192,6 +246,17 @@ def _read(run: Run, columns: list[str]) -> np.ndarray:
     out = np.empty((table.num_rows, len(columns)), dtype)
     for j, name in enumerate(columns):
         out[:, j] = table.column(name).to_numpy()
+    return out
+
+
+def _read_labels(run: Run, columns: list[str]) -> np.ndarray:
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetFile(run.file) as file:
+        table = file.read_row_groups(list(run.groups), columns=columns, use_threads=False)
+    out = np.empty((table.num_rows, len(columns)), object)
+    for j, name in enumerate(columns):
+        out[:, j] = table.column(name).to_pylist()
     return out
 
 
