@@ -54,7 +54,7 @@ CLI = ("-m", "consilience")
          "method='magic' is not known: choose one of spmtc, lssmtc, asi."),
         (["cluster", "truth.csv", "-k", "3"], "truth.csv, line 2, column 2 ('class'): 'x' is not a number."),
         (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
-        (["generate", "features.csv", "-g", "random-k", "-k", "3", "--param", "n_clusters=4"], "'n_clusters' is set by the option -k"),
+        (["generate", "features.csv", "-g", "random-k", "-k", "3", "--generator-param", "n_clusters=4"], "'n_clusters' is set by the option -k"),
         (["generate", "features.csv", "--json"], "--json prints on standard output, so the result needs a file: give -o FILE."),
         (["score", "-", "--labels-true", "-"], "Standard input can be read once only"),
         (["score", "truth.csv", "--labels-true", "ensemble.csv"], "ensemble.csv has 3 columns ('one', 'two', 'three'); say which"),

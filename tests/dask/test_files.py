@@ -202,7 +202,7 @@ def test_the_command_line_combines_a_folder(tmp_path, capsys):
     for i in range(3):
         table[100 * i : 100 * i + 100].to_parquet(tmp_path / "in" / f"{i}.parquet")
     out, model = tmp_path / "out", tmp_path / "m.consilience"
-    more = ["-k", 3, "--method", "lwgp", "--dask", "-o", out, "--save", model, "--json"]
+    more = ["-k", 3, "--method", "lwgp", "--dask", "-o", out, "--save-model", model, "--json"]
     assert run("consensus", tmp_path / "in", *more) == 0
     assert json.loads(capsys.readouterr().out)["n_samples"] == 300
     found, names = labels_in(out)
@@ -223,12 +223,12 @@ def test_the_command_line_combines_a_folder(tmp_path, capsys):
 
 def test_the_command_line_chooses_k_of_a_folder(folder, capsys):
     path, X = folder
-    more = ["--k", "2:4", "-n", 8, "--null", "none", "--max-samples", 200, "--json"]
+    more = ["-k", "2:4", "-n", 8, "--null", "none", "--max-samples", 200, "--json"]
     assert run("choose-k", path / "big.parquet", *more, "--dask") == 0
     found = json.loads(capsys.readouterr().out)
     assert (
         found["k"]
         == cs.choose_k(X, range(2, 5), n_clusterings=8, null=None, max_samples=200, random_state=0).k
     )
-    assert run("choose-k", path / "big.parquet", *more, "--dask", "--report", path / "page.html") != 0
-    assert "--report needs all objects in memory" in capsys.readouterr().err
+    assert run("choose-k", path / "big.parquet", *more, "--dask", "--save-report", path / "page.html") != 0
+    assert "--save-report needs all objects in memory" in capsys.readouterr().err

@@ -155,7 +155,9 @@ def test_same_seed_same_members_for_any_threads_and_more_leave_the_first():
 @pytest.mark.parametrize("balanced", [False, True])
 def test_members_that_share_an_embedding_can_be_made_again_from_their_recipes(balanced):
     X, _ = blobs()
-    ens = metric_subspace(X, 11, 2, 9, cuts_per_metric=4, balanced=balanced, random_state=0)
+    ens = metric_subspace(
+        X, n_clusterings=11, n_clusters=(2, 9), cuts_per_metric=4, balanced=balanced, random_state=0
+    )
     assert [recipe["metric_seed"] for recipe in ens.recipes[::4]] == [
         ens.recipes[i]["seed"] for i in (0, 4, 8)
     ]
@@ -164,23 +166,28 @@ def test_members_that_share_an_embedding_can_be_made_again_from_their_recipes(ba
         Z = np.ascontiguousarray(X[:, recipe["features"]])
         W = affinity(Z, recipe["n_neighbors"], recipe["scale"], recipe["kernel"])
         facts = {"seed": recipe["seed"], "n_vectors": recipe["n_vectors"]}
-        assert np.array_equal(spectral_cut(W, recipe["k"], Z, **facts)[0], labels)
+        assert np.array_equal(spectral_cut(W, recipe["n_clusters"], Z, **facts)[0], labels)
 
 
 def test_numbers_of_clusters_that_share_an_embedding_are_spread_over_their_range():
     X, _ = blobs()
-    ens = metric_subspace(X, 40, 2, 9, cuts_per_metric=4, random_state=0)
+    ens = metric_subspace(X, n_clusterings=40, n_clusters=(2, 9), cuts_per_metric=4, random_state=0)
     for first in range(0, 40, 4):
-        ks = ens.n_clusters[first : first + 4]
+        ks = ens.n_clusters_per_clustering[first : first + 4]
         assert [(k - 2) // 2 for k in ks] == [0, 1, 2, 3]  # one in each quarter of 2 to 9
-    assert set(np.bincount(ens.n_clusters)[2:]) <= {4, 5, 6}
-    assert (metric_subspace(X, 4, 3, 3, cuts_per_metric=4, random_state=0).n_clusters == 3).all()
+    assert set(np.bincount(ens.n_clusters_per_clustering)[2:]) <= {4, 5, 6}
+    assert (
+        metric_subspace(
+            X, n_clusterings=4, n_clusters=3, cuts_per_metric=4, random_state=0
+        ).n_clusters_per_clustering
+        == 3
+    ).all()
 
 
 def test_members_that_share_an_embedding_look_for_neighbors_once(monkeypatch):
     X, _ = blobs()
     ens = metric_subspace(
-        X, 12, cuts_per_metric=4, preprocess="diverse", keep_base_models=True, random_state=0
+        X, n_clusterings=12, cuts_per_metric=4, preprocess="diverse", keep_base_models=True, random_state=0
     )
     alone = np.stack([member.label(X[:9] + 0.01) for member in ens.base_models], axis=1)
     calls = []
@@ -195,7 +202,7 @@ def test_members_that_share_an_embedding_look_for_neighbors_once(monkeypatch):
 def test_balanced_members_see_features_preparations_and_kernels_equally_often():
     X, _ = blobs()
     X = np.abs(X)
-    ens = metric_subspace(X, 30, balanced=True, preprocess="diverse", random_state=3)
+    ens = metric_subspace(X, n_clusterings=30, balanced=True, preprocess="diverse", random_state=3)
     assert max(Counter(recipe["preprocess"] for recipe in ens.recipes).values()) <= 11  # of three, 10 each
     for name in {recipe["preprocess"] for recipe in ens.recipes}:
         seen = [recipe["features"] for recipe in ens.recipes if recipe["preprocess"] == name]
@@ -206,9 +213,9 @@ def test_balanced_members_see_features_preparations_and_kernels_equally_often():
         assert values[0] >= low
         assert values[-1] <= high
         assert np.abs(values - np.linspace(low, high, 30)).max() < 0.12 * (high - low) + 1
-    more = metric_subspace(X, 36, balanced=True, preprocess="diverse", random_state=3)
+    more = metric_subspace(X, n_clusterings=36, balanced=True, preprocess="diverse", random_state=3)
     assert np.array_equal(more.labels[:, :30], ens.labels)
-    other = metric_subspace(X, 30, balanced=True, preprocess="diverse", random_state=4)
+    other = metric_subspace(X, n_clusterings=30, balanced=True, preprocess="diverse", random_state=4)
     assert other.recipes[0]["scale"] != ens.recipes[0]["scale"]
 
 
@@ -363,5 +370,5 @@ def test_all_rows_equal_in_a_members_features():
     found = metric_subspace(
         X, n_clusterings=12, feature_fraction=0.25, n_clusters=(None, 3), distinct=True, random_state=0
     )
-    assert (found.n_clusters >= 1).all()
+    assert (found.n_clusters_per_clustering >= 1).all()
     assert found.labels.min() >= 0

@@ -52,7 +52,7 @@ def test_it_is_the_calibrated_agreement_of_halves(monkeypatch):
 
 def test_members_of_one_embedding_stay_in_one_half():
     X, _ = make_blobs(60, 6, centers=3, random_state=0)
-    ens = cs.generate.metric_subspace(X, 10, cuts_per_metric=4, random_state=0)
+    ens = cs.generate.metric_subspace(X, n_clusterings=10, cuts_per_metric=4, random_state=0)
     groups = stability._sharing(ens.recipes, 10)
     assert [len(set(groups[first : first + 4])) for first in (0, 4, 8)] == [1, 1, 1]
     assert len(set(groups)) == 3
@@ -69,8 +69,6 @@ def test_of_a_named_method_it_is_computed_when_asked_for():
         first = model.stability_
     assert first == model.stability_ == stability_of(model.ensemble_, cs.consensus.LWEA(5))
     assert model.set_params(n_clusters=2).fit(noise()).stability_ != first
-    with pytest.warns(match="n_clusters was not given"):
-        assert Fitted.from_estimator(model.set_params(n_clusters=None).fit(noise())).seed_agreement is None
 
 
 def test_few_members_say_nothing():
@@ -81,7 +79,7 @@ def test_few_members_say_nothing():
 
 def test_of_many_objects_some_are_looked_at(monkeypatch):
     X, _ = make_blobs(300, 4, centers=3, random_state=0)
-    ens = cs.generate.random_k(X, 12, random_state=0)
+    ens = cs.generate.random_k(X, n_clusterings=12, random_state=0)
     seen = []
     monkeypatch.setattr(stability, "MOST_OBJECTS", 50)
     monkeypatch.setattr(stability, "_answer", lambda half, _: seen.append(half.shape) or np.zeros(50, int))

@@ -55,19 +55,6 @@ def command(
         fitted.set_params(n_jobs=n_jobs)
     if scheduler is not None:
         predict_lazily(
-            session,
-            fitted,
-            model,
-            data,
-            scheduler,
-            index=index,
-            output=output,
-            confidence=confidence,
-            as_json=as_json,
-        )
-        return
-    if scheduler is not None:
-        predict_lazily(
             session, fitted, model, data, scheduler, index=reading.index, results=results, as_json=as_json
         )
         return

@@ -33,7 +33,7 @@ def test_links_against_plain_loops(seed):
             if a != b and owner[a] == owner[b]:
                 wct[a, b] = sum(min(J[a, c], J[b, c]) for c in range(k))
     assert np.allclose(
-        linked_clusters(ens.labels, ens.offsets, ens.weights, 0.6).toarray(),
+        linked_clusters(ens.labels, ens.offsets, ens.sample_weight, 0.6).toarray(),
         0.6 * wct / wct.max() + np.eye(k),
     )
 
