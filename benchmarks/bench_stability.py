@@ -196,10 +196,7 @@ def means(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     ):
         own = list(group)
         values = {name: np.array([float(row[name]) for row in own]) for name in names}
-        mean = {
-            name: float(np.nanmean(of)) if np.isfinite(of).any() else float("nan")
-            for name, of in values.items()
-        }
+        mean = {name: float(np.nanmean(of)) for name, of in values.items() if np.isfinite(of).any()}
         yield {"half": half, "method": method, "sets": len(own), **mean}
 
 
