@@ -1,4 +1,6 @@
-"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix; and of what state, where."""
+"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix; and of what
+state, where.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Is the true number of classes what ``choose_k`` answers? And how often does it see clusters where there are none?
+"""Is the true number of classes what ``choose_k`` answers? And how often does it see clusters where there are
+    none?
 
     python -m benchmarks choose-k                        what is not measured yet, then the tables
     python -m benchmarks.bench_choose_k sets --minutes 10
@@ -7,13 +8,14 @@
     python -m benchmarks.bench_choose_k time             seconds and memory, each in a process of its own
     python -m benchmarks.bench_choose_k                  the tables, of what is stored
 
-Stored is what the rule decides from, and the p-values; its answers are made of these when a table is, so that another rule needs no
-other run. Sets: every set of the protocol ``defaults`` with at most 12 classes, as given and prepared, in its two halves: whoever
-changes the rule for real sets looks at half A alone, half B reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the
-same sample of at most MOST objects and the same numbers of clusters. Synthetic: clusters that are known. Nulls: one cloud each, of
-random n and d; the right answer is 1.
-Cells are kept in results/, cheapest first, and those there are not measured again: a run may be stopped, and several may share the work
-(``--part 0 4`` is the first of four).
+Stored is what the rule decides from, and the p-values; its answers are made of these when a table is, so that
+another rule needs no other run. Sets: every set of the protocol ``defaults`` with at most 12 classes, as
+given and prepared, in its two halves: whoever changes the rule for real sets looks at half A alone, half B
+reports. Classes are not clusters: a rule can be right and differ from them. Every criterion sees the same
+sample of at most MOST objects and the same numbers of clusters. Synthetic: clusters that are known. Nulls:
+one cloud each, of random n and d; the right answer is 1. Cells are kept in results/, cheapest first, and
+those there are not measured again: a run may be stopped, and several may share the work (``--part 0 4`` is
+the first of four).
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ KINDS = ("gaussian", "uniform", "gaussian", "lognormal", "gaussian", "t")
 N_NULLS, OBJECTS, FEATURES = 210, (100, 2_000), (2, 500)
 #: Sets of each synthetic kind.
 SEEDS = 18
-#: Starts of k-means, references of the gap statistic, and components that a Gaussian mixture is fitted in, for the rivals.
+#: Starts of k-means, references of the gap statistic, and components that a Gaussian mixture is fitted in,
+#: for the rivals.
 STARTS, GAP_REFERENCES, COMPONENTS = 5, 10, 10
 #: Of each test; 39 references.
 LEVEL = 0.025
@@ -53,7 +56,8 @@ GROWS = 0.1
 DIGITS = 5
 
 
-# What is stored ----------------------------------------------------------------------------------------------
+# What is stored
+# ----------------------------------------------------------------------------------------------
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -72,7 +76,8 @@ def rounded(values: Any) -> list[float | None]:
     return [round(float(v), DIGITS) if math.isfinite(v) else None for v in np.asarray(values, float)]
 
 
-# Sets --------------------------------------------------------------------------------------------------------
+# Sets
+# --------------------------------------------------------------------------------------------------------
 
 
 def sets() -> list[Any]:
@@ -119,11 +124,14 @@ def evidence(study: Any) -> dict[str, Any]:
     }
 
 
-# Rivals ------------------------------------------------------------------------------------------------------
+# Rivals
+# ------------------------------------------------------------------------------------------------------
 
 
 def rivals(X: Any) -> dict[str, int]:
-    """The k that criteria on the features name; distances are all they need, so they see principal components."""
+    """The k that criteria on the features name; distances are all they need, so they see principal
+    components.
+    """
     from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
     from consilience._choosing.null import cloud_of
@@ -153,7 +161,9 @@ def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarra
 
 
 def gap_statistic(scores: np.ndarray, inertia: np.ndarray) -> int:
-    """Tibshirani, Walther and Hastie (2001): the smallest k whose gap is within an error of the next; 1 is among them."""
+    """Tibshirani, Walther and Hastie (2001): the smallest k whose gap is within an error of the next; 1 is
+    among them.
+    """
     from consilience._kernels.kmeans import many_kmeans
 
     def curve(X: np.ndarray, of_ks: np.ndarray) -> np.ndarray:
@@ -172,7 +182,9 @@ def gap_statistic(scores: np.ndarray, inertia: np.ndarray) -> int:
 
 
 def mixture(scores: np.ndarray) -> int:
-    """The k of the best BIC of a Gaussian mixture with full covariances in the leading components; 1 is among them."""
+    """The k of the best BIC of a Gaussian mixture with full covariances in the leading components; 1 is among
+    them.
+    """
     from sklearn.mixture import GaussianMixture
 
     part = scores[:, :COMPONENTS]
@@ -184,11 +196,14 @@ def mixture(scores: np.ndarray) -> int:
     return ks[int(np.argmin(bic))]
 
 
-# Synthetic sets with known clusters -----------------------------------------------------------------------------
+# Synthetic sets with known clusters
+# -----------------------------------------------------------------------------
 
 
 def synthetic(kind: str, seed: int) -> tuple[np.ndarray, int]:
-    """(X, its number of clusters): n = 80 to 240 objects, spherical and of standard deviation 1 where nothing else is said."""
+    """(X, its number of clusters): n = 80 to 240 objects, spherical and of standard deviation 1 where nothing
+    else is said.
+    """
     rng = np.random.default_rng([seed, list(SYNTHETIC).index(kind)])
     sizes, centers, spread = SYNTHETIC[kind](rng)
     truth = np.repeat(np.arange(len(sizes)), sizes)
@@ -207,12 +222,15 @@ def apart(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
 
 
 def wide(k: int, n: int, d: int) -> tuple[list[int], np.ndarray, int]:
-    """Fewer objects than features; the scatter between clusters is twice the largest that noise has in any direction."""
+    """Fewer objects than features; the scatter between clusters is twice the largest that noise has in any
+    direction.
+    """
     noise = math.sqrt(n) + math.sqrt(d)
     return [n // k] * k, math.sqrt(2 * k / n) * noise * np.eye(k, d), 1
 
 
-#: What each kind draws: (objects of each cluster, centers, standard deviation of the columns, for each cluster or for all).
+#: What each kind draws: (objects of each cluster, centers, standard deviation of the columns, for each
+#: cluster or for all).
 SYNTHETIC: dict[str, Callable[[np.random.Generator], tuple[list[int], np.ndarray, Any]]] = {
     "2 overlapping": lambda rng: ([60] * 2, 4 * np.eye(2, 6)[[0, 0]] * [[0], [1]], 1),
     "3 overlapping": lambda rng: ([50] * 3, 4.5 * np.array([[0, 0], [1, 0], [0.5, 0.866]]), 1),
@@ -258,7 +276,8 @@ def measure_synthetic(cell: tuple[str, int]) -> dict[str, Any]:
     }
 
 
-# Nulls -------------------------------------------------------------------------------------------------------
+# Nulls
+# -------------------------------------------------------------------------------------------------------
 
 
 def shape_of(number: int) -> tuple[str, int, int]:
@@ -269,7 +288,9 @@ def shape_of(number: int) -> tuple[str, int, int]:
 
 
 def null(number: int) -> np.ndarray:
-    """One cloud: Gaussian of a random covariance, or independent columns that are uniform, lognormal, or t with 3 degrees."""
+    """One cloud: Gaussian of a random covariance, or independent columns that are uniform, lognormal, or t
+    with 3 degrees.
+    """
     kind, n, d = shape_of(number)
     rng = np.random.default_rng([number, 1])
     if kind == "gaussian":
@@ -305,7 +326,8 @@ def measure_null(number: int) -> dict[str, Any]:
     }
 
 
-# Tables ------------------------------------------------------------------------------------------------------
+# Tables
+# ------------------------------------------------------------------------------------------------------
 
 
 def table_of(row: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -447,7 +469,8 @@ def write_page() -> None:
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
 
 
-# Time and memory ---------------------------------------------------------------------------------------------
+# Time and memory
+# ---------------------------------------------------------------------------------------------
 
 
 def default_study() -> dict[str, Any]:
@@ -461,7 +484,9 @@ def default_study() -> dict[str, Any]:
 
 
 def of_labels(clusters: int) -> dict[str, Any]:
-    """A study of 10^6 x 50 labels, their ensemble included: cells around random objects, of so many clusters or of one cloud."""
+    """A study of 10^6 x 50 labels, their ensemble included: cells around random objects, of so many clusters
+    or of one cloud.
+    """
     import consilience as cs
 
     n, rng = 1_000_000, np.random.default_rng(0)
@@ -524,7 +549,8 @@ def time_table(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }
 
 
-# Measuring ---------------------------------------------------------------------------------------------------
+# Measuring
+# ---------------------------------------------------------------------------------------------------
 
 
 #: What is measured in cells: their file, the cells by what tells them apart, and how one is measured.

@@ -1,7 +1,8 @@
-"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and what that says about more.
+"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and what that
+says about more.
 
-Everything is made inside the tasks, so that no data are moved to the workers. Each case is one command, and stores what it measured in
-results/dask.csv (the last measurement of a case counts):
+Everything is made inside the tasks, so that no data are moved to the workers. Each case is one command, and
+stores what it measured in results/dask.csv (the last measurement of a case counts):
 
     python -m benchmarks.bench_dask labels 1e6         # 20 labels each: fit LWGP, then all labels
     python -m benchmarks.bench_dask labels 1e7
@@ -35,7 +36,8 @@ from .bench_which_method import between
 RESULTS = Path(__file__).resolve().parent / "results" / "dask.csv"
 PAGE = ROOT / "docs" / "dask.md"
 M, C, D = 20, 12, 16
-#: Signatures that objects have, by falling frequency: as many as blobs in 4 dimensions have at a million rows.
+#: Signatures that objects have, by falling frequency: as many as blobs in 4 dimensions have at a million
+#: rows.
 SIGNATURES = 40_000
 FIELDS = (
     "case",
@@ -58,12 +60,15 @@ FIELDS = (
 )
 
 
-# Data, made in tasks ---------------------------------------------------------------------------------------------
+# Data, made in tasks
+# ---------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=1)
 def distinct() -> tuple[np.ndarray, np.ndarray]:
-    """(labels (u, M) int8 of the signatures, running sums of their frequencies): C clusters, split or merged, and noise."""
+    """(labels (u, M) int8 of the signatures, running sums of their frequencies): C clusters, split or merged,
+    and noise.
+    """
     rng = np.random.default_rng(0)
     truth = rng.integers(0, C, SIGNATURES)
     labels = np.empty((SIGNATURES, M), np.int8)
@@ -101,7 +106,8 @@ def lazily(make: Any, n: int, width: int, dtype: Any) -> Any:
     return stacked(tasks, lengths, dtype=np.dtype(dtype), width=width, name="made")
 
 
-# Measuring -------------------------------------------------------------------------------------------------------
+# Measuring
+# -------------------------------------------------------------------------------------------------------
 
 
 def _worker_facts() -> tuple[float, int]:
@@ -176,7 +182,8 @@ def _short(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-# Cases -----------------------------------------------------------------------------------------------------------
+# Cases
+# -----------------------------------------------------------------------------------------------------------
 
 
 def labels_case(n: int, *, written: bool = False) -> dict[str, Any]:
@@ -250,7 +257,9 @@ def features_case(n: int) -> dict[str, Any]:
 
 
 def overhead_case(n: int) -> dict[str, Any]:
-    """Seconds on two processes over those of one process that makes the same labels and fits the same method on all cores."""
+    """Seconds on two processes over those of one process that makes the same labels and fits the same method
+    on all cores.
+    """
     import consilience as cs
 
     _warm()
@@ -273,12 +282,14 @@ def overhead_case(n: int) -> dict[str, Any]:
     assert np.array_equal(found, expected), "labels differ from those of one process"
     used = facts["cpu_workers"] + facts["cpu_client"]
     print(
-        f"{n:,} rows: one process {alone:.2f} s ({alone_cpu:.2f} s of CPU), two {seconds:.2f} s ({used:.2f} s of CPU)"
+        f"{n:,} rows: one process {alone:.2f} s ({alone_cpu:.2f} s of CPU), two {seconds:.2f} s "
+        f"({used:.2f} s of CPU)"
     )
     return _store({"case": "overhead", "n": n, "seconds": seconds, "ratio": seconds / alone, **facts})
 
 
-# 10^9 and beyond --------------------------------------------------------------------------------------------------
+# 10^9 and beyond
+# --------------------------------------------------------------------------------------------------
 
 
 def stored() -> dict[tuple[str, int], dict[str, float]]:
@@ -305,7 +316,8 @@ def predicted(
     broadcast   the distinct rows with their labels to every worker, through the client's link           (4)
     consensus   CPU seconds on the client, which grow with the distinct rows alone                          (5)
 
-    The distinct rows grow as the square root of n beyond what was measured: blobs have grown by .4 to .5 (see the text).
+    The distinct rows grow as the square root of n beyond what was measured: blobs have grown by .4 to .5 (see
+    the text).
     """
     growth = max(1.0, (n / measured["n"]) ** 0.5)
     u, blocks = measured["u"] * growth, n / block

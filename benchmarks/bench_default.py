@@ -1,13 +1,15 @@
-"""What a user waits for: ``ConsensusClustering(c).fit(X)`` with nothing else said, from the first object to the label.
+"""What a user waits for: ``ConsensusClustering(c).fit(X)`` with nothing else said, from the first object to
+    the label.
 
     python -m benchmarks.bench_default                  all but the largest
     python -m benchmarks.bench_default digits mnist     only cases whose name starts with one of these words
     python -m benchmarks.bench_default ten              the largest, 10^7 objects, which is not among "all"
 
-Each case runs in a process of its own, with as many threads as there are cores. "load" is the mean number of processes that wanted
-a core in the last minute, as the run ended: where it is above the number of cores, CPU seconds are the fairer figure. "GB" is the most
-that the process held, X included. Real data come from beside the checkout (CONSILIENCE_SHARED, or ../shared); a case without its data is left
-out. Blobs: twenty normal clusters and one object in fifty uniform noise, float32.
+Each case runs in a process of its own, with as many threads as there are cores. "load" is the mean number of
+processes that wanted a core in the last minute, as the run ended: where it is above the number of cores, CPU
+seconds are the fairer figure. "GB" is the most that the process held, X included. Real data come from beside
+the checkout (CONSILIENCE_SHARED, or ../shared); a case without its data is left out. Blobs: twenty normal
+clusters and one object in fifty uniform noise, float32.
 """
 
 from __future__ import annotations

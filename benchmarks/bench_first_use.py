@@ -1,4 +1,5 @@
-"""First use on a fresh machine: seconds of the processor that compiling takes, for every method, generator and measure alone.
+"""First use on a fresh machine: seconds of the processor that compiling takes, for every method, generator
+    and measure alone.
 
     python -m benchmarks first-use                          each in a process and with a cache folder of its own (long)
     python -m benchmarks.bench_first_use MDEC SPCE          some of them
@@ -6,8 +7,8 @@
     python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with seconds (src/consilience/_warmup/first_use.json)
     python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with one beside it
 
-A kernel's seconds are its own: what it calls is counted where it was compiled. `consilience warm-up` compiles the same in as many processes
-as there are cores.
+A kernel's seconds are its own: what it calls is counted where it was compiled. `consilience warm-up` compiles
+the same in as many processes as there are cores.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ def run(names: list[str] | None = None) -> list[dict]:
 
 
 def listed(name: str, connection: Any) -> None:
-    """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled took."""
+    """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled
+    took.
+    """
     from consilience._kernels.compile import cached, jit
     from consilience._warmup.warm_up import warm
 
@@ -126,7 +129,8 @@ def store() -> None:
     from consilience._warmup.warm_up import tasks
 
     names, called, seconds = list(tasks()), {}, {}
-    # Forked from one that has imported everything: each finds on disk what those before it have compiled, and nothing in memory.
+    # Forked from one that has imported everything: each finds on disk what those before it have compiled, and
+    # nothing in memory.
     context = multiprocessing.get_context("fork")
     for name in names:
         ours, theirs = context.Pipe()

@@ -1,13 +1,15 @@
-"""How time and memory of every consensus method grow with the number of distinct objects; docs/growth.md comes from here.
+"""How time and memory of every consensus method grow with the number of distinct objects; docs/growth.md
+    comes from here.
 
     python -m benchmarks growth                              measure what is not stored yet, then write the page
     python -m benchmarks.bench_growth --page                 the page alone, from what is stored
     python -m benchmarks.bench_growth --methods KCC,LWGP --sizes 1000,1000000
     python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again      names that hold commas, and cells measured anew
 
-Cells are those of bench_which_method (synthetic labels, all objects distinct, 20 clusterings, one thread, a process for each cell, a limit of
-time and memory), stored in results/growth.csv; here also 1,000,000 objects, where the method was done in time before. Exponents are
-of the last two sizes that were done: n^1 doubles with the objects, n^2 grows to the fourfold.
+Cells are those of bench_which_method (synthetic labels, all objects distinct, 20 clusterings, one thread, a
+process for each cell, a limit of time and memory), stored in results/growth.csv; here also 1,000,000 objects,
+where the method was done in time before. Exponents are of the last two sizes that were done: n^1 doubles with
+the objects, n^2 grows to the fourfold.
 """
 
 from __future__ import annotations
@@ -82,12 +84,17 @@ def text(rows: list[dict[str, str]]) -> str:
         [
             "# How cost grows with the number of objects",
             "",
-            f"Every consensus method at its defaults on {cells.MEMBERS} clusterings of n objects, all of them distinct, {cells.CLUSTERS} clusters",
-            "asked for, on one thread: seconds of the processor, and peak memory above what the process held. Objects that all clusterings",
-            "treat alike count once, so that real ensembles of n objects often cost what far fewer cost here.",
+            f"Every consensus method at its defaults on {cells.MEMBERS} clusterings of n objects, all of "
+            f"them distinct, {cells.CLUSTERS} clusters",
+            "asked for, on one thread: seconds of the processor, and peak memory above what the process "
+            "held. Objects that all clusterings",
+            "treat alike count once, so that real ensembles of n objects often cost what far fewer cost "
+            "here.",
             "",
-            f"A cell may take {cells.LIMIT} s and {cells.MEMORY / 1e9:.0f} GB; “–” was not run. The exponents are measured, between the two largest sizes that were done.",
-            f"Bars: seconds from {LOW * 1e3:.0f} ms to {HIGH:.0f} s on a logarithmic scale, one for each size; × is over a limit.",
+            f"A cell may take {cells.LIMIT} s and {cells.MEMORY / 1e9:.0f} GB; “–” was not run. The "
+            f"exponents are measured, between the two largest sizes that were done.",
+            f"Bars: seconds from {LOW * 1e3:.0f} ms to {HIGH:.0f} s on a logarithmic scale, one for each "
+            f"size; × is over a limit.",
             "",
             *lines(rows),
             "",

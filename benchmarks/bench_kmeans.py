@@ -4,18 +4,20 @@
     python -m benchmarks.bench_kmeans --runs 5     fewer runs for a first look
     python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
     python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on both sides, and
-                                                   --runs (20) runs with k = 20..60; with the floor, one pass over X an iteration
+                                                   --runs (20) runs with k = 20..60; with the floor, one pass
+                                                   over X an iteration
     python -m benchmarks.bench_kmeans --grid       one run from the same start: n = 100,000 and 1,000,000, d = 4, 16, 32, k = 10, 40, 100,
-                                                   with and without clusters to find (--threads 1 for CPU seconds), beside what an
-                                                   iteration cannot take less than; --sizes, --widths and -k choose cells
+                                                   with and without clusters to find (--threads 1 for CPU
+                                                   seconds), beside what an iteration cannot take less than;
+                                                   --sizes, --widths and -k choose cells
     python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
                                                    compiled runs, shared passes and scikit-learn
 
-Data: the 70,000 x 784 digits beside the checkout (CONSILIENCE_SHARED, or ../shared), else synthetic data of the
-same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and threads; starts differ, as their random
-numbers do, and so iterations do a little: hence also times per iteration. The rate counts 2 n d k operations for
-each iteration, as if every distance were computed in full, over that of a large float32 product measured just
-before, both per CPU second; with bounds it may exceed 1.
+Data: the 70,000 x 784 digits beside the checkout (CONSILIENCE_SHARED, or ../shared), else synthetic data of
+the same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and threads; starts differ, as
+their random numbers do, and so iterations do a little: hence also times per iteration. The rate counts 2 n d
+k operations for each iteration, as if every distance were computed in full, over that of a large float32
+product measured just before, both per CPU second; with bounds it may exceed 1.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ def run(runs: int | None = None, ks: tuple[int, ...] = (10, 100), threads: int |
 
     X, name = data()
     print(
-        f"{name}, {X.shape[0]} x {X.shape[1]}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n"
+        f"{name}, {X.shape[0]} x {X.shape[1]}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} "
+        f"cores\n"
     )
     many_kmeans(X[:3000], [3], seeds=[0])  # compiled before the clock starts
     return [row for k in ks for row in measure(X, k, runs or (20 if k <= 10 else 4), threads)]
@@ -127,7 +130,9 @@ def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
 
 
 def bare(X: np.ndarray, k: int) -> tuple[float, float]:
-    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers, by blocks that stay in cache."""
+    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers, by blocks that
+    stay in cache.
+    """
     C = np.ascontiguousarray(X[:k].T)
     out = np.empty((1024, k), dtype=X.dtype)
 
@@ -147,8 +152,9 @@ def grid(
 ) -> list[dict]:
     """One run from the same start on both sides, for every size.
 
-    What an iteration cannot take less than: one pass over X. What one that computes every distance cannot: that and the
-    products with all centers. Where scikit-learn's iteration is less than five times either, so far is out of reach that way.
+    What an iteration cannot take less than: one pass over X. What one that computes every distance cannot:
+    that and the products with all centers. Where scikit-learn's iteration is less than five times either, so
+    far is out of reach that way.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
@@ -200,8 +206,8 @@ def grid(
 def many_rows(n: int = 1_000_000, runs: int = 20, threads: int | None = None) -> list[dict]:
     """Many rows of few columns, with and without clusters to find.
 
-    The floor is one pass over X in single precision for each iteration of the run that takes most of them, for all runs
-    together; it is measured as a sum over X.
+    The floor is one pass over X in single precision for each iteration of the run that takes most of them,
+    for all runs together; it is measured as a sum over X.
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits

@@ -3,9 +3,10 @@
     python -m benchmarks memory                         every method on Semeion (n = 1593, m = 20)
     python -m benchmarks.bench_memory spce rsec         only these
 
-Each method is fitted in a process of its own, with one thread, after a fit of 100 objects that loads what it needs. "loaded MB" is what the
-process holds then, before the fit that counts; "above MB" the most it held during that fit, less that. The first row is an interpreter with
-the packages that every method needs: scikit-learn's base classes bring scipy.stats with them, and pandas where it is installed.
+Each method is fitted in a process of its own, with one thread, after a fit of 100 objects that loads what it
+needs. "loaded MB" is what the process holds then, before the fit that counts; "above MB" the most it held
+during that fit, less that. The first row is an interpreter with the packages that every method needs:
+scikit-learn's base classes bring scipy.stats with them, and pandas where it is installed.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench_metrics [--quick]
 
-Both sides of a comparison run in turns, three times after one that is not counted, and the best of each is shown.
-"agree" is the largest difference of the values compared: a fast wrong answer is a regression.
+Both sides of a comparison run in turns, three times after one that is not counted, and the best of each is
+shown. "agree" is the largest difference of the values compared: a fast wrong answer is a regression.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from ._measure import table
 
 
 def race(*functions, repeat=3):
-    """[(seconds, value) of each function]: the best of several runs, taken in turns so that load hits all alike."""
+    """[(seconds, value) of each function]: the best of several runs, taken in turns so that load hits all
+    alike.
+    """
     values = [function() for function in functions]
     seconds = [[] for _ in functions]
     for _ in range(repeat):

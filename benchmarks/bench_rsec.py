@@ -1,11 +1,14 @@
-"""RSEC and NRSEC against the plain algorithm (full SVD, eigendecomposition, n x n matrices) on the same ensembles.
+"""RSEC and NRSEC against the plain algorithm (full SVD, eigendecomposition, n x n matrices) on the same
+ensembles.
 
-100 k-means clusterings from random rows with k in [c, sqrt(n)] of the first ten objects of COIL20, of COIL20 and of 4000 MNIST
-digits, and 100 of 11,000 USPS digits, on which the plain algorithm is not run. Where both run, each has one thread, and seconds are
-those of its processor, so that a busy machine does not count; on USPS all cores are used, and seconds are those of all threads
-together. Labels (ARI 1) and objectives are compared, these after equally many iterations: ours bounds the largest residual by
-norms of columns, stops some iterations later, and in these the plain algorithm's own objective moves by up to 2e-6. On MNIST a plain iteration takes a minute, and both stop at a looser
-tolerance; with --steps 2 the plain algorithm is stopped after so many iterations and compared by the time of one.
+100 k-means clusterings from random rows with k in [c, sqrt(n)] of the first ten objects of COIL20, of COIL20
+and of 4000 MNIST digits, and 100 of 11,000 USPS digits, on which the plain algorithm is not run. Where both
+run, each has one thread, and seconds are those of its processor, so that a busy machine does not count; on
+USPS all cores are used, and seconds are those of all threads together. Labels (ARI 1) and objectives are
+compared, these after equally many iterations: ours bounds the largest residual by norms of columns, stops
+some iterations later, and in these the plain algorithm's own objective moves by up to 2e-6. On MNIST a plain
+iteration takes a minute, and both stop at a looser tolerance; with --steps 2 the plain algorithm is stopped
+after so many iterations and compared by the time of one.
 
     python -m benchmarks.bench_rsec [coil10 coil20 mnist4000 pool_usps] [--steps 2]
     python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain algorithm manages in minutes
@@ -135,10 +138,11 @@ SPARED: dict[str, str | None] = {
 
 
 def spared(name: str, gamma: float = 2.0) -> dict:
-    """What NRSEC's linearization about its convex answer sees on one ensemble, and what it and a second one move.
+    """What NRSEC's linearization about its convex answer sees on one ensemble, and what it and a second one
+    move.
 
-    "slope" and "weight" are means of (1 - sigma/gamma)_+ and of (1 - |E|/gamma)_+ (over all pairs of objects); "moved" is
-    |Z - Z_convex| / |Z_convex|; ARI is between the labels without and with it.
+    "slope" and "weight" are means of (1 - sigma/gamma)_+ and of (1 - |E|/gamma)_+ (over all pairs of
+    objects); "moved" is |Z - Z_convex| / |Z_convex|; ARI is between the labels without and with it.
     """
     import consilience as cs
     from reproduction.sets import load_set
@@ -181,7 +185,9 @@ def spared(name: str, gamma: float = 2.0) -> dict:
 
 
 def run(names: list[str] | None = None, methods: tuple[str, ...] = ("RSEC",)) -> list[dict]:
-    """One row per way; `times` is the plain algorithm's time over this way's; objectives after equally many iterations."""
+    """One row per way; `times` is the plain algorithm's time over this way's; objectives after equally many
+    iterations.
+    """
     from sklearn.metrics import adjusted_rand_score
 
     rows = []
@@ -295,7 +301,8 @@ def large(names: tuple[str, ...] = ("mnist4000", "pool_usps")) -> list[dict]:
     return rows
 
 
-#: Parts of RSEC and NRSEC and the functions whose time counts as theirs, by the module or class that calls them there.
+#: Parts of RSEC and NRSEC and the functions whose time counts as theirs, by the module or class that calls
+#: them there.
 PARTS = {
     "singular values above the threshold": ("_lagrangian.shrink_singular_values",),
     "Z - J in the original basis, for the graph": ("_lagrangian.Frame.gap_entries",),
@@ -371,7 +378,9 @@ def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarra
 
 
 def profile(name: str = "mnist4000") -> list[dict]:
-    """Where the time goes, with every default: seconds of the processor and of the clock, by part, most first."""
+    """Where the time goes, with every default: seconds of the processor and of the clock, by part, most
+    first.
+    """
     labels = np.asarray(ensemble_of(name).labels)
     found = {method: alone(_parts_of, name, method, labels)[2] for method in ("RSEC", "NRSEC")}
     parts = sorted([*PARTS, "the rest"], key=lambda part: -found["NRSEC"][part][0])
@@ -386,7 +395,9 @@ def profile(name: str = "mnist4000") -> list[dict]:
 
 
 def _off(name: str, labels: np.ndarray, slow: dict, fast: dict) -> float:
-    """How far RSEC's objective is from the plain one, relative, when both have done as many iterations as the plain one took."""
+    """How far RSEC's objective is from the plain one, relative, when both have done as many iterations as the
+    plain one took.
+    """
     if fast["iterations"] > slow["iterations"]:
         _, _, fast = alone(ours, "RSEC", name, labels, slow["iterations"])
     return abs(fast["objective"] / slow["objective"] - 1)

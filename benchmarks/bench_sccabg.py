@@ -4,13 +4,14 @@
     python -m benchmarks.bench_sccabg plain growth    some parts: plain, usps, mnist, growth, missing
 
 plain    pool_semeion (n = 1593, m = 20): the authors' algorithm with W = 1, where a plain version hands every
-         object's problem (14) to scipy's L-BFGS-B, all objects in all rounds, on one thread, with the inputs that
-         our own run had in that round (so its other steps, and the W problems, come free).
+         object's problem (14) to scipy's L-BFGS-B, all objects in all rounds, on one thread, with the inputs
+         that our own run had in that round (so its other steps, and the W problems, come free).
 usps     usps11000, the paper's protocol: 20 runs of k-means with k = 10 (k = 200 in all).
 mnist    mnist70000, the same.
 growth   one ensemble (10,000 objects, m = 20, k = 200) repeated to n objects, each label replaced at random with
          probability 0.005: time against n and against distinct signatures u.
-missing  0 to 50% of each base clustering removed, six sets: ACC of SCCABG, evidence accumulation on what is left,
+missing  0 to 50% of each base clustering removed, six sets: ACC of SCCABG, evidence accumulation on what is
+left,
          and evidence accumulation after random filling (mean of three ensembles of 20).
 
 Seconds are wall clock; "cpu s" adds up all threads. Peak memory is that of a process of its own.
@@ -44,7 +45,8 @@ def clocked(call):
     return time.perf_counter() - start, time.process_time() - cpu, result
 
 
-# Against a plain version --------------------------------------------------------------------------------------
+# Against a plain version
+# --------------------------------------------------------------------------------------
 
 
 def plain_row(s, y, linear, E):
@@ -110,7 +112,8 @@ def against_plain() -> list[dict]:
     ]
 
 
-# Digits -------------------------------------------------------------------------------------------------------
+# Digits
+# -------------------------------------------------------------------------------------------------------
 
 
 def digits(name: str) -> dict:
@@ -141,7 +144,8 @@ def measured(name: str) -> dict:
     return row | {"peak MB": peak / 1e6}
 
 
-# Growth -------------------------------------------------------------------------------------------------------
+# Growth
+# -------------------------------------------------------------------------------------------------------
 
 
 def repeated(n: int, seed: int = 0) -> np.ndarray:
@@ -174,7 +178,8 @@ def growth() -> list[dict]:
     return rows
 
 
-# Missing labels -----------------------------------------------------------------------------------------------
+# Missing labels
+# -----------------------------------------------------------------------------------------------
 
 
 def hide(labels: np.ndarray, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -4,10 +4,11 @@
     python -m benchmarks.bench_spce semeion    only the sets named: semeion, usps, growth, tdt2, lr
     python -m benchmarks.bench_spce --threads 2
 
-Every row is a process of its own, with all kernels compiled and warmed on 100 objects before the clock starts. The plain implementation
-(reference_spce.py) is what the paper's formulas say: m matrices of n x n and a full eigendecomposition a step. Both
-follow the same steps to the same labels. Both get one thread by default: ratios are of CPU seconds, which a busy machine
-disturbs less than seconds, and threads that wait for each other would count as work.
+Every row is a process of its own, with all kernels compiled and warmed on 100 objects before the clock
+starts. The plain implementation (reference_spce.py) is what the paper's formulas say: m matrices of n x n and
+a full eigendecomposition a step. Both follow the same steps to the same labels. Both get one thread by
+default: ratios are of CPU seconds, which a busy machine disturbs less than seconds, and threads that wait for
+each other would count as work.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ THRESHOLD = 0.2
 
 
 def pool(name: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The first 20 clusterings of a stored pool (of the first n objects in a fixed random order), and the truth."""
+    """The first 20 clusterings of a stored pool (of the first n objects in a fixed random order), and the
+    truth.
+    """
     with np.load(SHARED / "data" / f"pool_{name}.npz", allow_pickle=False) as data:
         labels, truth = data["labels"][:, :20], data["y"]
     if n is not None:

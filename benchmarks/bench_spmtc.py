@@ -1,12 +1,13 @@
-"""SPMTC on comp_vs_sci (3,702 documents, 2,000 words, two tasks): a whole fit against plain dense code in the same run.
+"""SPMTC on comp_vs_sci (3,702 documents, 2,000 words, two tasks): a whole fit against plain dense code in the
+    same run.
 
     python -m benchmarks.bench_spmtc            whole fits of both; the plain one takes minutes
     python -m benchmarks.bench_spmtc --rounds 5 only so many rounds of the plain one, and no score for it
 
-The plain code does what is printed, with the misprints corrected: dense arrays, the losses and centers by their formulas, and
-the l smallest eigenvectors of the d x d matrix (25) in every round. It gets the same start, trade-off,
-pace and weights, and stops each stage by the same rule. The data come from CONSILIENCE_SHARED or ../shared; else synthetic
-counts of the same shape.
+The plain code does what is printed, with the misprints corrected: dense arrays, the losses and centers by
+their formulas, and the l smallest eigenvectors of the d x d matrix (25) in every round. It gets the same
+start, trade-off, pace and weights, and stops each stage by the same rule. The data come from
+CONSILIENCE_SHARED or ../shared; else synthetic counts of the same shape.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Enough(Exception):
 
 
 def plain(Xs, Ps, *, l: int = 2, max_rounds: int | None = None):
-    """SPMTC with hard weights as printed; X^t (d, n_t) dense, as in the paper. Returns labels by task and rounds."""
+    """SPMTC with hard weights as printed; X^t (d, n_t) dense, as in the paper. Returns labels by task and
+    rounds.
+    """
     X = np.hstack(Xs)
     split = np.cumsum([x.shape[1] for x in Xs])[:-1]
     v = np.ones(X.shape[1])

@@ -1,15 +1,17 @@
-"""How alike the answers are when the seed or a tenth of the objects changes, and how near they are to the classes.
+"""How alike the answers are when the seed or a tenth of the objects changes, and how near they are to the
+    classes.
 
     python -m benchmarks.bench_stability --half A --seeds 5                 print
     python -m benchmarks.bench_stability --half B --seeds 10 --store        and keep in results/stability.csv
     python -m benchmarks.bench_stability --sets iris,wine --methods default
 
-Sets are those of the protocol ``defaults``, as given, in its two halves: settings are chosen on half A, half B reports. The
-number of clusters is that of the classes. "seeds" is the mean adjusted Rand index between fits with different seeds, "least"
-the lowest mean of one seed's with the others; "rows" that between fits to random 90% of the objects, each with a seed of
-its own, on the objects that two of them share. "AUROC" says how well ``confidence_`` tells the objects that another seed puts
-into the same cluster from the others (matched so that most agree). KMeans sees standardized columns; counts of terms,
-which are the sparse sets, as tf-idf. CPU seconds are of one fit, with as many threads as there are cores.
+Sets are those of the protocol ``defaults``, as given, in its two halves: settings are chosen on half A, half
+B reports. The number of clusters is that of the classes. "seeds" is the mean adjusted Rand index between fits
+with different seeds, "least" the lowest mean of one seed's with the others; "rows" that between fits to
+random 90% of the objects, each with a seed of its own, on the objects that two of them share. "AUROC" says
+how well ``confidence_`` tells the objects that another seed puts into the same cluster from the others
+(matched so that most agree). KMeans sees standardized columns; counts of terms, which are the sparse sets, as
+tf-idf. CPU seconds are of one fit, with as many threads as there are cores.
 """
 
 from __future__ import annotations

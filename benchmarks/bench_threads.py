@@ -1,15 +1,18 @@
-"""Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1, alone and beside others.
+"""Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1,
+    alone and beside others.
 
     python -m benchmarks threads                          everything, some 20 minutes
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words
     python -m benchmarks.bench_threads --quick rsec       one repetition each
 
-The ways of a row run in turn, in random order, so that what else the machine does hits both alike. The quickest run of
-each counts when the machine is quiet, and the mean beside two processes that never rest, which this benchmark starts and
-ends: there short calls end within a slice of the scheduler or wait for some, and single runs say little. "ratio" is default / n_jobs=1: the aim is at most 1.1 everywhere, and below 1 where there is
-work for two. Measures take no n_jobs; for them OMP_NUM_THREADS=1 is compared with none.
+The ways of a row run in turn, in random order, so that what else the machine does hits both alike. The
+quickest run of each counts when the machine is quiet, and the mean beside two processes that never rest,
+which this benchmark starts and ends: there short calls end within a slice of the scheduler or wait for some,
+and single runs say little. "ratio" is default / n_jobs=1: the aim is at most 1.1 everywhere, and below 1
+where there is work for two. Measures take no n_jobs; for them OMP_NUM_THREADS=1 is compared with none.
 
-n_jobs=1 also runs against itself ("control"): how far that is off 1 is the machine's doing, and no ratio says more than it.
+n_jobs=1 also runs against itself ("control"): how far that is off 1 is the machine's doing, and no ratio says
+more than it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from here.
+"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from
+    here.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
     python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv
     python -m benchmarks which-method                                   growth that is not measured yet, then the page
 
-Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols methods-pools and methods-made).
-Growth: synthetic labels of n objects, all distinct, each cell in a process of its own, on one thread, after a fit of a few objects that
-loads the compiled code; a cell ends at LIMIT seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not
-tried at a larger one. Cells are kept in results/, with commit, machine and load, and those there are not run again. A test holds the page to what is stored.
+Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols
+methods-pools and methods-made). Growth: synthetic labels of n objects, all distinct, each cell in a process
+of its own, on one thread, after a fit of a few objects that loads the compiled code; a cell ends at LIMIT
+seconds of the processor, and a method may take MEMORY bytes. What is over the time at one size is not tried
+at a larger one. Cells are kept in results/, with commit, machine and load, and those there are not run again.
+A test holds the page to what is stored.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"ECPCS, mc": ("ECPCS", {"vari
 BASES = ("mean base clustering", "best base clustering")
 
 
-# What is stored ----------------------------------------------------------------------------------------------
+# What is stored
+# ----------------------------------------------------------------------------------------------
 
 
 def read(file: Path) -> list[dict[str, str]]:
@@ -115,7 +119,8 @@ def _why(cell: dict) -> str:
     return {"TimeLimit": "time", "MemoryLimit": "memory", "NotEnoughMemoryError": "memory"}.get(kind, kind)
 
 
-# Growth ------------------------------------------------------------------------------------------------------
+# Growth
+# ------------------------------------------------------------------------------------------------------
 
 
 def build(name: str, n_clusters: int) -> Any:
@@ -187,12 +192,16 @@ def measured_names() -> list[str]:
 
 
 def over_before(rows: list[dict[str, str]], n: int) -> bool:
-    """Whether fewer objects took the method over the time. What growth so far would make of n is no reason: some change course."""
+    """Whether fewer objects took the method over the time. What growth so far would make of n is no reason:
+    some change course.
+    """
     return any(row["note"] == "time" and int(row["objects"]) < n for row in rows)
 
 
 def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int]) -> list[dict[str, str]]:
-    """Stored cells without those of these methods and sizes, nor larger ones that were left out for what the former took."""
+    """Stored cells without those of these methods and sizes, nor larger ones that were left out for what the
+    former took.
+    """
     names, sizes = set(names), set(sizes)
     return [
         row
@@ -205,7 +214,9 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
 def grow(
     names: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
 ) -> None:
-    """Measure the cells that are not there yet and need to be (:func:`over_before`); ``again``: those that are, too."""
+    """Measure the cells that are not there yet and need to be (:func:`over_before`); ``again``: those that
+    are, too.
+    """
     names, sizes = list(names or measured_names()), list(sizes or SIZES)
     if unknown := set(names) - set(measured_names()):
         raise SystemExit(
@@ -226,7 +237,8 @@ def grow(
             write(GROWTH, sorted(rows, key=lambda row: (order.get(row["method"], 99), int(row["objects"]))))
 
 
-# What the stored figures say ----------------------------------------------------------------------------------
+# What the stored figures say
+# ----------------------------------------------------------------------------------
 
 
 def exponent(cells: dict[int, dict[str, str]]) -> float | None:
@@ -340,7 +352,8 @@ def quality_table(rows: list[dict[str, str]]) -> str:
     shared = finished_by_all(rows, of, names)
     means = shared_means(rows, of, [*names, *BASES])
     lines = [
-        f"{len(of)} cases, {len(shared)} of which every method finished. Average rank among {len(names)} methods over all cases and the "
+        f"{len(of)} cases, {len(shared)} of which every method finished. Average rank among {len(names)} "
+        f"methods over all cases and the "
         "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
         "",
         "| method | average rank | NMI | ARI | ACC | not finished |",
@@ -357,7 +370,9 @@ def quality_table(rows: list[dict[str, str]]) -> str:
 
 
 def expected_seconds(cells: dict[int, dict[str, str]], n: int) -> float | None:
-    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to n where there is but one; infinite where a size up to n was over a limit."""
+    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to
+    n where there is but one; infinite where a size up to n was over a limit.
+    """
     if any(cell["note"] and size <= n for size, cell in cells.items()):
         return math.inf
     done = [size for size, cell in cells.items() if cell["seconds"]]
@@ -459,7 +474,8 @@ def whole_table(quality: list[dict[str, str]], growth: list[dict[str, str]], n: 
     grown, known = growth_by_method(growth), tells()
     order = [*ranks, *(name for name in on_pages() if name not in ranks)]
     lines = [
-        f"| method | average rank | NMI | n = {n:,} | grows as | random | tells beside labels and confidence |",
+        f"| method | average rank | NMI | n = {n:,} | grows as | random | tells beside labels and "
+        f"confidence |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in order:
@@ -544,7 +560,8 @@ def tells_table() -> str:
     return "\n".join(lines)
 
 
-# The page ----------------------------------------------------------------------------------------------------
+# The page
+# ----------------------------------------------------------------------------------------------------
 
 
 def between(text: str, mark: str, inside: str) -> str:

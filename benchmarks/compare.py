@@ -4,13 +4,15 @@
     python -m benchmarks.compare --store     make the outcome the baseline of this processor (benchmarks/results/baseline.json)
     python -m benchmarks.compare --only kmeans,SPCE
 
-Everything runs on one thread and is counted in seconds of the processor, over those of a fixed piece of work (a product, a sort, a
-pass over memory, a loop of the interpreter) done in between: a slower or busier machine is slower at both. What scikit-learn does as
-well is measured beside it. A case is the best of several runs; below NOISE nothing is said.
+Everything runs on one thread and is counted in seconds of the processor, over those of a fixed piece of work
+(a product, a sort, a pass over memory, a loop of the interpreter) done in between: a slower or busier machine
+is slower at both. What scikit-learn does as well is measured beside it. A case is the best of several runs;
+below NOISE nothing is said.
 
-A baseline is stored for each processor. Where there is none for this one, what counts is by how much a case stands out from the
-median of all: processors differ in what they are good at, and the same code was up to 1.8 times the median slower on one than on
-another (scikit-learn's k-means among them), so that only twice is said.
+A baseline is stored for each processor. Where there is none for this one, what counts is by how much a case
+stands out from the median of all: processors differ in what they are good at, and the same code was up to 1.8
+times the median slower on one than on another (scikit-learn's k-means among them), so that only twice is
+said.
 """
 
 from __future__ import annotations
@@ -42,8 +44,9 @@ Case = Callable[[], Any]
 
 
 def reference() -> Case:
-    """Work that no change of ours touches, of kinds that ours is made of. numpy's plain sort is none: it has code of its own for some
-    processors."""
+    """Work that no change of ours touches, of kinds that ours is made of. numpy's plain sort is none: it has
+    code of its own for some processors.
+    """
     rng = np.random.default_rng(0)
     A = rng.random((700, 700), dtype=np.float32)
     values, places = rng.random(1_000_000), rng.integers(100_000, size=1_000_000)
@@ -67,7 +70,9 @@ def cpu_seconds(call: Case) -> float:
 
 
 def best_of(call: Case, beside: Case) -> tuple[float, float]:
-    """CPU seconds of a case and of what is beside it: the least of a few runs in turn, after one that compiles."""
+    """CPU seconds of a case and of what is beside it: the least of a few runs in turn, after one that
+    compiles.
+    """
     call()
     best = unit = float("inf")
     spent = 0.0
@@ -159,7 +164,9 @@ def noise_beside(now: dict[str, Any], before: dict[str, Any] | None) -> float:
 
 
 def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """One row for each case: what it takes of the reference, now and then; the change beside the median's on another processor."""
+    """One row for each case: what it takes of the reference, now and then; the change beside the median's on
+    another processor.
+    """
     old = (before or {}).get("cases", {})
     changes = {name: case["ratio"] / old[name]["ratio"] for name, case in now["cases"].items() if name in old}
     noise = noise_beside(now, before)
@@ -206,7 +213,8 @@ def main() -> None:
         print(f"Baseline: commit {before['commit']}, {_processor(before)}, load {before['load']}.")
         if noise == ELSEWHERE:
             print(f"There is none for {_processor(now)}: changes are beside the median of all cases.")
-    print(f"Now: commit {now['commit']}{', changed' if now['changed'] else ''}, load {now['load']}; kept in {file.relative_to(ROOT)}.\n")  # fmt: skip
+    print(f"Now: commit {now['commit']}{', changed' if now['changed'] else ''}, load {now['load']}; kept "
+        f"in {file.relative_to(ROOT)}.\n")  # fmt: skip
     rows = compared(now, before)
     print(table(rows))
     slower = [row["case"] for row in rows if row[""] == "slower"]

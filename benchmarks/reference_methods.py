@@ -1,4 +1,5 @@
-"""Walks, links, factors, ridge representations and learned graphs written down plainly: every pair of objects in dense numpy, nothing merged.
+"""Walks, links, factors, ridge representations and learned graphs written down plainly: every pair of objects
+in dense numpy, nothing merged.
 
 For speed and score beside the library's versions (``bench_baselines``), not for use.
 """
@@ -262,7 +263,9 @@ def trce(labels: np.ndarray, c: int, gamma: float = 1.0) -> np.ndarray:
 
 
 def ceshl(labels: np.ndarray, c: int, rounds: int = 100, lam: float = 1.0) -> np.ndarray:
-    """With the graph of all pairs, whose eigenvectors are found in every round; one without exactly c pieces is cut."""
+    """With the graph of all pairs, whose eigenvectors are found in every round; one without exactly c pieces
+    is cut.
+    """
     Y = indicator(labels)
     K = Y.T @ Y
     sizes = np.diag(K)

@@ -1,11 +1,13 @@
-"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages from there.
+"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages from
+    there.
 
     python -m benchmarks.stored                      what there is, and how old it is
     python -m benchmarks.stored spce kmeans-grid     measure these, keep them in results/measured/ and write the pages
     python -m benchmarks.stored --pages              write the pages from what is kept
 
-A page shows a table where it says ``<!-- measured: NAME | COLUMN, COLUMN as NAME, ... -->``, up to ``<!-- end -->``; without columns it shows
-all of them (a comma within a name is written ``\\,``). Below it stands where the figures come from. Nothing between the two marks is typed.
+A page shows a table where it says ``<!-- measured: NAME | COLUMN, COLUMN as NAME, ... -->``, up to ``<!-- end
+-->``; without columns it shows all of them (a comma within a name is written ``\\,``). Below it stands where
+the figures come from. Nothing between the two marks is typed.
 """
 
 from __future__ import annotations
@@ -78,7 +80,8 @@ def keep(name: str, measure: Callable[[], list[dict[str, Any]]]) -> dict[str, An
     """Measure, and replace what is kept under this name."""
     found = {**origin(), "rows": measure()}  # the load is that of the beginning
     if not found["rows"]:
-        raise SystemExit(f"{name}: nothing was measured, and what is kept stays; its data may be missing (CONSILIENCE_SHARED names their folder).")  # fmt: skip
+        raise SystemExit(f"{name}: nothing was measured, and what is kept stays; its data may be missing "
+            f"(CONSILIENCE_SHARED names their folder).")  # fmt: skip
     KEPT.mkdir(parents=True, exist_ok=True)
     file_of(name).write_text(json.dumps(found, indent=1, default=float) + "\n", "utf-8")
     return found
@@ -115,7 +118,8 @@ def block(name: str, columns: str | None = None) -> str:
     state = f"commit {found['commit']}{' with changes' if found['changed'] else ''}"
     return (
         f"\n{table(selected(found['rows'], columns))}\n\n"
-        f"`python -m benchmarks.stored {name}`, {found['when'][:10]}, {state}; {machine['cores']} cores of {machine['processor']}, "
+        f"`python -m benchmarks.stored {name}`, {found['when'][:10]}, {state}; {machine['cores']} cores of "
+        f"{machine['processor']}, "
         f"load {found['load']} at the start.\n\n"
     )
 

@@ -1,7 +1,7 @@
 """How the site is built: ``make docs``, or ``python -m sphinx -W -n -b html docs build/site``.
 
-Nothing is fetched: formulas become MathML, pictures are drawn, and scripts and fonts come with the theme. What the build writes
-among the sources (``api/``, ``gallery/``, ``_pictures/``) is not in version control.
+Nothing is fetched: formulas become MathML, pictures are drawn, and scripts and fonts come with the theme.
+What the build writes among the sources (``api/``, ``gallery/``, ``_pictures/``) is not in version control.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ exclude_patterns = [
 templates_path = ["_templates"]
 nitpicky = True
 
-# Markdown -------------------------------------------------------------------------------------------------------
+# Markdown
+# -------------------------------------------------------------------------------------------------------
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
-# Reference from docstrings --------------------------------------------------------------------------------------
+# Reference from docstrings
+# --------------------------------------------------------------------------------------
 
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the docstrings say it in words
@@ -68,7 +70,8 @@ numpydoc_xref_param_type = False
 
 toc_object_entries_show_parents = "hide"
 
-# Gallery --------------------------------------------------------------------------------------------------------
+# Gallery
+# --------------------------------------------------------------------------------------------------------
 
 sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",  # scripts are numbered as they are best read
@@ -91,7 +94,8 @@ sphinx_gallery_conf = {
     "nested_sections": False,
 }
 
-# The pages ------------------------------------------------------------------------------------------------------
+# The pages
+# ------------------------------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
 html_title = "consilience"

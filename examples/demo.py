@@ -1,7 +1,8 @@
-"""Cluster handwritten digits: k-means, the library's default and its five published systems in one table, and a page.
+"""Cluster handwritten digits: k-means, the library's default and its five published systems in one table, and
+a page.
 
-The data set (images of digits, 64 pixels) comes with scikit-learn. Nothing here uses the true digits until the scores are
-printed.
+The data set (images of digits, 64 pixels) comes with scikit-learn. Nothing here uses the true digits until
+the scores are printed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ N = 600
 
 
 def of_two_tasks(X: np.ndarray) -> np.ndarray:
-    """The first half of the images and the second, by other writers, are two tasks; clusters are numbered alike."""
+    """The first half of the images and the second, by other writers, are two tasks; clusters are numbered
+    alike.
+    """
     tasks = np.arange(len(X)) * 2 // len(X)
     return cs.SPMTC(n_clusters=10, random_state=0).fit(X, task=tasks).labels_
 
@@ -66,7 +69,8 @@ def main() -> None:
     ):
         show(ways, digits)
     print(
-        "\nSPCE, SCCABG and RSEC combine the base clusterings that the default made. The seconds of a first run include compiling."
+        "\nSPCE, SCCABG and RSEC combine the base clusterings that the default made. The seconds of a "
+        "first run include compiling."
     )
 
     OUT.mkdir(exist_ok=True)

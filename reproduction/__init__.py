@@ -4,5 +4,6 @@
     python -m reproduction run spce --data DIR --out results/
     python -m reproduction report results/
 
-Not part of the library: it needs the extra ``reproduction`` (``pip install -e '.[reproduction]'``) and a checkout.
+Not part of the library: it needs the extra ``reproduction`` (``pip install -e '.[reproduction]'``) and a
+checkout.
 """

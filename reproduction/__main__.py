@@ -154,8 +154,8 @@ def all_(only: str | None, note: Note, **options: Any) -> None:
 def report_(results: str | None, out: str | None, only: str | None, pictures: bool) -> None:
     """Write what RESULTS holds as CSV tables and one page per paper.
 
-    Tables that are in --out already keep the protocols that RESULTS does not hold. Without RESULTS the pages are
-    written again from the tables in --out.
+    Tables that are in --out already keep the protocols that RESULTS does not hold. Without RESULTS the pages
+    are written again from the tables in --out.
     """
     from .report import report
 

@@ -1,7 +1,8 @@
 """From records to tables: means, deviations, tests and ranks, with default and tuned kept apart throughout.
 
-Statistics are plain functions of arrays, (sets, methods) where they compare; higher is better, NaN is a method that could not
-do a set. Each table is a data frame with one line per figure; reports and pictures are made from these alone.
+Statistics are plain functions of arrays, (sets, methods) where they compare; higher is better, NaN is a
+method that could not do a set. Each table is a data frame with one line per figure; reports and pictures are
+made from these alone.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def ranks(table: np.ndarray) -> np.ndarray:
 
 
 def rsec_score(table: np.ndarray) -> np.ndarray:
-    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a set that a method failed on adds nothing."""
+    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a set that a method failed on adds
+    nothing.
+    """
     best = np.nanmax(table, axis=1, keepdims=True)
     return np.nansum(np.divide(table, best, out=np.zeros_like(table), where=best > 0), axis=0)
 
@@ -89,8 +92,8 @@ def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> flo
 def friedman(table: np.ndarray) -> dict[str, float] | None:
     """Do the methods differ over the sets? None with fewer than two of either.
 
-    Friedman's chi-square, corrected for ties (SciPy's asks for three methods), the less conservative F of Iman and
-    Davenport, and Nemenyi's critical difference: mean ranks that differ by less are not told apart.
+    Friedman's chi-square, corrected for ties (SciPy's asks for three methods), the less conservative F of
+    Iman and Davenport, and Nemenyi's critical difference: mean ranks that differ by less are not told apart.
     """
     n, k = table.shape
     if n < 2 or k < 2:
@@ -221,10 +224,12 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
 
 
 def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], list[dict]]:
-    """The cells without those of a grid that was stopped in the middle of an ensemble, and a remark for each of these.
+    """The cells without those of a grid that was stopped in the middle of an ensemble, and a remark for each
+    of these.
 
-    Where each ensemble has a best setting of its own, that of a few settings is not the best of the grid. What an ensemble's
-    grid should hold is what the same method has on the most complete one of the set; a setting that failed was tried.
+    Where each ensemble has a best setting of its own, that of a few settings is not the best of the grid.
+    What an ensemble's grid should hold is what the same method has on the most complete one of the set; a
+    setting that failed was tried.
     """
     each = {m.name for m in protocol.methods if m.tuned is not None and m.tuned.choice == "ensemble"}
 
@@ -300,7 +305,9 @@ def _reaching(values: Iterable[float], printed: tuple | None, digits: int) -> fl
 
 
 def beyond(difference: float, deviation: float | None, digits: int) -> float:
-    """By how much a difference is larger than one deviation (0 where there is none) at a precision of so many digits."""
+    """By how much a difference is larger than one deviation (0 where there is none) at a precision of so many
+    digits.
+    """
     held = 0.0 if deviation is None or np.isnan(deviation) else deviation
     return abs(difference) - held - 0.5001 * 10.0**-digits
 
@@ -389,7 +396,9 @@ def _compared_methods(table: np.ndarray, methods: list[str], *, test: bool) -> I
 
 
 def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> dict[str, dict]:
-    """Method -> over the sets that it and its rival could do: mean and lowest difference, and how many sets it lost."""
+    """Method -> over the sets that it and its rival could do: mean and lowest difference, and how many sets
+    it lost.
+    """
     if rival not in methods:
         return {}
     differences = (table - table[:, [methods.index(rival)]]).T
@@ -477,7 +486,9 @@ def _commits(cells: list[dict]) -> str:
 
 
 def _base_minutes(protocol: Protocol, records: Records) -> float:
-    """Processor minutes of the base clusterings that runs of a protocol made; those found made by another are counted there."""
+    """Processor minutes of the base clusterings that runs of a protocol made; those found made by another are
+    counted there.
+    """
     seconds, running = 0.0, ""
     for record in records.records:
         if record["kind"] == "run":

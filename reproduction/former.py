@@ -1,7 +1,8 @@
 """Names that have changed since cells were first run, in one place.
 
-A cell's seed comes from its name, and its name and digest tell whether it is done already; both are made of names of parameters.
-They stay those of the first run, so that a renamed parameter neither orphans stored results nor draws other numbers.
+A cell's seed comes from its name, and its name and digest tell whether it is done already; both are made of
+names of parameters. They stay those of the first run, so that a renamed parameter neither orphans stored
+results nor draws other numbers.
 """
 
 from __future__ import annotations

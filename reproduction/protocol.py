@@ -1,7 +1,8 @@
 """Protocols as data: what a published table or figure compares, read from one small JSON file and checked.
 
-A protocol names its data sets, how base clusterings are made, the methods with their parameters and grids, the measures,
-and the printed figures. Nothing here runs anything or imports a method; that is left to the workers.
+A protocol names its data sets, how base clusterings are made, the methods with their parameters and grids,
+the measures, and the printed figures. Nothing here runs anything or imports a method; that is left to the
+workers.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def names_in(text: str) -> list[str]:
 class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One row of the table: a set by the name of its file, with the shape that was printed.
 
-    ``printed_as`` is the printed row it is compared with, where that has another name; ``transform`` is what is done to
-    the features before anything else. ``group`` is the part of the sets within which methods are averaged and ranked;
-    sets of different groups are never compared together.
+    ``printed_as`` is the printed row it is compared with, where that has another name; ``transform`` is what
+    is done to the features before anything else. ``group`` is the part of the sets within which methods are
+    averaged and ranked; sets of different groups are never compared together.
     """
 
     name: Name
@@ -59,11 +60,12 @@ class DataSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
 class Ensembles(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the base clusterings of one repetition come about.
 
-    ``generator`` is a function of :mod:`consilience.generate` or ``package.module:function``; a data file that holds
-    base clusterings itself needs none. ``members`` are made (``size`` by default), of which ``take`` picks ``size``:
-    all, the first, consecutive blocks by repetition, or a random draw. With ``shared`` the members are made once
-    and every repetition takes from them. ``missing`` is the share of labels dropped from each clustering. In
-    ``params`` a list of two numbers is an interval, of which null leaves an end open: JSON has no tuples.
+    ``generator`` is a function of :mod:`consilience.generate` or ``package.module:function``; a data file
+    that holds base clusterings itself needs none. ``members`` are made (``size`` by default), of which
+    ``take`` picks ``size``: all, the first, consecutive blocks by repetition, or a random draw. With
+    ``shared`` the members are made once and every repetition takes from them. ``missing`` is the share of
+    labels dropped from each clustering. In ``params`` a list of two numbers is an interval, of which null
+    leaves an end open: JSON has no tuples.
     """
 
     generator: str | None = None
@@ -113,10 +115,11 @@ class Tuned(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One method of the table; ``method`` is a registered name, a public name or ``package.module:Class``.
 
-    ``input`` is the base clusterings, all features at once, a multi-task set, or each task for itself. ``raw`` takes the
-    features as they are in the file, whatever the set's transform. ``fill="random"`` puts a random cluster where a
-    label is missing, for methods that need complete ensembles. ``stands_for`` names the row whose printed figures it is
-    another reading of: the same method at another value of what the paper leaves open.
+    ``input`` is the base clusterings, all features at once, a multi-task set, or each task for itself.
+    ``raw`` takes the features as they are in the file, whatever the set's transform. ``fill="random"`` puts a
+    random cluster where a label is missing, for methods that need complete ensembles. ``stands_for`` names
+    the row whose printed figures it is another reading of: the same method at another value of what the paper
+    leaves open.
     """
 
     name: Name
@@ -146,7 +149,9 @@ class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Measure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A column of scores: ``key`` as stored results have it (reproduction.work.stored_names), ``scale`` 100 for percent."""
+    """A column of scores: ``key`` as stored results have it (reproduction.work.stored_names), ``scale`` 100
+    for percent.
+    """
 
     name: str
     key: str
@@ -183,11 +188,13 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     memory_limit: Annotated[float, Meta(gt=0)] | None = None
     #: The method that every other one is held against, set by set.
     against: str | None = None
-    #: Methods whose rows tell, beside those of the base clusterings, whether all were given what is behind the printed table.
+    #: Methods whose rows tell, beside those of the base clusterings, whether all were given what is behind
+    #: the printed table.
     witnesses: tuple[str, ...] = ()
     #: Method -> what of its setting the paper does not print.
     unprinted: dict[str, str] = field(default_factory=dict)
-    #: The protocol whose printed figures it is another reading of: the same methods on ensembles made otherwise.
+    #: The protocol whose printed figures it is another reading of: the same methods on ensembles made
+    #: otherwise.
     stands_for: str | None = None
     #: The printed figures are of one ensemble, their deviations of the last step alone.
     one_ensemble: bool = False
@@ -232,7 +239,8 @@ class Protocol(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         parameter, known = self.vary.parameter, Ensembles.__struct_fields__
         if not parameter.startswith("params.") and parameter not in known:
             raise ValueError(
-                f"vary: parameter={parameter!r} is not valid: expected params.NAME or one of {', '.join(known)}"
+                f"vary: parameter={parameter!r} is not valid: expected params.NAME or one of "
+                f"{', '.join(known)}"
             )
         return [
             Variation(
@@ -313,11 +321,14 @@ def protocols() -> dict[str, Protocol]:
 
 
 def load_protocol(source: str | Path) -> Protocol:
-    """A protocol by name, or from a JSON file of your own (a path that ends in ``.json``), whose folder its methods may be in."""
+    """A protocol by name, or from a JSON file of your own (a path that ends in ``.json``), whose folder its
+    methods may be in.
+    """
     if str(source).endswith(".json"):
         protocol = read_protocol(Path(source))
         folder = str(Path(source).resolve().parent)
-        # At the front even if it was there before: the module beside this file is meant. Workers inherit the path.
+        # At the front even if it was there before: the module beside this file is meant. Workers inherit the
+        # path.
         sys.path[:] = [folder, *(entry for entry in sys.path if entry != folder)]
         return protocol
     known = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -364,7 +375,9 @@ def setting_name(params: Mapping[str, Any]) -> str:
 
 
 def setting_of(column: str, params: Mapping[str, Any]) -> str:
-    """What tells the cells of one method and column apart: the point of the grid; outside of a grid there is one."""
+    """What tells the cells of one method and column apart: the point of the grid; outside of a grid there is
+    one.
+    """
     return setting_name(params) if column == "tuned" else DEFAULT
 
 
@@ -373,7 +386,9 @@ def short(value: Any) -> str:
 
 
 def _called(items: tuple, name: str) -> list[int]:
-    """Positions of the sets or methods of that name; where no row has it, of those whose file or class has it."""
+    """Positions of the sets or methods of that name; where no row has it, of those whose file or class has
+    it.
+    """
     low = name.lower()
     rows = [i for i, item in enumerate(items) if item.name.lower() == low]
     inner = [item.data if isinstance(item, DataSet) else item.method for item in items]

@@ -86,8 +86,9 @@ def report(
 ) -> list[Path]:
     """Write the tables and pages of everything a results folder holds; returns the files that were written.
 
-    Tables that ``out`` (the results folder by default) has already keep the protocols that ``results`` does not
-    hold. Without ``results`` the pages are written again from those tables. Nothing of the protocols is executed.
+    Tables that ``out`` (the results folder by default) has already keep the protocols that ``results`` does
+    not hold. Without ``results`` the pages are written again from those tables. Nothing of the protocols is
+    executed.
     """
     if results is None and out is None:
         raise InputError("Nothing to report: give a results folder, or --out with a folder of tables.")
@@ -327,7 +328,9 @@ def _shown(value: Any) -> str:
 
 
 def _misses_table(protocol: Protocol, figures: pd.DataFrame) -> str:
-    """Every printed figure that was missed, with its verdict: unexplained first, and there the largest gap first."""
+    """Every printed figure that was missed, with its verdict: unexplained first, and there the largest gap
+    first.
+    """
     measures = {measure.name: measure for measure in protocol.measures}
     rows = []
     for line in lacking(figures, measures).itertuples():
@@ -410,7 +413,9 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
 
 
 def _ranks(protocol: Protocol, column: str, mine: Tables) -> list[dict]:
-    """Averages and ranks of all measures in one table, and the tests in words; a block for each group of sets."""
+    """Averages and ranks of all measures in one table, and the tests in words; a block for each group of
+    sets.
+    """
     every = _of(mine["comparisons"], column=column)
     out = []
     for group in dict.fromkeys(every.group):
@@ -438,8 +443,10 @@ def _ranks_of(
         for method in dict.fromkeys(lines.method)
     ]
     tests = [
-        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square {t.chi2:.2f}, p = {t.p:.3g}; "
-        f"F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than {t.critical_difference:.2f} are "
+        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square "
+        f"{t.chi2:.2f}, p = {t.p:.3g}; "
+        f"F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than "
+        f"{t.critical_difference:.2f} are "
         "not told apart at 5%."
         for t in tested.itertuples()
     ]
@@ -468,7 +475,9 @@ def _held_against(protocol: Protocol, lines: pd.DataFrame, group: str) -> list[d
 
 
 def _reliability_table(counts: pd.DataFrame) -> str:
-    """Group by group: the share rightly placed at each confidence (mean over the sets), and on how many sets in order."""
+    """Group by group: the share rightly placed at each confidence (mean over the sets), and on how many sets
+    in order.
+    """
     rows = []
     for (group, method), part in counts.groupby(["group", "method"], sort=False):
         shares = np.column_stack([part[f"{p}_right"] / part[f"{p}_objects"] for p in CONFIDENCE])

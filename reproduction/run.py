@@ -1,7 +1,8 @@
 """The runner: cells in parallel worker processes, each result on disk before the next begins.
 
-The runner alone writes the store. A cell that fails, runs out of time or memory, or takes its worker down is recorded as
-such and the rest go on. Started again on the same folder, it continues where it was stopped, however that was.
+The runner alone writes the store. A cell that fails, runs out of time or memory, or takes its worker down is
+recorded as such and the rest go on. Started again on the same folder, it continues where it was stopped,
+however that was.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Outcome:
 
     def __str__(self) -> str:
         return (
-            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets of base "
+            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets "
+            f"of base "
             f"clusterings made, {self.seconds:.1f} s"
         )
 
@@ -86,12 +88,13 @@ def run(
 ) -> Outcome:
     """Run a protocol, or what is left of it, into a results folder.
 
-    ``protocol`` is one of :func:`protocols` or the path of a ``.json`` file, ``out`` the results folder: a cell that it holds is
-    not run again (a failed one with ``retry``). ``sets``, ``methods`` and ``repetitions`` restrict the run; ``tuned`` says
-    whether to run the grids that are tuned by the truth. There are ``jobs`` workers of ``threads`` each, by default as many as
-    fit the cores. ``time_limit`` in seconds, and ``memory_limit`` in bytes above what its worker holds before, are each
-    cell's; by default they are the protocol's. Once a cell is over one of them its other repetitions are not tried.
-    ``on_note`` is called with each sentence about what is left out or differs.
+    ``protocol`` is one of :func:`protocols` or the path of a ``.json`` file, ``out`` the results folder: a
+    cell that it holds is not run again (a failed one with ``retry``). ``sets``, ``methods`` and
+    ``repetitions`` restrict the run; ``tuned`` says whether to run the grids that are tuned by the truth.
+    There are ``jobs`` workers of ``threads`` each, by default as many as fit the cores. ``time_limit`` in
+    seconds, and ``memory_limit`` in bytes above what its worker holds before, are each cell's; by default
+    they are the protocol's. Once a cell is over one of them its other repetitions are not tried. ``on_note``
+    is called with each sentence about what is left out or differs.
     """
     protocol = load_protocol(protocol) if isinstance(protocol, str) else protocol
     chosen = protocol.restricted(list(sets or []), list(methods or []), repetitions)
@@ -184,7 +187,8 @@ def _run_record(
         "workers": workers,
         "threads": threads,
         "cores": os.cpu_count(),
-        # Products are rounded otherwise on another processor, which ties (equal eigenvalues, distances of whole numbers) turn on.
+        # Products are rounded otherwise on another processor, which ties (equal eigenvalues, distances of
+        # whole numbers) turn on.
         "machine": " ".join(filter(None, [processor(), platform.machine()])),
         "commit": commit(),
         "versions": {"consilience": __version__, "python": platform.python_version(), **libraries},
@@ -240,8 +244,9 @@ class _Worker:
 class _Pool:
     """Hands out tasks: base clusterings first, then the cells that wait for them.
 
-    A pool of our own and not a library's: each cell has limits of its own, and a worker that ends must be missed whatever
-    its exit code (pebble waits for ever on one that ends with 0; concurrent.futures gives up all cells with one).
+    A pool of our own and not a library's: each cell has limits of its own, and a worker that ends must be
+    missed whatever its exit code (pebble waits for ever on one that ends with 0; concurrent.futures gives up
+    all cells with one).
     """
 
     def __init__(self, store: Store, data: Any, n_workers: int, limits: tuple, outcome: Outcome):
@@ -254,7 +259,8 @@ class _Pool:
         self.workers: list[_Worker] = []
         self.ready: deque[Cell | Base] = deque()
         self.waiting: dict[str, list[Cell]] = {}
-        #: What was over a limit, whatever its repetition: another seed makes no cell smaller, so the others are not tried.
+        #: What was over a limit, whatever its repetition: another seed makes no cell smaller, so the others
+        #: are not tried.
         self.over: dict[tuple, dict] = {}
         self.failed_starts = 0
 
@@ -304,7 +310,9 @@ class _Pool:
             self._watch(worker)
 
     def _next(self) -> Cell | Base | None:
-        """What to do next; cells that another repetition has shown to be over a limit are recorded on the way."""
+        """What to do next; cells that another repetition has shown to be over a limit are recorded on the
+        way.
+        """
         while self.ready:
             task = self.ready.popleft()
             if not isinstance(task, Cell) or (over := self.over.get(task.group)) is None:

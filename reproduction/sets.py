@@ -1,9 +1,10 @@
 """Data sets by name from a folder, told apart from the published ones where they differ.
 
-A folder holds one file per set, which :mod:`consilience.io` reads: ``NAME.npz`` (``X`` and ``y``; or ``data``, ``indices``, ``indptr``,
-``shape`` and ``y`` for sparse features; or ``labels`` and ``y`` for base clusterings; ``task`` for multi-task sets), ``NAME.mat`` (the
-same names, or ``fea`` and ``gnd``) or ``NAME.csv`` (a column named y, class, label or target holds the classes).
-``sklearn:iris``, ``sklearn:wine``, ``sklearn:digits`` and ``sklearn:breast_cancer`` need no folder.
+A folder holds one file per set, which :mod:`consilience.io` reads: ``NAME.npz`` (``X`` and ``y``; or
+``data``, ``indices``, ``indptr``, ``shape`` and ``y`` for sparse features; or ``labels`` and ``y`` for base
+clusterings; ``task`` for multi-task sets), ``NAME.mat`` (the same names, or ``fea`` and ``gnd``) or
+``NAME.csv`` (a column named y, class, label or target holds the classes). ``sklearn:iris``, ``sklearn:wine``,
+``sklearn:digits`` and ``sklearn:breast_cancer`` need no folder.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def _read(path: Path) -> LoadedSet:
         return LoadedSet(_column(table), X, task=task)
     if pool is None:
         raise FileError(
-            f"{path.name} has neither features (X) nor base clusterings (labels) among {', '.join(sorted(names))}."
+            f"{path.name} has neither features (X) nor base clusterings (labels) among "
+            f"{', '.join(sorted(names))}."
         )
     table = read_features(path, column=classes, key=pool)
     return LoadedSet(_column(table), pool=table.X.astype(np.int64))
@@ -145,7 +147,8 @@ def differences(item: DataSet, loaded: LoadedSet, sha: str) -> list[str]:
     if known is not None:
         if sha != known["sha256"]:
             out.append(
-                f"another file than the one described here (sha256 {sha[:12]}... instead of {known['sha256'][:12]}...)"
+                f"another file than the one described here (sha256 {sha[:12]}... instead of "
+                f"{known['sha256'][:12]}...)"
             )
         elif known.get("published") and not known["published"].startswith(("yes", "n/a")):
             out.append(known["published"].removeprefix("no: "))

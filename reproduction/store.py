@@ -1,7 +1,8 @@
 """A crash-safe store of results: one JSON record a line, appended and flushed to disk as each cell finishes.
 
-Each line carries a checksum of itself. A run that is killed in the middle of a line leaves a torn line; readers skip it
-(and count it), the next run starts on a fresh line, and the cell is simply done again. Nothing is ever rewritten.
+Each line carries a checksum of itself. A run that is killed in the middle of a line leaves a torn line;
+readers skip it (and count it), the next run starts on a fresh line, and the cell is simply done again.
+Nothing is ever rewritten.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class Store:
             except OSError:
                 self._handle.close()
                 raise FileError(
-                    f"Another run is writing to {self.folder}; wait for it to end, or give another --out folder."
+                    f"Another run is writing to {self.folder}; wait for it to end, or give another --out "
+                    f"folder."
                 ) from None
         if self._handle.tell():  # after a torn line, start a new one
             self._handle.seek(-1, os.SEEK_END)

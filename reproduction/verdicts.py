@@ -3,16 +3,16 @@
 A miss is explained by the first of these that holds, and is unexplained otherwise:
 
     ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own printed figure by more
-               than one deviation, either way, and by no less than what the miss lacks; or the same method reaches the figure on
-               other ensembles of the same set (the authors' own, or another draw)
+               than one deviation, either way, and by no less than what the miss lacks; or the same method
+               reaches the figure on other ensembles of the same set (the authors' own, or another draw)
     tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that stands for it, or
                falls short by one of the other reasons
     seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is of one ensemble, and
                one of ours reaches it
     setting    the paper does not print a setting that the row depends on, and at another value of it the row reaches
 
-A miss lacks what is missing to "reached" (:func:`.analyze.compared`), so that a witness that is a little off does not excuse a
-large gap.
+A miss lacks what is missing to "reached" (:func:`.analyze.compared`), so that a witness that is a little off
+does not excuse a large gap.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ VERDICTS = {
 class Grounds:
     """What a miss is judged by, all of it lines of the figures.
 
-    ``witnesses`` tell whether the methods were given the same, ``draws`` are the same method on other ensembles of the set,
-    ``tuned`` is the same method tuned by the truth (with the verdict on it, where it misses too), ``tuned_elsewhere`` the same in
-    protocols that stand for this one, ``readings`` are the same row at other values of what is not printed, and
-    ``one_ensemble`` says that the printed figure is of one ensemble.
+    ``witnesses`` tell whether the methods were given the same, ``draws`` are the same method on other
+    ensembles of the set, ``tuned`` is the same method tuned by the truth (with the verdict on it, where it
+    misses too), ``tuned_elsewhere`` the same in protocols that stand for this one, ``readings`` are the same
+    row at other values of what is not printed, and ``one_ensemble`` says that the printed figure is of one
+    ensemble.
     """
 
     witnesses: Iterable[Any] = ()
@@ -87,7 +88,9 @@ def verdict(miss: Any, grounds: Grounds, digits: int) -> tuple[str, str]:
 
 
 def _off(line: Any, digits: int) -> bool:
-    """Whether a witness is off print by more than one printed deviation; where none is printed, one of ours, if there is one."""
+    """Whether a witness is off print by more than one printed deviation; where none is printed, one of ours,
+    if there is one.
+    """
     deviation = line.std if np.isnan(line.printed_std) else line.printed_std
     return not np.isnan(deviation) and beyond(line.difference, deviation, digits) > 0
 
@@ -191,7 +194,9 @@ def _same_ensembles(protocol: Protocol, known: dict[str, Protocol]) -> list[str]
 
 
 def lacking(figures: pd.DataFrame, measures: Mapping[str, Measure]) -> pd.DataFrame:
-    """The misses with what each ``lack``s to be reached: unexplained first, and there the largest gap to print first."""
+    """The misses with what each ``lack``s to be reached: unexplained first, and there the largest gap to
+    print first.
+    """
     missed = figures[figures.reached == "no"]
     lack = [beyond(f.difference, f.printed_std, measures[f.measure].digits) for f in missed.itertuples()]
     order = [list(VERDICTS).index(name) for name in missed.verdict]

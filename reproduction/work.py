@@ -95,7 +95,9 @@ def clean(value: Any) -> Any:
 
 
 def limit_memory(n_bytes: int | None) -> None:
-    """Refuse allocations beyond ``n_bytes`` above what the process holds now; the runner watches what this misses."""
+    """Refuse allocations beyond ``n_bytes`` above what the process holds now; the runner watches what this
+    misses.
+    """
     if n_bytes is None:
         return
     with contextlib.suppress(ImportError, AttributeError, ValueError, OSError):  # not on this system
@@ -357,7 +359,9 @@ def stored_names(measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """All measures, and pairwise F1 as some tables print it; an object without a label is in a cluster of its own kind."""
+    """All measures, and pairwise F1 as some tables print it; an object without a label is in a cluster of its
+    own kind.
+    """
     return {
         **stored_names(metrics.scores(truth, labels, missing="cluster")),
         "f1_self_pairs": f1_self_pairs(labels, truth),
@@ -365,10 +369,11 @@ def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 
 def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
-    """Pairwise F1 over ordered pairs with each object paired with itself too: (2 TP + n) / (2 TP + FP + FN + n).
+    """Pairwise F1 over ordered pairs with each object paired with itself too: (2 TP + n) / (2 TP + FP + FN +
+    n).
 
-    The printed F1 of the SCCABG tables is this one (LWEA on the authors' ALLAML ensembles: .5811 to the digit, .5697 over
-    proper pairs). It is never below the usual one.
+    The printed F1 of the SCCABG tables is this one (LWEA on the authors' ALLAML ensembles: .5811 to the
+    digit, .5697 over proper pairs). It is never below the usual one.
     """
     pairs = metrics.pair_confusion(truth, labels, missing="cluster")
     agreed = 2 * pairs.true_positive + len(labels)
@@ -378,8 +383,8 @@ def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
 def reliability(labels: np.ndarray, confidence: np.ndarray, truth: np.ndarray) -> list[list[int]]:
     """[objects, of these rightly placed] at confidence above .9, from .6 to .9, and below .6.
 
-    Rightly placed: in the class that the object's cluster is matched to, where clusters and classes are matched one to one
-    so that as many objects as possible agree.
+    Rightly placed: in the class that the object's cluster is matched to, where clusters and classes are
+    matched one to one so that as many objects as possible agree.
     """
     classes = np.unique(truth, return_inverse=True)[1].ravel()
     right = metrics.align(labels, classes) == classes

@@ -22,7 +22,8 @@ os.environ.setdefault(
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Few examples while one works on something; make test-slow, which runs at night and before a release, has many.
+# Few examples while one works on something; make test-slow, which runs at night and before a release, has
+# many.
 settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=200, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

@@ -1,6 +1,8 @@
-"""Every name that users may write: modules, functions, classes, what objects offer, and parameters with their defaults.
+"""Every name that users may write: modules, functions, classes, what objects offer, and parameters with their
+defaults.
 
-``python -m tests.public_names`` writes the list anew to ``tests/public_names.txt``, where a change of it is seen.
+``python -m tests.public_names`` writes the list anew to ``tests/public_names.txt``, where a change of it is
+seen.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def names_of(module: ModuleType) -> list[str]:
 
 
 def parameters(function: Any, *, bound: bool = False) -> str:
-    """As they are written in a call, with defaults and without types; ``bound`` if the first is the object itself."""
+    """As they are written in a call, with defaults and without types; ``bound`` if the first is the object
+    itself.
+    """
     out: list[str] = []
     star = False
     for one in list(inspect.signature(function).parameters.values())[bound:]:
@@ -54,7 +58,9 @@ def default(value: Any) -> str:
 
 
 def offered(cls: type) -> dict[str, Any]:
-    """Public names of a class that the library wrote, by it or by what it derives from; None where only declared."""
+    """Public names of a class that the library wrote, by it or by what it derives from; None where only
+    declared.
+    """
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("consilience"):

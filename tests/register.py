@@ -1,6 +1,8 @@
-"""Write what follows from the register: ``make register``, after a line was added to ``src/consilience/_register.py``.
+"""Write what follows from the register: ``make register``, after a line was added to
+``src/consilience/_register.py``.
 
-Names for type checkers and editors in the packages, and a row in the table of ``docs/methods/index.md``. What is there stays.
+Names for type checkers and editors in the packages, and a row in the table of ``docs/methods/index.md``. What
+is there stays.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from consilience import _register
 
-#: These run every check. Others have the same fit around another `_fit`: they run the checks of the interface, in a tenth of the time.
+#: These run every check. Others have the same fit around another `_fit`: they run the checks of the
+#: interface, in a tenth of the time.
 IN_FULL = (
     "EvidenceAccumulation",
     "LWGP",

@@ -281,7 +281,8 @@ def test_objects_that_no_member_saw_name_remedies_that_work():
     params = {"generator": "bagging", "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"seen by none of the 2 base clusterings.*n_clusterings=2.*'sample_fraction'.*'unseen': 'nearest'",
+        match=r"seen by none of the 2 base clusterings.*n_clusterings=2.*'sample_fraction'.*'unseen': "
+        r"'nearest'",
     ):
         cs.ConsensusClustering(3, n_clusterings=2, generator_params={"sample_fraction": 0.5}, **params).fit(X)
     for remedy in (

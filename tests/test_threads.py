@@ -1,4 +1,6 @@
-"""Threads change the time an answer takes, and nothing else: the same bits, and BLAS on one thread wherever we compute."""
+"""Threads change the time an answer takes, and nothing else: the same bits, and BLAS on one thread wherever
+we compute.
+"""
 
 from __future__ import annotations
 
@@ -146,12 +148,15 @@ def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
     assert found[0] == found[1]
 
 
-# One thread of BLAS and of OpenMP in every task ---------------------------------------------------------------
+# One thread of BLAS and of OpenMP in every task
+# ---------------------------------------------------------------
 
 
 @pytest.fixture
 def watched(monkeypatch, eager):
-    """(number of BLAS and OpenMP threads in every task that runs, whether restored) for a user who has set three."""
+    """(number of BLAS and OpenMP threads in every task that runs, whether restored) for a user who has set
+    three.
+    """
     seen: set[int] = set()
     plain = parallel._Run.__init__
 

@@ -1,13 +1,13 @@
 """What the build puts where a page says so in a comment, which readers of the file do not see.
 
-``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by ``_ext.pictures``;
-``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality;
-``<!-- ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets;
-``<!-- cells: PROTOCOL COLUMN | MEASURE, ... | METHOD, ... -->`` the stored means of these methods, a row a set, each beside the printed one if there is
-one;
-``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same along what a protocol varies, a row a set and method;
-``<!-- averages: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the same averaged over the sets, a row a method;
-``<!-- grid: PROTOCOL | MEASURE, ... | METHOD, ... -->`` the stored means of every setting of these methods' grids, a row a value of the first
+``<!-- picture: NAME | what it shows -->`` becomes a figure in a light and a dark version, drawn by
+``_ext.pictures``; ``<!-- figures: CLASS ... -->`` the stored measurements of these methods' quality; ``<!--
+ranks: PROTOCOL MEASURE -->`` the stored averages and ranks of a protocol's methods, a column a group of sets;
+``<!-- cells: PROTOCOL COLUMN | MEASURE, ... | METHOD, ... -->`` the stored means of these methods, a row a
+set, each beside the printed one if there is one; ``<!-- curves: PROTOCOL | MEASURE, ... | METHOD, ... -->``
+the same along what a protocol varies, a row a set and method; ``<!-- averages: PROTOCOL | MEASURE, ... |
+METHOD, ... -->`` the same averaged over the sets, a row a method; ``<!-- grid: PROTOCOL | MEASURE, ... |
+METHOD, ... -->`` the stored means of every setting of these methods' grids, a row a value of the first
 parameter.
 """
 
@@ -42,7 +42,8 @@ def figures(classes: list[str]) -> str:
     if not found:
         return ""
     lines = [
-        f"At defaults, over {len(cases)} cases and {len(names)} methods (how: [which method](/which-method.md#quality-in-full)):",
+        f"At defaults, over {len(cases)} cases and {len(names)} methods (how: [which "
+        f"method](/which-method.md#quality-in-full)):",
         "",
         "| | average rank | NMI | ARI | ACC |",
         "|---|---|---|---|---|",
@@ -53,8 +54,9 @@ def figures(classes: list[str]) -> str:
 
 
 def ranks(protocol: str, measure: str) -> str:
-    """A table of stored averages and ranks, methods in the order of their mean rank; a method that could not be run on all sets of
-    a group has no average there."""
+    """A table of stored averages and ranks, methods in the order of their mean rank; a method that could not
+    be run on all sets of a group has no average there.
+    """
 
     def stored(table: str) -> list[dict[str, str]]:
         with open(_STORED / f"{table}.csv", encoding="utf-8", newline="") as handle:
@@ -191,7 +193,9 @@ def grid(protocol: str, column: str, measures: list[str], methods: list[str]) ->
 
 
 def _grid_of(rows: list[Row], measures: list[str]) -> str:
-    """A row a value of the first parameter and a column one of the second, if there is one; the best by the first measure in bold."""
+    """A row a value of the first parameter and a column one of the second, if there is one; the best by the
+    first measure in bold.
+    """
     means: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         place = row["value"], row["line"] if "=" in row["line"] else "mean"

@@ -1,4 +1,6 @@
-"""What a reader of the site does not need to hear: what the theme tells the console, and that this machine compiles."""
+"""What a reader of the site does not need to hear: what the theme tells the console, and that this machine
+compiles.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def hush(app: Any, fault: Exception | None) -> None:
 
 
 def first_use(gallery_conf: dict[str, Any], example: str) -> None:
-    """Called in the process of an example before it runs: its output does not depend on what was compiled before."""
+    """Called in the process of an example before it runs: its output does not depend on what was compiled
+    before.
+    """
     from consilience._kernels.compile.jit import NOTICE
 
     NOTICE.said = True

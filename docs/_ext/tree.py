@@ -1,7 +1,7 @@
 """Where each page stands: sections are led by pages whose lists and tables link to theirs.
 
-The links work on disk too. Nothing is listed twice, and a page that nobody lists is found: in a folder it stands last, in
-``docs/`` itself at the end of the guide.
+The links work on disk too. Nothing is listed twice, and a page that nobody lists is found: in a folder it
+stands last, in ``docs/`` itself at the end of the guide.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ TOP = {
 #: Pages that lead a section and say in their text what stands in it; where a page that nobody lists goes.
 LEADERS = ("start", "guide", "methods/index", "coming-from", "reproduction/index")
 REST = "guide"
-#: What stands in a section though the lists of its leading page, which a program may have written, do not name it.
+#: What stands in a section though the lists of its leading page, which a program may have written, do not
+#: name it.
 MORE = {"reproduction/index": ("comparisons",), "coming-from": ("coming-from-consensusclusterplus",)}
 #: They have trees of their own.
 OWN = ("api", "gallery")

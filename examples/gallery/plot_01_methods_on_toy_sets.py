@@ -2,8 +2,9 @@
 Methods on toy sets, one of them without clusters
 =================================================
 
-Every consensus method answers, whatever the data. On shapes that one run of k-means cannot draw, a consensus of many fine k-means
-runs can; and where there is nothing to find, all methods still draw borders. The last column is there to keep that in mind.
+Every consensus method answers, whatever the data. On shapes that one run of k-means cannot draw, a consensus
+of many fine k-means runs can; and where there is nothing to find, all methods still draw borders. The last
+column is there to keep that in mind.
 """
 
 # %%
@@ -33,8 +34,8 @@ sets = {
 }
 
 # %%
-# All methods get the same 40 base clusterings: k-means with 15 to 30 clusters each. Every base clustering cuts the shapes into small
-# pieces, each time elsewhere; what is cut rarely belongs together.
+# All methods get the same 40 base clusterings: k-means with 15 to 30 clusters each. Every base clustering
+# cuts the shapes into small pieces, each time elsewhere; what is cut rarely belongs together.
 
 methods = {
     "EvidenceAccumulation": cs.consensus.EvidenceAccumulation(linkage="single"),
@@ -87,16 +88,18 @@ for column, (name, (X, truth)) in zip(axes.T, sets.items()):
 plt.show()
 
 # %%
-# One run of k-means draws straight borders across the moons, the rings and the long clusters; the consensus of many small pieces follows
-# the shapes. Evidence accumulation is shown with single linkage here, which follows any chain: a few stray points of the unequal set
-# become a cluster of their own, and two real ones are merged.
+# One run of k-means draws straight borders across the moons, the rings and the long clusters; the consensus
+# of many small pieces follows the shapes. Evidence accumulation is shown with single linkage here, which
+# follows any chain: a few stray points of the unequal set become a cluster of their own, and two real ones
+# are merged.
 
 for method, values in scores.items():
     print(f"{method:22}", "  ".join(f"{value:5.2f}" for value in values), f"  mean {np.mean(values):.2f}")
 
 # %%
-# In the last column every method was asked for three clusters and gave three, and no two gave the same. A single answer does not tell
-# that the question was wrong; :func:`consilience.choose_k` compares the data with clouds that have no clusters, and does.
+# In the last column every method was asked for three clusters and gave three, and no two gave the same. A
+# single answer does not tell that the question was wrong; :func:`consilience.choose_k` compares the data with
+# clouds that have no clusters, and does.
 
 study = cs.choose_k(sets["no clusters"][0], n_clusters=(2, 5), random_state=0)
 print(study)

@@ -2,13 +2,14 @@
 Thirty seeds, one answer
 ========================
 
-Run k-means twice with different seeds and you may get two different stories about the same data. Run it thirty times and let a
-consensus speak for all thirty: its answer hardly depends on luck any more, and it says which objects it is unsure of.
+Run k-means twice with different seeds and you may get two different stories about the same data. Run it
+thirty times and let a consensus speak for all thirty: its answer hardly depends on luck any more, and it says
+which objects it is unsure of.
 """
 
 # %%
-# Images of handwritten digits (bundled with scikit-learn), seen as 64 gray values each. Nothing below uses the true digits until the
-# scores are printed.
+# Images of handwritten digits (bundled with scikit-learn), seen as 64 gray values each. Nothing below uses
+# the true digits until the scores are printed.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +22,8 @@ X, digits = load_digits(return_X_y=True)
 runs = [KMeans(10, n_init=1, random_state=seed).fit(X) for seed in range(30)]
 
 # %%
-# Fitted clusterers go in as they are. To see how far the *answer* depends on luck, the same is done with three other sets of thirty.
+# Fitted clusterers go in as they are. To see how far the *answer* depends on luck, the same is done with
+# three other sets of thirty.
 
 model = cs.consensus.EvidenceAccumulation(n_clusters=10).fit(runs)
 again = [
@@ -40,17 +42,19 @@ print(
     f"agreement of two runs (ARI): lowest {alone.min():.2f}, mean {alone[np.triu_indices(30, 1)].mean():.2f}"
 )
 print(
-    f"agreement of two consensuses: lowest {consensus.min():.2f}, mean {consensus[np.triu_indices(4, 1)].mean():.2f}"
+    f"agreement of two consensuses: lowest {consensus.min():.2f}, mean "
+    f"{consensus[np.triu_indices(4, 1)].mean():.2f}"
 )
 print(f"against the true digits: runs {base.min():.2f} to {base.max():.2f}, mean {base.mean():.2f}; ", end="")
 print(
-    f"consensus {cs.metrics.ari(digits, model.labels_):.2f}, above {(base < cs.metrics.ari(digits, model.labels_)).sum()} of 30 runs"
+    f"consensus {cs.metrics.ari(digits, model.labels_):.2f}, above "
+    f"{(base < cs.metrics.ari(digits, model.labels_)).sum()} of 30 runs"
 )
 
 # %%
-# Left: each cell compares two of the thirty runs. They fall into a few camps, bright squares on the diagonal, that agree within and not
-# with each other. Right: the runs against the true digits; the one answer made of them is among the better ones, and nobody had to
-# know which run to pick.
+# Left: each cell compares two of the thirty runs. They fall into a few camps, bright squares on the diagonal,
+# that agree within and not with each other. Right: the runs against the true digits; the one answer made of
+# them is among the better ones, and nobody had to know which run to pick.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1, 1.1])
 order = np.argsort(-base)
@@ -68,8 +72,8 @@ right.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# ``confidence_`` says how sure the runs are of each image. Above, the surest image of each of the ten clusters; below, the ten images of which
-# the runs are least sure.
+# ``confidence_`` says how sure the runs are of each image. Above, the surest image of each of the ten
+# clusters; below, the ten images of which the runs are least sure.
 
 sure = [np.where(model.labels_ == cluster, model.confidence_, 0).argmax() for cluster in range(10)]
 unsure = np.argsort(model.confidence_)[:10]

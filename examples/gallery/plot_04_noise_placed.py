@@ -2,13 +2,14 @@
 Placing what one run calls noise
 ================================
 
-Density methods leave objects unlabeled. How many depends on a setting nobody knows beforehand. Several settings together know more: an
-object that is noise at one setting is labeled at another, and the consensus places it.
+Density methods leave objects unlabeled. How many depends on a setting nobody knows beforehand. Several
+settings together know more: an object that is noise at one setting is labeled at another, and the consensus
+places it.
 """
 
 # %%
-# Three clusters of different density and a sprinkle of points between them. DBSCAN at one radius either drops the thin cluster or
-# merges the dense ones.
+# Three clusters of different density and a sprinkle of points between them. DBSCAN at one radius either drops
+# the thin cluster or merges the dense ones.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +29,8 @@ for name, labels in runs.items():
     print(f"{name}: {labels.max() + 1} clusters, {(labels == -1).sum()} points without a label")
 
 # %%
-# -1 means "no opinion". A point that no radius ever labeled cannot be placed: it is dropped by name, not silently. The others are.
+# -1 means "no opinion". A point that no radius ever labeled cannot be placed: it is dropped by name, not
+# silently. The others are.
 
 print(f"never labeled: {ensemble.unseen.size} points")
 seen = np.setdiff1d(np.arange(len(X)), ensemble.unseen)
@@ -40,8 +42,9 @@ print(f"labeled by some radii only: {rescued.size} points")
 print(f"ARI of the consensus, on the points it placed: {cs.metrics.ari(truth[seen], labels[seen]):.2f}")
 
 # %%
-# Gray points have no label. A small radius tears the thin cluster apart, a large one merges the dense two. On the right, only a few points
-# are left without a label; a dark rim marks those that some of the radii had left out.
+# Gray points have no label. A small radius tears the thin cluster apart, a large one merges the dense two. On
+# the right, only a few points are left without a label; a dark rim marks those that some of the radii had
+# left out.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained", sharex=True, sharey=True)
 for ax, name in zip(axes, ("radius 0.3", "radius 0.8")):

@@ -2,8 +2,9 @@
 Missing labels, and filling them in
 ===================================
 
-Not every clustering has seen every object: panels differ, samples failed, a run worked on a subsample. Consensus works with what is
-there. ``SCCABG`` can also say which label an object would have had in the clusterings that missed it.
+Not every clustering has seen every object: panels differ, samples failed, a run worked on a subsample.
+Consensus works with what is there. ``SCCABG`` can also say which label an object would have had in the
+clusterings that missed it.
 """
 
 # %%
@@ -50,8 +51,8 @@ for name, curve in curves.items():
     print(f"{name:12}", *(f"{value:6.2f}" for value in curve))
 
 # %%
-# With 40% hidden, ``filled_labels`` restores the table: each gap gets the cluster of that clustering to which the learned graph ties the
-# object most.
+# With 40% hidden, ``filled_labels`` restores the table: each gap gets the cluster of that clustering to which
+# the learned graph ties the object most.
 
 gaps = with_gaps(0.4, 0)
 model = cs.SCCABG(n_clusters=3).fit(gaps)
@@ -60,12 +61,13 @@ hidden = gaps < 0
 right = filled[hidden] == whole.labels[hidden]
 guess = np.mean([(labels == np.bincount(labels).argmax()).mean() for labels in whole.labels.T])
 print(
-    f"{hidden.sum()} gaps filled, {right.mean():.0%} as they had been; always the largest cluster: {guess:.0%}"
+    f"{hidden.sum()} gaps filled, {right.mean():.0%} as they had been; always the largest cluster: "
+    f"{guess:.0%}"
 )
 
 # %%
-# Left: the answer holds while most labels are gone. Right: the table of base labels, one color a base cluster, as given (gaps white) and as filled;
-# objects are ordered by their consensus cluster.
+# Left: the answer holds while most labels are gone. Right: the table of base labels, one color a base
+# cluster, as given (gaps white) and as filled; objects are ordered by their consensus cluster.
 
 fig, (left, middle, last) = plt.subplots(
     1, 3, figsize=(9.5, 4), layout="constrained", width_ratios=[1.5, 1, 1]

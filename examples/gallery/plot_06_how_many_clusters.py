@@ -2,8 +2,9 @@
 How many clusters, and none
 ===========================
 
-"How many clusters are there?" has an answer that most tools cannot give: *none*. ``choose_k`` looks at several numbers of clusters,
-compares what it finds with clouds that have no clusters, and says how sure it is.
+"How many clusters are there?" has an answer that most tools cannot give: *none*. ``choose_k`` looks at
+several numbers of clusters, compares what it finds with clouds that have no clusters, and says how sure it
+is.
 """
 
 # %%
@@ -29,9 +30,10 @@ for name, study in studies.items():
     print(f"{name}\n{study}\n")
 
 # %%
-# Above, the answers. Below, what decides: how well runs on random subsamples agree (line), and how well they agree on clouds without clusters
-# (band: all of them). Only what rises above the band speaks for clusters. Two clusters of the long cloud are found again and again, and
-# still mean nothing: a cloud of that shape always gives them.
+# Above, the answers. Below, what decides: how well runs on random subsamples agree (line), and how well they
+# agree on clouds without clusters (band: all of them). Only what rises above the band speaks for clusters.
+# Two clusters of the long cloud are found again and again, and still mean nothing: a cloud of that shape
+# always gives them.
 
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained", height_ratios=[1.1, 1])
 for (above, below), (name, X) in zip(axes.T, sets.items()):
@@ -61,7 +63,8 @@ axes[1, 2].legend(frameon=False, fontsize=8)
 plt.show()
 
 # %%
-# The pairs are the harder question: both two and four are true. The study names one and the other as plausible.
+# The pairs are the harder question: both two and four are true. The study names one and the other as
+# plausible.
 
 print(studies["two pairs"])
 print(studies["two pairs"].votes)

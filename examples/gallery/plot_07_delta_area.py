@@ -2,8 +2,9 @@
 Why delta area misleads
 =======================
 
-A widespread way to choose the number of clusters is to draw the consensus CDF for each k, take the area under it, and stop where the area no
-longer grows much ("delta area"). The curve looks much the same whether there are clusters or not.
+A widespread way to choose the number of clusters is to draw the consensus CDF for each k, take the area under
+it, and stop where the area no longer grows much ("delta area"). The curve looks much the same whether there
+are clusters or not.
 """
 
 # %%
@@ -24,9 +25,10 @@ sets = {
 studies = {name: cs.choose_k(X, n_clusters=(2, 8), random_state=0) for name, X in sets.items()}
 
 # %%
-# Top: the consensus CDFs (how many pairs are together in at most such a share of the runs). Middle: delta area. In both columns it
-# falls and levels off from four on, as if both sets had three or four clusters. Bottom: the gain over clouds without clusters, which is
-# high for three in the left column and stays near zero in the right one.
+# Top: the consensus CDFs (how many pairs are together in at most such a share of the runs). Middle: delta
+# area. In both columns it falls and levels off from four on, as if both sets had three or four clusters.
+# Bottom: the gain over clouds without clusters, which is high for three in the left column and stays near
+# zero in the right one.
 
 fig, axes = plt.subplots(3, 2, figsize=(8.5, 8.5), layout="constrained", sharey="row")
 shades = plt.colormaps["viridis"](np.linspace(0, 0.9, 7))

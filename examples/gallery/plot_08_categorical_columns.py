@@ -2,13 +2,14 @@
 Categorical columns are clusterings
 ===================================
 
-A column of categories ("how do you travel?": car, train, bicycle) sorts people into groups, and that is all a clustering does. So a table of
-categories *is* an ensemble: no dummy variables, no scaling, no made-up distance between train and bicycle.
+A column of categories ("how do you travel?": car, train, bicycle) sorts people into groups, and that is all a
+clustering does. So a table of categories *is* an ensemble: no dummy variables, no scaling, no made-up
+distance between train and bicycle.
 """
 
 # %%
-# A survey of 300 people and 8 questions, generated: four types of people, each with its favorite answers, given seven times in ten; some
-# questions were not answered.
+# A survey of 300 people and 8 questions, generated: four types of people, each with its favorite answers,
+# given seven times in ten; some questions were not answered.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +38,8 @@ for question, words in questions.items():
     survey[question][rng.random(300) < 0.08] = None  # not answered
 
 # %%
-# The dict of columns goes in as it is. None means that the question was not answered, and so does the word "none": an answer that
-# means "I have no pet" needs another word.
+# The dict of columns goes in as it is. None means that the question was not answered, and so does the word
+# "none": an answer that means "I have no pet" needs another word.
 
 ensemble = cs.Ensemble(survey)
 print(ensemble)
@@ -58,9 +59,10 @@ for name, score in scores.items():
     print(f"{name:22} ARI {score:.2f}")
 
 # %%
-# Left: how well the four types are found again. All eight questions together say far more than any one of them, and nothing had to be
-# turned into numbers; k-means on dummy variables needs that, and is no better here to speak of. Right: what the clusters of the mixture answer most often, with the share of the cluster that
-# does; this is read off the table, nothing is a "feature".
+# Left: how well the four types are found again. All eight questions together say far more than any one of
+# them, and nothing had to be turned into numbers; k-means on dummy variables needs that, and is no better
+# here to speak of. Right: what the clusters of the mixture answer most often, with the share of the cluster
+# that does; this is read off the table, nothing is a "feature".
 
 model = methods["MixtureConsensus"]
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1, 1.7])

@@ -2,8 +2,9 @@
 Combining annotators, some of whom guess
 ========================================
 
-Nine people sorted the same 240 images. They use their own words, some split finer than others, one saw half of the images, and two hardly
-looked. A consensus needs no common vocabulary, and methods that weigh their input find out by themselves whom to trust.
+Nine people sorted the same 240 images. They use their own words, some split finer than others, one saw half
+of the images, and two hardly looked. A consensus needs no common vocabulary, and methods that weigh their
+input find out by themselves whom to trust.
 """
 
 # %%
@@ -45,15 +46,18 @@ trust = dict(zip(table, model.clustering_weights_))
 alone = dict(zip(table, cs.metrics.base_scores(table, truth, missing="ignore")["ari"]))
 for name in table:
     print(
-        f"{name:5} guesses {mistakes[name]:4.0%}   ARI with the truth {alone[name]:5.2f}   trust {trust[name]:.3f}"
+        f"{name:5} guesses {mistakes[name]:4.0%}   ARI with the truth {alone[name]:5.2f}   trust "
+        f"{trust[name]:.3f}"
     )
 print(
-    f"consensus: ARI {cs.metrics.ari(truth, model.labels_):.2f}, {(model.confidence_ < 0.6).sum()} images doubtful"
+    f"consensus: ARI {cs.metrics.ari(truth, model.labels_):.2f}, {(model.confidence_ < 0.6).sum()} images "
+    f"doubtful"
 )
 
 # %%
-# Left: what each annotator said, one color a word, images in the order of the truth; Hal and Ida are confetti, Dan has gaps, Ben has
-# twice as many words. The consensus is below. Right: the trust that was learned falls as an annotator guesses more.
+# Left: what each annotator said, one color a word, images in the order of the truth; Hal and Ida are
+# confetti, Dan has gaps, Ben has twice as many words. The consensus is below. Right: the trust that was
+# learned falls as an annotator guesses more.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1.6, 1])
 ensemble = cs.Ensemble(table)

@@ -2,14 +2,15 @@
 Metaclustering a codebook, with node sizes as weights
 =====================================================
 
-With very many objects one often makes a codebook first (a self-organizing map, or k-means with many centers) and clusters the codes:
-"metaclustering". A code that stands for 3,000 cells should count for more than one that stands for 30. ``sample_weight`` says so.
+With very many objects one often makes a codebook first (a self-organizing map, or k-means with many centers)
+and clusters the codes: "metaclustering". A code that stands for 3,000 cells should count for more than one
+that stands for 30. ``sample_weight`` says so.
 """
 
 # %%
-# Forty thousand cells, simulated: five populations with six markers each, and 3% debris that lies anywhere. A k-means codebook of 100 codes
-# stands for the self-organizing map. Debris is rare but spread widely, so it takes many codes. That is where weights matter;
-# with clean, equally large populations they can also do harm.
+# Forty thousand cells, simulated: five populations with six markers each, and 3% debris that lies anywhere. A
+# k-means codebook of 100 codes stands for the self-organizing map. Debris is rare but spread widely, so it
+# takes many codes. That is where weights matter; with clean, equally large populations they can also do harm.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,11 +30,13 @@ code_of, codes = book.labels_, book.cluster_centers_
 sizes = np.bincount(code_of, minlength=100)
 of_debris = np.bincount(code_of, debris, minlength=100) / sizes > 0.5
 print(
-    f"100 codes stand for {sizes.min()} to {sizes.max()} cells each; {of_debris.sum()} of them are mostly debris"
+    f"100 codes stand for {sizes.min()} to {sizes.max()} cells each; {of_debris.sum()} of them are mostly "
+    f"debris"
 )
 
 # %%
-# The consensus works on 100 weighted codes instead of 40,000 cells; every cell then gets the cluster of its code.
+# The consensus works on 100 weighted codes instead of 40,000 cells; every cell then gets the cluster of its
+# code.
 
 labels = {}
 for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.items():
@@ -46,9 +49,9 @@ for name, weights in {"all codes alike": None, "node sizes as weights": sizes}.i
     print(f"{name:22} ARI of the cells with the populations {score:.2f}")
 
 # %%
-# Left: a sample of the cells, debris in gray. Middle and right: the codes, drawn as large as the number of cells they stand for. Where
-# all codes count alike, those of debris claim clusters of their own, and populations are merged to make room; with node sizes as weights
-# the five large populations are found.
+# Left: a sample of the cells, debris in gray. Middle and right: the codes, drawn as large as the number of
+# cells they stand for. Where all codes count alike, those of debris claim clusters of their own, and
+# populations are merged to make room; with node sizes as weights the five large populations are found.
 
 axis = np.linalg.svd(centers - centers.mean(axis=0), full_matrices=False)[2][:2].T
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)

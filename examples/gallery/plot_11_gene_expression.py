@@ -2,8 +2,8 @@
 Subtypes from gene expression, end to end
 =========================================
 
-From a table of counts to subtypes: normalize, ask how many there are, take the consensus, look at the evidence, and name the genes. The
-counts are simulated, so the end can be checked.
+From a table of counts to subtypes: normalize, ask how many there are, take the consensus, look at the
+evidence, and name the genes. The counts are simulated, so the end can be checked.
 """
 
 # %%
@@ -42,7 +42,8 @@ for name, values in cs.metrics.compare_with_base(model.ensemble_, model.labels_,
     print(f"  {name:10} ARI {values['ari']:.2f}")
 
 # %%
-# How often two tumours are together, ordered by cluster: bright squares are subtypes that the base clusterings agree on.
+# How often two tumours are together, ordered by cluster: bright squares are subtypes that the base
+# clusterings agree on.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1.15, 1])
 cs.plot.CoassociationDisplay.from_estimator(model).plot(left)
@@ -50,8 +51,8 @@ cs.plot.ConfidenceDisplay.from_estimator(model).plot(right)
 plt.show()
 
 # %%
-# Which genes make a cluster? The largest effects are those that were raised in the simulation (numbers 0 to 119, forty for each
-# subtype).
+# Which genes make a cluster? The largest effects are those that were raised in the simulation (numbers 0 to
+# 119, forty for each subtype).
 
 display = cs.plot.FeaturesDisplay.from_estimator(model, cs.io.Features(X, feature_names=names))
 display.plot()
@@ -59,5 +60,6 @@ plt.show()
 for cluster in range(study.n_clusters):
     top = display.top(cluster, 20)
     print(
-        f"cluster {cluster}: of its 20 strongest genes, {sum(genes[g] < 120 for g in top)} were raised in the simulation"
+        f"cluster {cluster}: of its 20 strongest genes, {sum(genes[g] < 120 for g in top)} were raised in "
+        f"the simulation"
     )

@@ -2,12 +2,14 @@
 Topics that all runs agree on
 =============================
 
-A topic model gives every document a share in every topic, and another seed gives other topics in another order. ``SoftEnsemble`` takes the shares
-as they are; ``SoftVote`` matches the topics of all runs and averages them.
+A topic model gives every document a share in every topic, and another seed gives other topics in another
+order. ``SoftEnsemble`` takes the shares as they are; ``SoftVote`` matches the topics of all runs and averages
+them.
 """
 
 # %%
-# Three hundred short documents about four themes, generated word by word; every document mixes its theme with a little of the others.
+# Three hundred short documents about four themes, generated word by word; every document mixes its theme with
+# a little of the others.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,8 +44,9 @@ print("single runs, ARI with the main theme:", np.round(single, 2).tolist())
 print(f"consensus: {cs.metrics.ari(main, model.labels_):.2f}")
 
 # %%
-# The answer is soft as well: ``membership_`` holds the shares of the four consensus topics in every document. Below, twenty documents by the simulated
-# mixture and by the consensus, one color a topic: mixed documents stay mixed.
+# The answer is soft as well: ``membership_`` holds the shares of the four consensus topics in every document.
+# Below, twenty documents by the simulated mixture and by the consensus, one color a topic: mixed documents
+# stay mixed.
 
 aligned = cs.align(model.labels_, main)
 found = np.empty_like(mixture)

@@ -2,8 +2,9 @@
 Predicting a second batch
 =========================
 
-Clusters were found in January; in February more objects arrive. Clustering everything again would give other clusters under other
-numbers. ``predict`` places the new objects in the clusters there are, and ``score_samples`` tells which of them are unlike anything seen before.
+Clusters were found in January; in February more objects arrive. Clustering everything again would give other
+clusters under other numbers. ``predict`` places the new objects in the clusters there are, and
+``score_samples`` tells which of them are unlike anything seen before.
 """
 
 # %%
@@ -38,14 +39,15 @@ reach = january.score_samples(second)
 print(f"first batch: ARI of the clusters {cs.metrics.ari(kind_one, january.labels_):.2f}")
 print(f"known kinds: ARI of the prediction {cs.metrics.ari(kind_two[~new], labels[~new]):.2f}")
 print(
-    f"reach below one half: {(reach[~new] < 0.5).sum()} of {(~new).sum()} known, {(reach[new] < 0.5).sum()} of {new.sum()} new"
+    f"reach below one half: {(reach[~new] < 0.5).sum()} of {(~new).sum()} known, "
+    f"{(reach[new] < 0.5).sum()} of {new.sum()} new"
 )
 again = (january.predict(first) == january.labels_).all()
 print(f"objects of the first batch keep their cluster: {again}")
 
 # %%
-# Left: the first batch. Middle: the second one in the same colors. Every object gets a cluster, also the new kind far off. Right: how many of
-# the members have seen the like of an object; the new kind stands out.
+# Left: the first batch. Middle: the second one in the same colors. Every object gets a cluster, also the new
+# kind far off. Right: how many of the members have seen the like of an object; the new kind stands out.
 
 axis = np.linalg.svd(np.vstack([first, second]) - first.mean(axis=0), full_matrices=False)[2][:2].T
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), layout="constrained", sharex=True, sharey=True)

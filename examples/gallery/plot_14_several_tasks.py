@@ -2,15 +2,18 @@
 Several related tasks at once
 =============================
 
-Five small collections of texts about the same three themes, each too small to cluster well by itself. Multi-task clustering lets them share what they have
-in common, and keeps what is particular to each. Clusters have the same numbers in all tasks.
+Five small collections of texts about the same three themes, each too small to cluster well by itself.
+Multi-task clustering lets them share what they have in common, and keeps what is particular to each. Clusters
+have the same numbers in all tasks.
 
-The setting is one in which sharing pays: tasks are small, and what they have in common is stronger than their own habits. Where habits are the stronger,
-k-means in each task by itself did better (97% against 79% in a trial): compare both.
+The setting is one in which sharing pays: tasks are small, and what they have in common is stronger than their
+own habits. Where habits are the stronger, k-means in each task by itself did better (97% against 79% in a
+trial): compare both.
 """
 
 # %%
-# The texts are simulated as word counts: three themes with words of their own, habits of each newspaper (task), and twenty short texts each.
+# The texts are simulated as word counts: three themes with words of their own, habits of each newspaper
+# (task), and twenty short texts each.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +43,8 @@ X = counts * np.log(100 / np.maximum((counts > 0).sum(axis=0), 1))
 X /= np.linalg.norm(X, axis=1, keepdims=True)
 
 # %%
-# Each paper by itself, all papers thrown together, and the two multi-task ways: shared centers (``LSSMTC``), and the same with easy texts first
-# (``SPMTC``). Six seeds of each, since all of them start at random.
+# Each paper by itself, all papers thrown together, and the two multi-task ways: shared centers (``LSSMTC``),
+# and the same with easy texts first (``SPMTC``). Six seeds of each, since all of them start at random.
 
 ways = {
     "k-means, each paper alone": lambda seed: np.concatenate(
@@ -60,7 +63,8 @@ for name, way in ways.items():
     print(f"{name:26} texts with the right theme: {np.mean(right[name]):.0%}")
 
 # %%
-# ``SPMTC`` also tells which texts were easy: ``entry_stage_`` is the stage from which on a text counts in full.
+# ``SPMTC`` also tells which texts were easy: ``entry_stage_`` is the stage from which on a text counts in
+# full.
 
 model = cs.SPMTC(3, random_state=0).fit(X, task=paper)
 placed = cs.align(model.labels_, theme) == theme
@@ -69,8 +73,9 @@ print(f"in from the start: {start.sum()} texts, {placed[start].mean():.0%} of th
 print(f"later: {(~start).sum()} texts, {placed[~start].mean():.0%} of them with the right theme")
 
 # %%
-# Left: six seeds of each way. A paper alone has too few texts, all in one the papers' habits get in the way; sharing does better than both. Right: of
-# the texts that were in from the start, nearly all are rightly placed, of the later ones fewer.
+# Left: six seeds of each way. A paper alone has too few texts, all in one the papers' habits get in the way;
+# sharing does better than both. Right: of the texts that were in from the start, nearly all are rightly
+# placed, of the later ones fewer.
 
 fig, (left, after) = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained", width_ratios=[1.8, 1])
 for i, values in enumerate(right.values()):

@@ -2,8 +2,9 @@
 Self-pacing, seen at work
 =========================
 
-When base clusterings contradict each other, which evidence should lead? Self-paced methods begin with what is easy, pairs of objects or memberships on which
-nearly all clusterings agree, and admit the contested rest step by step.
+When base clusterings contradict each other, which evidence should lead? Self-paced methods begin with what is
+easy, pairs of objects or memberships on which nearly all clusterings agree, and admit the contested rest step
+by step.
 
 Settings were chosen so that the effect is easy to see: an illustration, not a comparison.
 """
@@ -29,23 +30,24 @@ for model in (spce, sccabg):
     )
 
 # %%
-# ``SPCE`` trusts pairs of objects. ``PacingDisplay`` reads from ``history_`` how much of them is in; a gray line marks a new stage, in which more
-# contradiction is tolerated.
+# ``SPCE`` trusts pairs of objects. ``PacingDisplay`` reads from ``history_`` how much of them is in; a gray
+# line marks a new stage, in which more contradiction is tolerated.
 #
-# ``SCCABG`` trusts memberships, the edges between objects and base clusters. Its history has the trust in the least trusted edge and the number of different
-# objects with any doubted edge.
+# ``SCCABG`` trusts memberships, the edges between objects and base clusters. Its history has the trust in the
+# least trusted edge and the number of different objects with any doubted edge.
 
 rounds = np.arange(2, sccabg.n_iter_ + 1)  # nothing is doubted before there is a first answer
 least = np.array([step["min_W"] for step in sccabg.history_])[1:]
 doubted = np.array([step["rows_weighed"] for step in sccabg.history_])[1:] / sccabg.distinct_.n_samples
 print(f"SCCABG, least trusted edge: {least[0]:.2f} in round 2, {least[-1]:.2f} in round {rounds[-1]}")
 print(
-    f"SCCABG, objects with a doubted edge: {doubted[0]:.0%} in round 2, {doubted[-1]:.0%} in round {rounds[-1]}"
+    f"SCCABG, objects with a doubted edge: {doubted[0]:.0%} in round 2, {doubted[-1]:.0%} in round "
+    f"{rounds[-1]}"
 )
 
 # %%
-# Above: the share of pairs that is in grows stage by stage; the least trusted edge gains trust until nothing is doubted. Below: meanwhile the learned graph
-# falls apart, until it has the ten pieces that were asked for.
+# Above: the share of pairs that is in grows stage by stage; the least trusted edge gains trust until nothing
+# is doubted. Below: meanwhile the learned graph falls apart, until it has the ten pieces that were asked for.
 
 fig, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), layout="constrained", sharex="col")
 pace = cs.plot.PacingDisplay.from_estimator(spce).plot(axes[0, 0])
@@ -69,8 +71,8 @@ for ax in axes.flat:
 plt.show()
 
 # %%
-# What was doubted? ``reliability_`` is the mean trust in an object's edges over the rounds. Above, the images trusted most,
-# sixes all of them; below, those trusted least.
+# What was doubted? ``reliability_`` is the mean trust in an object's edges over the rounds. Above, the images
+# trusted most, sixes all of them; below, those trusted least.
 
 order = np.argsort(sccabg.reliability_)
 fig, axes = plt.subplots(2, 10, figsize=(9.5, 2.5), layout="constrained")

@@ -2,12 +2,14 @@
 Objects that the clusterings contradict themselves about
 ========================================================
 
-Some objects belong nowhere: a broken sample, a mixture of two kinds. Base clusterings throw them here and there. ``RSEC`` writes the co-association matrix
-as a low-rank part plus an error, and the error of an object is its ``outlier_score_``.
+Some objects belong nowhere: a broken sample, a mixture of two kinds. Base clusterings throw them here and
+there. ``RSEC`` writes the co-association matrix as a low-rank part plus an error, and the error of an object
+is its ``outlier_score_``.
 """
 
 # %%
-# Three clusters in 8 dimensions, and 15 objects that are far from all of them, each in a direction of its own.
+# Three clusters in 8 dimensions, and 15 objects that are far from all of them, each in a direction of its
+# own.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +39,8 @@ print(f"outlier score: strays {np.median(score[stray]):.2f}, others {np.median(s
 print(f"of the 15 highest scores, {stray[top].sum()} are strays")
 
 # %%
-# Left: the objects by their first two principal components, the 15 with the highest score ringed; a stray need not lie far out in this picture.
-# Right: the scores, cluster by cluster; strays are drawn dark.
+# Left: the objects by their first two principal components, the 15 with the highest score ringed; a stray
+# need not lie far out in this picture. Right: the scores, cluster by cluster; strays are drawn dark.
 
 Z = X - X.mean(axis=0)
 Z = Z @ np.linalg.svd(Z, full_matrices=False)[2][:2].T

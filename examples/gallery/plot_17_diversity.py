@@ -2,8 +2,9 @@
 The diversity of MDEC, seen
 ===========================
 
-A consensus of copies is a copy. Base clusterings must differ, and still know something. ``MDEC`` lets every member see another half of the features, by
-another randomly scaled metric, with another number of clusters. This picture shows what that buys.
+A consensus of copies is a copy. Base clusterings must differ, and still know something. ``MDEC`` lets every
+member see another half of the features, by another randomly scaled metric, with another number of clusters.
+This picture shows what that buys.
 """
 
 # %%
@@ -25,8 +26,8 @@ ensembles = {
 }
 
 # %%
-# For every two members: how far they differ (one minus their NMI), and how much both know on average (NMI with the digits). All
-# three are combined by the same method.
+# For every two members: how far they differ (one minus their NMI), and how much both know on average (NMI
+# with the digits). All three are combined by the same method.
 
 pairs = np.triu_indices(30, 1)
 far, know, ari = {}, {}, {}
@@ -36,12 +37,13 @@ for name, ensemble in ensembles.items():
     know[name] = (nmi[pairs[0]] + nmi[pairs[1]]) / 2
     ari[name] = cs.metrics.ari(digits, cs.consensus.LWEA(10, instability_tolerance=1.0).fit_predict(ensemble))
     print(
-        f"{name:18} members differ by {far[name].mean():.2f}, know {nmi.mean():.2f}; consensus ARI {ari[name]:.2f}"
+        f"{name:18} members differ by {far[name].mean():.2f}, know {nmi.mean():.2f}; consensus ARI "
+        f"{ari[name]:.2f}"
     )
 
 # %%
-# Left: a dot for every two members, a cross for the mean. Members of MDEC differ most and know a little less each; together they
-# know more. Right: the consensus made of each.
+# Left: a dot for every two members, a cross for the mean. Members of MDEC differ most and know a little less
+# each; together they know more. Right: the consensus made of each.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", width_ratios=[1.7, 1])
 for i, name in enumerate(ensembles):

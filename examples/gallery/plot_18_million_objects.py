@@ -2,12 +2,14 @@
 A million objects in seconds
 ============================
 
-Objects that all base clusterings treat alike are the same to every consensus method, so they are merged first and carried as weights. A million objects
-often have only some thousand different rows of labels, and those are what the work grows with.
+Objects that all base clusterings treat alike are the same to every consensus method, so they are merged first
+and carried as weights. A million objects often have only some thousand different rows of labels, and those
+are what the work grows with.
 """
 
 # %%
-# A million points in four dimensions, ten clusters. ``CONSILIENCE_EXAMPLE_OBJECTS`` in the environment asks for another number.
+# A million points in four dimensions, ten clusters. ``CONSILIENCE_EXAMPLE_OBJECTS`` in the environment asks
+# for another number.
 
 import os
 import time
@@ -25,7 +27,8 @@ kind = rng.integers(10, size=n)
 X = (centers[kind] + rng.normal(size=(n, 4))).astype(np.float32)
 
 # %%
-# Ten base clusterings, each learned from a sample of 20,000 points and applied to all of them; any clusterer will do.
+# Ten base clusterings, each learned from a sample of 20,000 points and applied to all of them; any clusterer
+# will do.
 
 start = time.perf_counter()
 runs = []
@@ -44,11 +47,13 @@ print(f"{n:,} objects, of which {model.distinct_.n_samples:,} differ in their ba
 print(f"ten base clusterings {made:.1f} s, consensus {fitted:.1f} s")
 alone = cs.metrics.base_scores(labels, kind)["ari"]
 print(
-    f"ARI: base clusterings {alone.mean():.2f} on average, consensus {cs.metrics.ari(kind, model.labels_):.2f}"
+    f"ARI: base clusterings {alone.mean():.2f} on average, consensus "
+    f"{cs.metrics.ari(kind, model.labels_):.2f}"
 )
 
 # %%
-# The same with fewer objects: the number of different rows, which the method works on, grows far more slowly than the number of objects.
+# The same with fewer objects: the number of different rows, which the method works on, grows far more slowly
+# than the number of objects.
 
 sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= n]
 distinct, seconds = [], []
@@ -60,8 +65,8 @@ for size in sizes:
     print(f"{size:9,} objects: {distinct[-1]:6,} differ, {seconds[-1]:.2f} s")
 
 # %%
-# Left: all points on two of the four axes, each spot in the color of the cluster that most points there have, paler where there are few. Right: objects
-# and different objects.
+# Left: all points on two of the four axes, each spot in the color of the cluster that most points there have,
+# paler where there are few. Right: objects and different objects.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", width_ratios=[1.3, 1])
 box = np.quantile(X[:: max(1, n // 1000), :2], [0, 1], axis=0).T

@@ -2,13 +2,14 @@
 Past one machine's memory: Dask
 ===============================
 
-The same estimators take Dask collections. Blocks of objects stay where they are; each sends only its different rows of labels, which are few, and the
-consensus is made of those. The answer is that of one machine, label for label. (``pip install 'consilience[dask]'``)
+The same estimators take Dask collections. Blocks of objects stay where they are; each sends only its
+different rows of labels, which are few, and the consensus is made of those. The answer is that of one
+machine, label for label. (``pip install 'consilience[dask]'``)
 """
 
 # %%
-# Features in eight blocks, each made inside its task when it is needed: they are never in one place. With files it would be ``da.from_zarr`` or
-# a data frame of Parquet files.
+# Features in eight blocks, each made inside its task when it is needed: they are never in one place. With
+# files it would be ``da.from_zarr`` or a data frame of Parquet files.
 
 import dask.array as da
 import matplotlib.pyplot as plt
@@ -26,7 +27,8 @@ X = kind.map_blocks(lambda one: centers[one], new_axis=1, chunks=(rows, 2)) + 1.
 print(f"{X.npartitions} blocks of {rows:,} rows")
 
 # %%
-# Members are fitted to a sample and label every row where it is; then a method as always. ``labels_`` is lazy, with the chunks of X.
+# Members are fitted to a sample and label every row where it is; then a method as always. ``labels_`` is
+# lazy, with the chunks of X.
 
 ensemble = cs.dask.make_ensemble(
     X,
@@ -53,8 +55,8 @@ alone = cs.consensus.LWGP(n_clusters=6, random_state=0).fit(labels.compute())
 print("equal to one machine:", bool((alone.labels_ == model.labels_.compute()).all()))
 
 # %%
-# Left: what all blocks together look like; each block was counted by itself, and the counts were added up. Right: objects of a block,
-# different rows of each block, and of all blocks together.
+# Left: what all blocks together look like; each block was counted by itself, and the counts were added up.
+# Right: objects of a block, different rows of each block, and of all blocks together.
 
 
 def count(points, clusters):

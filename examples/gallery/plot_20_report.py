@@ -2,8 +2,8 @@
 The report, embedded
 ====================
 
-One call writes the whole story of a fit to a page: the answer, how sure it is, the evidence, what distinguishes the clusters. The page is one file
-that opens offline; a notebook shows it in place.
+One call writes the whole story of a fit to a page: the answer, how sure it is, the evidence, what
+distinguishes the clusters. The page is one file that opens offline; a notebook shows it in place.
 """
 
 # %%
@@ -31,8 +31,8 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"one file of {page.path.stat().st_size / 1e3:.0f} kB")
 
 # %%
-# Its parts can be had one by one as displays. How often two wines are together; how sure the clusterings are, by cluster; and what
-# distinguishes the clusters, in units of the spread inside.
+# Its parts can be had one by one as displays. How often two wines are together; how sure the clusterings are,
+# by cluster; and what distinguishes the clusters, in units of the spread inside.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", width_ratios=[1.2, 1, 1])
 cs.plot.CoassociationDisplay.from_estimator(model).plot(axes[0])
@@ -41,7 +41,8 @@ cs.plot.FeaturesDisplay.from_estimator(model, features).plot(axes[2])
 plt.show()
 
 # %%
-# Two of the numbers on it, in words: how many wines are doubtful, and what the consensus gained over its members.
+# Two of the numbers on it, in words: how many wines are doubtful, and what the consensus gained over its
+# members.
 
 print(f"{(model.confidence_ < 0.6).sum()} of {len(wine.data)} wines are doubtful")
 for name, values in cs.metrics.compare_with_base(model.ensemble_, model.labels_, wine.target).items():

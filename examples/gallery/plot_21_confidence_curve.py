@@ -2,13 +2,14 @@
 Reading a confidence curve
 ==========================
 
-``confidence_`` says how sure the base clusterings are of each object's cluster. Can it be relied on? Where classes are known, a reliability curve answers:
-of the objects with confidence around 0.9, how many are rightly placed?
+``confidence_`` says how sure the base clusterings are of each object's cluster. Can it be relied on? Where
+classes are known, a reliability curve answers: of the objects with confidence around 0.9, how many are
+rightly placed?
 """
 
 # %%
-# Two sets: digits, whose classes are much what clusterings find, and a cloud without clusters whose classes are rings around its center, from
-# the inner quarter of the points to the outer one.
+# Two sets: digits, whose classes are much what clusterings find, and a cloud without clusters whose classes
+# are rings around its center, from the inner quarter of the points to the outer one.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,10 +33,10 @@ models = {
 }
 
 # %%
-# A bar is the share of rightly placed objects in a bin of confidence; the number on it counts the objects, and on the dashed line share and
-# confidence are equal. Left, the bars rise: the surest objects are right most often. Right, the clusterings agree on
-# sectors, not on rings: the surest objects are hardly more often right than
-# the others (the first bar stands for 23 objects and says little).
+# A bar is the share of rightly placed objects in a bin of confidence; the number on it counts the objects,
+# and on the dashed line share and confidence are equal. Left, the bars rise: the surest objects are right
+# most often. Right, the clusterings agree on sectors, not on rings: the surest objects are hardly more often
+# right than the others (the first bar stands for 23 objects and says little).
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, (model, truth)) in zip(axes, models.items()):
@@ -51,7 +52,8 @@ axes[1].set_ylabel("")
 plt.show()
 
 # %%
-# So use it as an order: look first at what is below 0.6. It tells how stable a grouping is, not that it is the grouping you want.
+# So use it as an order: look first at what is below 0.6. It tells how stable a grouping is, not that it is
+# the grouping you want.
 
 model = models["digits"][0]
 doubtful = model.confidence_ < 0.6

@@ -1,4 +1,5 @@
-"""What the library offers, as plain data: exports, ``methods()`` and ``consilience methods`` are made from these lists.
+"""What the library offers, as plain data: exports, ``methods()`` and ``consilience methods`` are made from
+these lists.
 
 A class enters the library by one line here. Nothing is imported before it is asked for, so that ``import
 consilience`` is quick. Generators are functions and have a register of their own, in ``generate``.

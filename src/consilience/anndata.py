@@ -1,4 +1,5 @@
-"""AnnData in and out: features from ``X``, a layer or an embedding, base clusterings from columns of ``obs``, answers back under a key.
+"""AnnData in and out: features from ``X``, a layer or an embedding, base clusterings from columns of ``obs``,
+answers back under a key.
 
 Works on objects of the package ``anndata`` as they are; nothing of it is imported.
 """
@@ -45,7 +46,8 @@ def features_of(adata: Any, *, use_rep: str | None = None, layer: str | None = N
         X, names = adata.X, list(map(str, adata.var_names))
         if X is None:
             raise InputError(
-                f"adata.X is empty. Name an embedding (use_rep=...; it has {_held(adata.obsm)}) or a layer ({_held(adata.layers)})."
+                f"adata.X is empty. Name an embedding (use_rep=...; it has {_held(adata.obsm)}) or a layer "
+                f"({_held(adata.layers)})."
             )
     else:
         X = _item(adata.obsm, use_rep, "use_rep")
@@ -129,7 +131,8 @@ def consensus(
     adata : AnnData
         Changed in place, see :func:`write`.
     columns : list of str
-        Columns of ``obs``: clusterings of several resolutions, methods or annotators. NaN is a cell that one did not see.
+        Columns of ``obs``: clusterings of several resolutions, methods or annotators. NaN is a cell that one
+        did not see.
     n_clusters : int
         Number of clusters.
     method : str or consensus estimator, default "lwea"
@@ -161,15 +164,17 @@ def write(
 ) -> None:
     """Write what a fitted model says of the cells: all under one key, and in forms that ``write_h5ad`` takes.
 
-    ``obs[key]`` categories "0", "1", ... from the largest cluster down, ``obs[key + "_confidence"]``, ``obsm[key +
-    "_membership"]`` (cells by clusters, rows add up to 1), and ``uns[key]`` with method, parameters and where the input came from.
+    ``obs[key]`` categories "0", "1", ... from the largest cluster down, ``obs[key + "_confidence"]``,
+    ``obsm[key + "_membership"]`` (cells by clusters, rows add up to 1), and ``uns[key]`` with method,
+    parameters and where the input came from.
     """
     _check(adata)
     pandas = need("pandas", "anndata", "consilience.anndata")
     fitted = getattr(model, "method_", model)
     if len(model.labels_) != adata.n_obs:
         raise InputError(
-            f"The model was fitted to {len(model.labels_)} objects, and adata has {adata.n_obs} cells. Pass the AnnData it was fitted to."
+            f"The model was fitted to {len(model.labels_)} objects, and adata has {adata.n_obs} cells. "
+            f"Pass the AnnData it was fitted to."
         )
     labels = np.asarray(model.labels_)
     names = [str(j) for j in range(int(labels.max()) + 1)]
@@ -191,7 +196,8 @@ def _check(adata: Any) -> None:
     missing = [name for name in ("obs", "obsm", "layers", "uns") if not hasattr(adata, name)]
     if missing:
         raise InputError(
-            f"adata is a {type(adata).__name__}, not an AnnData object: it has no {listed(missing)}. Features go to "
+            f"adata is a {type(adata).__name__}, not an AnnData object: it has no {listed(missing)}. "
+            f"Features go to "
             "ConsensusClustering, labels to a consensus method."
         )
 

@@ -1,4 +1,6 @@
-"""What takes a while says how far it is and how long it still takes, in generation and in consensus; else nothing is said."""
+"""What takes a while says how far it is and how long it still takes, in generation and in consensus; else
+nothing is said.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A whole study: the answer, what it rests on, what it says, and that neither threads nor an interruption change it."""
+"""A whole study: the answer, what it rests on, what it says, and that neither threads nor an interruption
+change it.
+"""
 
 from __future__ import annotations
 
@@ -95,12 +97,16 @@ def test_no_clusters(nothing):
 
 def test_what_is_said(study, nothing):
     assert study.summary() == (
-        "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one Gaussian cloud of the same covariance "
-        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap, lifetime, rcsi and silhouette name 4. No other number stands out. "
-        "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters above 5."
+        "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one "
+        "Gaussian cloud of the same covariance "
+        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap, lifetime, rcsi and "
+        "silhouette name 4. No other number stands out. "
+        "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of "
+        "clusters above 5."
     )
     assert nothing.summary().startswith(
-        "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian cloud of the same covariance ("
+        "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian "
+        "cloud of the same covariance ("
     )
     assert " ".join(str(study).split()) == " ".join([study.summary(), *study.notes])
     assert str(study).splitlines()[0] == "4 clusters (verdict: strong, of k = 2, 3, 4 and 5)."
@@ -232,7 +238,8 @@ def test_labels_alone_are_not_tested(ensemble):
     study = cs.choose_k(ensemble, n_clusters=(2, 7))
     assert (study.n_clusters, study.verdict, study.tests) == (4, "not tested", [])
     assert study.summary().endswith(
-        "Not tested: whether there is any structure at all, as there are no features. Give the features, choose_k(X, ensemble=ensemble)."
+        "Not tested: whether there is any structure at all, as there are no features. Give the features, "
+        "choose_k(X, ensemble=ensemble)."
     )
     counts = ensemble.n_clusters_per_clustering
     np.testing.assert_allclose(study.columns["frequency"], [np.mean(counts == k) for k in range(2, 8)])
@@ -398,11 +405,13 @@ def test_a_method_that_was_given_a_number_of_threads_keeps_it():
         ({"n_clusters": range(2, 200)}, "n_clusters=199 exceeds the 120 objects in X"),
         (
             {"n_clusters": range(2, 101)},
-            r"n_clusters=100 is too large for subsamples of 96 objects \(sample_fraction=0.8 of 120\); choose numbers below 96",
+            r"n_clusters=100 is too large for subsamples of 96 objects \(sample_fraction=0.8 of 120\); "
+            r"choose numbers below 96",
         ),
         (
             {"n_references": 20, "alpha": 0.05},
-            r"n_references=20 can give no p below 1/21 = 0.048, but each of the two tests needs 0.025 \(alpha=0.05\); take at least 39",
+            r"n_references=20 can give no p below 1/21 = 0.048, but each of the two tests needs 0.025 "
+            r"\(alpha=0.05\); take at least 39",
         ),
         ({"alpha": 0}, "alpha=0 is not valid"),
         ({"null": "normal"}, "null='normal' is not valid"),

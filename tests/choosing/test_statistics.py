@@ -222,6 +222,7 @@ def test_split_of_a_nested_structure():
     coarse = inner // 2
     first, second = np.where(coarse == 0, inner, 9), np.where(coarse == 1, inner, 9)
     runs = cs.Ensemble.from_clusterings([first, first, second, second])
-    # Half of the runs divide a cluster, and all that do divide it alike: of 6 pairs of runs, 1 divides the first.
+    # Half of the runs divide a cluster, and all that do divide it alike: of 6 pairs of runs, 1 divides the
+    # first.
     assert st.split(coarse, runs) == pytest.approx(1 / 6)
     assert st.split(coarse, cs.Ensemble.from_clusterings([coarse, coarse])) == 0

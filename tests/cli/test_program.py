@@ -34,7 +34,8 @@ CLI = ("-m", "consilience")
         (["consensus", "ensemble.csv", "-k", "30"], "distinct objects"),
         (["consensus", "ensemble.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "magic=1"],
-         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, min_cluster_size."),
+         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, "
+         "min_cluster_size."),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage"], "'linkage' is not a parameter: expected NAME=VALUE"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage=odd"], "linkage='odd' is not valid"),
         (["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_clusters=4"], "'n_clusters' is set by the option -k."),
@@ -92,7 +93,8 @@ def test_our_fault_is_exit_1(folder, run, monkeypatch):
     result = run("consensus", "ensemble.csv", "-k", "3")
     assert result.exit_code == 1
     assert result.stderr == (
-        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please report it in the project's issue tracker with the "
+        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please "
+        "report it in the project's issue tracker with the "
         f"output of: consilience --debug consensus ensemble.csv -k 3 (version {cs.__version__})\n"
     )
     for place in (["--debug", "consensus"], ["consensus", "--debug"]):
@@ -141,7 +143,8 @@ def test_help_imports_nothing_heavy():
         "import sys; from consilience._cli import cli\n"
         "try: cli.main(['--help'])\n"
         "except SystemExit as end: assert end.code == 0\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'h5py', 'narwhals', 'tqdm'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'h5py', 'narwhals', 'tqdm'} & "
+        "set(sys.modules)\n"
         "mine = {m for m in sys.modules if m.startswith('consilience')}\n"
         "assert not heavy, heavy\n"
         "assert 'consilience._cli.cluster' not in mine, mine\n"

@@ -44,7 +44,8 @@ def test_order_of_objects_along_a_chain(seed):
     assert np.array_equal(found, wanted)
 
 
-# An answer that its inputs contradict ------------------------------------------------------------------------
+# An answer that its inputs contradict
+# ------------------------------------------------------------------------
 
 
 class Blind(BaseConsensus):
@@ -63,7 +64,8 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
     labels, _ = planted(seed, n=120, m=12, c=c, missing=missing)
     with pytest.warns(
         LowAgreementWarning,
-        match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with a plain average linkage by 0\.\d\d"
+        match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with a plain average "
+        r"linkage by 0\.\d\d"
         r"\. Use EvidenceAccumulation, or other settings of Blind",
     ) as caught:
         model = Blind(c).fit(labels)
@@ -116,7 +118,8 @@ def test_two_clear_clusters_read_with_signs_are_contradicted():
         cs.NRSEC(2, entries="signed", random_state=0).fit(labels)
 
 
-# Long work ---------------------------------------------------------------------------------------------------
+# Long work
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cls", [cs.SCCABG, cs.consensus.CoassociationKMeans])
@@ -131,7 +134,9 @@ def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
 
 
 def test_expected_costs_at_11000_objects_and_5636_base_clusters():
-    """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted), CoassociationKMeans 82 s on one thread and 1.7 GB."""
+    """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted), CoassociationKMeans 82 s on one thread
+    and 1.7 GB.
+    """
     labels = np.column_stack([np.arange(5636) % 5636, np.zeros(5636, int)])
     many = cs.Ensemble(labels).distinct()
     seconds, held = cs.SCCABG(10)._cost(many)

@@ -29,7 +29,8 @@ def build(cls, n_clusters=3, **more):
     return cls(n_clusters, **params)
 
 
-# min_cluster_size --------------------------------------------------------------------------------------------------------
+# min_cluster_size
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_the_smallest_goes_first_to_the_cluster_it_is_most_often_with():
@@ -113,7 +114,8 @@ def test_refusals_of_min_size():
         cs.SCCABG(3, mode="authors", min_cluster_size=2).fit(labels)
 
 
-# must_link -------------------------------------------------------------------------------------------------------
+# must_link
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_groups_are_connected():
@@ -177,7 +179,9 @@ def test_linked_objects_share_a_label(cls, seed):
 
 @every_method
 def test_a_group_is_one_object_of_its_weight(cls, seed):
-    """Of members with equal labels it is what compression does anyway; a linked pair equals the pooled row given by hand."""
+    """Of members with equal labels it is what compression does anyway; a linked pair equals the pooled row
+    given by hand.
+    """
     labels, _ = planted(seed, n=40)
     labels[1] = labels[0]
     plain = build(cls).fit(labels)

@@ -1,4 +1,6 @@
-"""Every method that says it learns trust in the clusterings does so, and no other method and no other setting does."""
+"""Every method that says it learns trust in the clusterings does so, and no other method and no other setting
+does.
+"""
 
 from __future__ import annotations
 

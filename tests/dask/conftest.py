@@ -40,7 +40,8 @@ def _cluster_of(kind):
         n_workers=2,
         threads_per_worker=1,
         processes=kind == "processes",
-        # Workers that are threads count the memory of this whole process, which many tests have used: no limit.
+        # Workers that are threads count the memory of this whole process, which many tests have used: no
+        # limit.
         memory_limit=0 if kind == "threads" else "1GB",
         dashboard_address=":0",
     )

@@ -1,4 +1,6 @@
-"""How many clusters, of Dask features and ensembles: the study of one machine, of which only the sample is brought here."""
+"""How many clusters, of Dask features and ensembles: the study of one machine, of which only the sample is
+brought here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The same on workers that are processes of their own, which may die, and whose memory and threads are limited."""
+"""The same on workers that are processes of their own, which may die, and whose memory and threads are
+limited.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Labels are those of one machine, bit for bit, whatever the blocks: every registered method, on the synchronous scheduler."""
+"""Labels are those of one machine, bit for bit, whatever the blocks: every registered method, on the
+synchronous scheduler.
+"""
 
 from __future__ import annotations
 

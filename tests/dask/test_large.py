@@ -1,4 +1,6 @@
-"""Where distinct rows are too many for one place: buckets, sums of blocks, and the heaviest objects with the rest placed."""
+"""Where distinct rows are too many for one place: buckets, sums of blocks, and the heaviest objects with the
+rest placed.
+"""
 
 from __future__ import annotations
 

@@ -72,9 +72,11 @@ CASES = {
     "ids alone": (WITH_ID[:, -1:], InputError, "Every one of the 120 objects has a label of its own in"),
     "an id among clusterings": (WITH_ID, ConsilienceWarning, "(Column|Clustering) .* has a label of its own for each object"),
     "a measurement among clusterings": (
-        np.column_stack([L, X[:, 0]]), ConsilienceWarning, "(Column|Clustering) .* has many different fractions"),
+        np.column_stack([L, X[:, 0]]), ConsilienceWarning, "(Column|Clustering) .* has many different "
+            "fractions"),
     "nearly all alone": (
-        np.column_stack([L, np.arange(N) - (np.arange(N) == 5)]), ConsilienceWarning, ".* has nearly as many clusters .119. as objects"),
+        np.column_stack([L, np.arange(N) - (np.arange(N) == 5)]), ConsilienceWarning, ".* has nearly as "
+            "many clusters .119. as objects"),
 }  # fmt: skip
 
 

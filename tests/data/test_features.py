@@ -53,7 +53,8 @@ def test_nan_is_counted_and_located():
     X[1, 2] = X[3, 0] = np.nan
     bad(
         X,
-        r"X contains 2 missing values \(NaN\) in 2 of 4 rows and 2 of 3 columns, the first in row 1, column 2\. Fill them in",
+        r"X contains 2 missing values \(NaN\) in 2 of 4 rows and 2 of 3 columns, the first in row 1, "
+        r"column 2\. Fill them in",
     )
     frame = pd.DataFrame(X, index=list("abcd"), columns=["height", "width", "depth"])
     bad(frame, r"2 missing values \(NaN\) in .* columns, the first in row 1 \('b'\), column 'depth'")

@@ -70,7 +70,8 @@ def test_consensus_clustering_says_what_it_took_labels_for(n_clusters):
     model = cs.ConsensusClustering(n_clusters, n_clusterings=5, random_state=0)
     with pytest.warns(
         GuessWarning,
-        match=r"combine them with a consensus method, such as cs.consensus.EvidenceAccumulation\(n_clusters\).fit\(X\)",
+        match=r"combine them with a consensus method, such as "
+        r"cs.consensus.EvidenceAccumulation\(n_clusters\).fit\(X\)",
     ) as found:
         model.fit(LABELS)
     assert len([one for one in found if one.category is GuessWarning]) == 1

@@ -1,4 +1,6 @@
-"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign exception or a numpy warning."""
+"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign exception or a numpy
+warning.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def test_signaling_nan_is_missing():
     ("labels", "message"),
     [
         ([np.zeros((4, 0)), np.eye(4)], r"Block 0 of the list has shape \(4, 0\), no columns"),
-        ([np.array([np.zeros(2), np.ones(2), None], object)], "Clustering 0 has a label of type ndarray at object 0"),
+        ([np.array([np.zeros(2), np.ones(2), None], object)], "Clustering 0 has a label of type ndarray at "
+            "object 0"),
         ([[[0, 1], [1]], [[0, 1], [1]]], "Item 0 of the list holds lists of different lengths"),
         ([[0, 1, 2], [0, 1, [2, 3]]], "Clustering 1 holds lists among its labels"),
     ],
@@ -88,8 +91,10 @@ def test_what_cannot_be_names():
     [
         (lambda: cs.consensus.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)), r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)"),
         (lambda: cs.consensus.LWGP(2, instability_tolerance=np.float16(0.4)), r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|instability_tolerance=0.4"),
-        (lambda: cs.consensus.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 characters\) is not valid"),
-        (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least 1e-20"),
+        (lambda: cs.consensus.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 "
+            r"characters\) is not valid"),
+        (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least "
+            "1e-20"),
         (lambda: cs.NRSEC(2, penalty=1e300), r"penalty=1e\+300 is not valid"),
     ],
 )  # fmt: skip
@@ -215,7 +220,8 @@ def test_unseen_objects_go_to_the_nearest_center_beside_far_ones(kind, outlier, 
         known = seen[:, i] >= 0
         np.testing.assert_array_equal(found[known, i], seen[known, i])
         centers = np.stack([table[seen[:, i] == j].mean(axis=0) for j in range(4)])
-        # The far object is as far from all ordinary centers in double precision: any will do, if it was not seen.
+        # The far object is as far from all ordinary centers in double precision: any will do, if it was not
+        # seen.
         rest = np.flatnonzero(~known & (np.arange(shape[0]) != 7))
         nearest = ((table[rest, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
         np.testing.assert_array_equal(found[rest, i], nearest)

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def soften(seed=0, n=60, m=6, share=0.7, missing=0.1, unknown=0.0, **more):
-    """(blocks, truth): planted clusterings whose labels hold a share of every object, the rest drawn at random."""
+    """(blocks, truth): planted clusterings whose labels hold a share of every object, the rest drawn at
+    random.
+    """
     labels, truth = planted(seed, n=n, m=m, missing=missing, **more)
     rng, ensemble, blocks = np.random.default_rng(seed), cs.Ensemble(labels), []
     for i in range(m):
@@ -54,7 +56,8 @@ def dense_coassociation(blocks):
     return A
 
 
-# The container -----------------------------------------------------------------------------------------------
+# The container
+# -----------------------------------------------------------------------------------------------
 
 
 def test_the_same_from_any_container():
@@ -134,7 +137,8 @@ def test_sparse_stays_sparse():
     assert soft.distinct().n_samples == k
 
 
-# Derived ---------------------------------------------------------------------------------------------------------
+# Derived
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unknown", [0.0, 0.4])
@@ -216,7 +220,9 @@ def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
 
 
 def test_stability_of_soft_is_that_of_many_draws(seed):
-    """Pairs of different objects; an object is with itself in every draw, and to the share of an equal one here."""
+    """Pairs of different objects; an object is with itself in every draw, and to the share of an equal one
+    here.
+    """
     blocks, _ = soften(seed, n=25, m=4, unknown=0.3)
     soft, groups = cs.SoftEnsemble(blocks), np.arange(25) % 3
     drawn = soft.draw(2000, random_state=seed)
@@ -231,7 +237,8 @@ def test_pickles():
     assert (pickle.loads(pickle.dumps(soft)).indicator() != soft.indicator()).nnz == 0
 
 
-# Methods ---------------------------------------------------------------------------------------------------------
+# Methods
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_takes_soft_clusterings():
@@ -263,7 +270,9 @@ def test_zeros_and_ones_give_the_hard_answer(cls, seed, monkeypatch):
     soft = cs.SoftEnsemble(cs.Ensemble(labels))
     assert np.array_equal(build(cls).fit(soft, sample_weight=w).labels_, hard.labels_)
     if cls is cs.consensus.EvidenceAccumulation:
-        return  # through memberships the matrix is the same (tested above), but many pairs tie, and their order is another
+        # through memberships the matrix is the same (tested above), but many pairs tie, and their order is
+        # another
+        return
     # The same through the products with memberships, not by way of labels.
     monkeypatch.setattr(cs.SoftEnsemble, "is_crisp", False)
     through = build(cls).fit(soft, sample_weight=w)
@@ -387,7 +396,9 @@ def test_refuses_objects_nobody_saw(cls):
 
 
 def test_missing_shares_in_sccabg_are_no_evidence():
-    """Halving the memberships of one clustering leaves the same answer; what it said of the shares is the same."""
+    """Halving the memberships of one clustering leaves the same answer; what it said of the shares is the
+    same.
+    """
     blocks, truth = soften(n=60, m=8, share=0.9, missing=0.0, noise=0.05)
     half = [blocks[0] * 0.5, *blocks[1:]]
     found = [build(cs.SCCABG).fit_predict(cs.SoftEnsemble(b)) for b in (blocks, half)]

@@ -1,4 +1,6 @@
-"""What is read off the table of base clusters and groups, against the dense formulas that the library never forms."""
+"""What is read off the table of base clusters and groups, against the dense formulas that the library never
+forms.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Dense:
         self.together = both & (labels[:, None] == labels[None])
 
     def pairs(self, which, p, q, i=slice(None)):
-        """Weight of the pairs of p with q: an object of weight w is w equal objects, and none is its own company."""
+        """Weight of the pairs of p with q: an object of weight w is w equal objects, and none is its own
+        company.
+        """
         company = self.w[q] - (min(1.0, self.w[p]) if p == q else 0.0)
         return company * which[p, q, i].sum()
 
@@ -44,7 +48,9 @@ class Dense:
         return sum(self.pairs(self.together, p, q) for q in mates) / below if below > 1e-9 else np.nan
 
     def purity(self, p):
-        """Mean, over the clusterings that saw p, of the share of its base cluster's weight that is in its group."""
+        """Mean, over the clusterings that saw p, of the share of its base cluster's weight that is in its
+        group.
+        """
         shares = []
         for i in range(self.m):
             if self.labels[p, i] >= 0:
@@ -121,15 +127,18 @@ def test_confidence(case):
 def test_confidence_by_hand():
     labels = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 1, 2, 3, 3]]).T
     evidence = Evidence(cs.Ensemble(labels), np.array([0, 0, 0, 1, 1]))
-    # Of the company of object 2, itself included, 1, 1/3 and 1 are in its group; it is with it 3 + 1 + 1 times of 9. The
-    # first two are with it 3 + 2 + 1 times, and alone with it. All of group 1 is together, with 2 in one of three.
+    # Of the company of object 2, itself included, 1, 1/3 and 1 are in its group; it is with it 3 + 1 + 1
+    # times of 9. The first two are with it 3 + 2 + 1 times, and alone with it. All of group 1 is together,
+    # with 2 in one of three.
     np.testing.assert_allclose(evidence.purity, [1, 1, 7 / 9, 8 / 9, 8 / 9])
     np.testing.assert_allclose(evidence.typicality, [1, 1, 5 / 6, 1, 1])
     np.testing.assert_allclose(evidence.confidence, np.sqrt([1, 1, 35 / 54, 8 / 9, 8 / 9]))
 
 
 def test_fine_base_clusterings_do_not_lower_confidence(seed):
-    """Random pieces of a group say nothing against it: stability falls with their number, confidence does not."""
+    """Random pieces of a group say nothing against it: stability falls with their number, confidence does
+    not.
+    """
     rng = np.random.default_rng(seed)
     groups = np.repeat([0, 1, 2], 200)
     fine = cs.Ensemble(np.column_stack([10 * groups + rng.integers(0, 10, 600) for _ in range(20)]))
@@ -204,7 +213,9 @@ def test_small_weights_are_not_taken_for_nothing(case, scale):
 
 
 def test_means_between_groups_are_exactly_symmetric(seed):
-    """Merging by them trusts that: a product with weights rounds differently on the two sides of the diagonal."""
+    """Merging by them trusts that: a product with weights rounds differently on the two sides of the
+    diagonal.
+    """
     rng = np.random.default_rng(seed)
     ensemble = cs.Ensemble(rng.integers(0, 4, (60, 5)), sample_weight=rng.uniform(0.1, 3, 60))
     means = Evidence(ensemble, rng.permutation(np.arange(60) % 20)).mean_coassociation(rng.random(5))

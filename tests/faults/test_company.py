@@ -1,4 +1,6 @@
-"""Fits in the company of others: threads at once, processes that were forked or spawned, clusterers that fail."""
+"""Fits in the company of others: threads at once, processes that were forked or spawned, clusterers that
+fail.
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,8 @@ def work_after_an_interrupt(inputs, folder, name) -> float:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_ends_it_soon_and_leaves_nothing(inputs, tmp_path, name):
-    # A kernel that is being compiled, at the first use of a checkout, is compiled to its end: the next try finds it done.
+    # A kernel that is being compiled, at the first use of a checkout, is compiled to its end: the next try
+    # finds it done.
     took = [SOON]
     for _ in range(8):
         if took[-1] >= SOON:

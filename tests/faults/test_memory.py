@@ -11,8 +11,8 @@ from .children import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process as Linux has them")
 
-# Small fits first, which compile and load what is needed; then everything that grows with the square of the objects,
-# with 60 MB of address space to go.
+# Small fits first, which compile and load what is needed; then everything that grows with the square of the
+# objects, with 60 MB of address space to go.
 LITTLE_MEMORY = """
 import json, resource, sys, warnings
 import numpy as np

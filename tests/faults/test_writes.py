@@ -96,8 +96,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
-# Writers that never stop, killed at random moments. Forked from a process that has no threads, as it neither reads nor
-# writes: forking beside the threads of a reader of CSV can wait for a lock that nobody gives back.
+# Writers that never stop, killed at random moments. Forked from a process that has no threads, as it neither
+# reads nor writes: forking beside the threads of a reader of CSV can wait for a lock that nobody gives back.
 KILLED = """
 import os, random, signal, sys, time
 import numpy as np

@@ -17,7 +17,8 @@ from ..zoo import same_partition
 from . import ensembles
 from .properties import Case, Exempt, Refused, Suite, require
 
-#: Settings within the documented ranges. Few k-means starts and iterations: this is about promises, not about scores.
+#: Settings within the documented ranges. Few k-means starts and iterations: this is about promises, not about
+#: scores.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "evidence-accumulation": [
         {},
@@ -146,7 +147,9 @@ def build(case: Case, **more: Any):
 
 
 def fit(case: Case, labels: np.ndarray | None = None, weights: Any = "given", **more: Any):
-    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would look transposed."""
+    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would
+    look transposed.
+    """
     labels = case.data["labels"] if labels is None else labels
     weights = case.data["weights"] if isinstance(weights, str) else weights
     return build(case, **more).fit(Clusterings(labels.T), sample_weight=weights)
@@ -171,7 +174,8 @@ def known_isolated(case: Case, fitted: Any = None) -> None:
     found = getattr(model(case) if fitted is None else fitted, "isolated_", None)
     if case.data["params"].get("mode") == "authors" and found is not None and found.any():
         raise Exempt(
-            "SCCABG with mode='authors' numbers each object that is cut off by itself, as the published program does"
+            "SCCABG with mode='authors' numbers each object that is cut off by itself, as the published "
+            "program does"
         )
 
 

@@ -1,8 +1,9 @@
-"""Hostile files: makers of small files in every format, damage to them, and the check that readers answer with our errors.
+"""Hostile files: makers of small files in every format, damage to them, and the check that readers answer
+with our errors.
 
-``cases(rng)`` never ends: it yields whole files, mutated files and files that lie about their size. ``check(path)`` reads
-one and lets only the errors of :mod:`consilience.errors` pass. Damaged HDF5 or Parquet can, in principle, bring down the
-libraries that parse them: call both in a child process.
+``cases(rng)`` never ends: it yields whole files, mutated files and files that lie about their size.
+``check(path)`` reads one and lets only the errors of :mod:`consilience.errors` pass. Damaged HDF5 or Parquet
+can, in principle, bring down the libraries that parse them: call both in a child process.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _sparse(rng: np.random.Generator):
     return random_sparse((n, p), 0.5, _pick(rng, ["csr", "csc"]), rng)
 
 
-# Makers: one file each ---------------------------------------------------------------------------------------------
+# Makers: one file each
+# ---------------------------------------------------------------------------------------------
 
 
 def text(rng: np.random.Generator) -> Case:
@@ -303,7 +305,8 @@ MAKERS: tuple[Maker, ...] = (
 )  # fmt: skip
 
 
-# Damage ------------------------------------------------------------------------------------------------------------
+# Damage
+# ------------------------------------------------------------------------------------------------------------
 
 
 def mutate(content: bytes, rng: np.random.Generator) -> bytes:
@@ -352,7 +355,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def check(path: str | PathLike[str]) -> None:
-    """Read a file as labels and as features; anything but an answer or one of our errors and warnings comes through."""
+    """Read a file as labels and as features; anything but an answer or one of our errors and warnings comes
+    through.
+    """
     for read in (cs.io.read_labels, cs.io.read_features):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

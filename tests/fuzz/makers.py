@@ -13,7 +13,8 @@ from consilience.errors import ConsilienceError
 from . import ensembles, features
 from .properties import Case, Refused, Suite, require
 
-#: Features whose squares stay within the numbers and whose distances mean something: makers may not refuse these.
+#: Features whose squares stay within the numbers and whose distances mean something: makers may not refuse
+#: these.
 ORDINARY = (
     "normal",
     "blobs",
@@ -161,7 +162,8 @@ def inertia(case: Case) -> None:
     weights = np.ones(len(X)) if case.data["weights"] is None else case.data["weights"]
     if np.abs(X).max() > 1e100 or weights.max() > 1e30 or weights.min() < 1e-30:
         return  # squares times weights leave the numbers
-    # Runs that stop by tol record the inertia about centers that would still have moved; these stop when labels do.
+    # Runs that stop by tol record the inertia about centers that would still have moved; these stop when
+    # labels do.
     settled = call(case, tol=0.0, max_iter=1000)
     for labels, recipe in zip(settled.labels.T, settled.recipes or []):
         total = 0.0

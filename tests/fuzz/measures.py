@@ -104,7 +104,8 @@ def against_sklearn(case: Case) -> None:
     }
     same = len(set(zip(a.tolist(), b.tolist()))) == len(set(a.tolist())) == len(set(b.tolist()))
     for name, value in wanted.items():
-        # Equal partitions are 1 here also where the formula is 0/0; scikit-learn agrees, but not for every mean.
+        # Equal partitions are 1 here also where the formula is 0/0; scikit-learn agrees, but not for every
+        # mean.
         value = 1.0 if same else value
         # The adjustment subtracts nearly equal numbers when one side is all singletons.
         slack = 1e-6 if name == "ami" else 1e-9

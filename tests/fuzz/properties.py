@@ -1,8 +1,9 @@
 """What a case, a property and a suite are, and how one case is run.
 
-A suite makes cases from a random generator and lists properties. A property is a function of the case that returns if the
-promise holds, raises :class:`Broken` with words if it does not, and :class:`Exempt` with a reason where the documentation
-promises nothing. Any other exception that is not one of the library's own is a failure too, and so is a leaked warning.
+A suite makes cases from a random generator and lists properties. A property is a function of the case that
+returns if the promise holds, raises :class:`Broken` with words if it does not, and :class:`Exempt` with a
+reason where the documentation promises nothing. Any other exception that is not one of the library's own is a
+failure too, and so is a leaked warning.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def require(holds: Any, words: str) -> None:
 
 @dataclass
 class Case:
-    """One input. ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what checks share."""
+    """One input. ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what
+    checks share.
+    """
 
     suite: str
     seed: int
@@ -73,7 +76,9 @@ class Property:
 
 @dataclass
 class Suite:
-    """A kind of input, its share of a mixed run, and what is promised of it. The first property opens the case."""
+    """A kind of input, its share of a mixed run, and what is promised of it. The first property opens the
+    case.
+    """
 
     name: str
     make: Callable[[np.random.Generator], dict[str, Any]]
@@ -126,7 +131,8 @@ def run(
             outcome.failures.append(
                 (
                     NO_LEAK,
-                    f"in {item.name!r}: {first.category.__name__}: {first.message} ({Path(first.filename).name}:{first.lineno})",
+                    f"in {item.name!r}: {first.category.__name__}: {first.message} "
+                    f"({Path(first.filename).name}:{first.lineno})",
                 )
             )
         if position == 0 and not done:

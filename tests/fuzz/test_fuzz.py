@@ -113,7 +113,8 @@ def test_a_crash_is_a_failure_and_the_next_case_still_runs(tmp_path, monkeypatch
         "        say(f'> metrics\\t{number}'); say('? promise')\n"
         "        if number == 1: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "        while number == 3: pass\n"
-        "        say('= ' + json.dumps({'checks': ['promise'], 'exempt': [], 'failures': [], 'refused': False}))\n"
+        "        say('= ' + json.dumps({'checks': ['promise'], 'exempt': [], 'failures': [], 'refused': "
+        "False}))\n"
     )
     true_child = runner.Child
 

@@ -1,4 +1,6 @@
-"""Every script of the gallery runs without a warning, shows at least one figure, and reads as sphinx-gallery expects."""
+"""Every script of the gallery runs without a warning, shows at least one figure, and reads as sphinx-gallery
+expects.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 matplotlib = pytest.importorskip("matplotlib")
-# With other versions of libraries random numbers fall otherwise, and scripts that were laid out with these may have to warn.
+# With other versions of libraries random numbers fall otherwise, and scripts that were laid out with these
+# may have to warn.
 pytest.importorskip(
     "sphinx_gallery", reason="the extra 'docs', which the gallery is made with, is not installed"
 )
@@ -50,7 +53,8 @@ def test_script_runs_and_shows_a_figure(path, plt, monkeypatch, capsys):
     for module in NEEDS.get(path.stem, ()):
         pytest.importorskip(module)
     monkeypatch.setenv("CONSILIENCE_EXAMPLE_OBJECTS", "20000")
-    # Idle OpenMP threads of scikit-learn wait by spinning, which costs a busy machine far more than they give.
+    # Idle OpenMP threads of scikit-learn wait by spinning, which costs a busy machine far more than they
+    # give.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("error")
         runpy.run_path(str(path), run_name="__main__")

@@ -1,4 +1,6 @@
-"""Landmark members: each formula against a plain version, what they promise, and what they say when it cannot be had."""
+"""Landmark members: each formula against a plain version, what they promise, and what they say when it cannot
+be had.
+"""
 
 import json
 import pickle

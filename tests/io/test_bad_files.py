@@ -182,7 +182,9 @@ def test_truncated(tmp_path, ending, share):
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".mat", ".csv.gz"])
 def test_flipped_bytes_never_escape_as_other_errors(tmp_path, ending):
-    """A damaged file gives a FileError (or, where no checksum guards it, numbers), never a traceback from within."""
+    """A damaged file gives a FileError (or, where no checksum guards it, numbers), never a traceback from
+    within.
+    """
     whole = sample(tmp_path, ending)
     rng = np.random.default_rng(1)
     path = tmp_path / f"bad{ending}"
@@ -347,7 +349,8 @@ def test_sparse_nan_is_found(tmp_path):
     np.savez(tmp_path / "t.npz", data=[1, np.nan, 2], indices=[0, 2, 1], indptr=[0, 1, 3], shape=[2, 3])
     with pytest.raises(
         FileError,
-        match=r"contains 1 missing value \(NaN\) in 1 of 2 rows and 1 of 3 columns, the first in row 2, column 3",
+        match=r"contains 1 missing value \(NaN\) in 1 of 2 rows and 1 of 3 columns, the first in row 2, "
+        r"column 3",
     ):
         FEATURES(tmp_path / "t.npz")
 

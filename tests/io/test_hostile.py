@@ -1,4 +1,6 @@
-"""Small files that ask for much, and damage of every kind: one message, soon, whatever a library below would do."""
+"""Small files that ask for much, and damage of every kind: one message, soon, whatever a library below would
+do.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def soon():
     assert time.process_time() - start < 20  # seconds; these took minutes or all memory
 
 
-# What a header promises ------------------------------------------------------------------------------------------
+# What a header promises
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("read", [FEATURES, LABELS])
@@ -108,7 +111,8 @@ def test_unknown_zip_version(tmp_path):
         FEATURES(path)
 
 
-# Parquet -----------------------------------------------------------------------------------------------------------
+# Parquet
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_parquet_of_one_long_text(tmp_path, soon):
@@ -214,7 +218,8 @@ def test_unsigned_integers_with_missing_ones(tmp_path):
     assert LABELS(path).labels.tolist() == [[0], [-1], [1]]
 
 
-# Text --------------------------------------------------------------------------------------------------------------
+# Text
+# --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("before", [b"", b"a,b\n0,1\n"])
@@ -278,11 +283,14 @@ def test_neither_interrupt_nor_lack_of_memory_is_called_damage(tmp_path, monkeyp
             FEATURES(path)
 
 
-# Everything else ---------------------------------------------------------------------------------------------------
+# Everything else
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_mutated_files(tmp_path):
-    """A short walk over what the fuzzer makes; HDF5, whose library may crash, is left to the fuzzer's own process."""
+    """A short walk over what the fuzzer makes; HDF5, whose library may crash, is left to the fuzzer's own
+    process.
+    """
     rng = np.random.default_rng(0)
     seen = 0
     for ending, content in files.cases(rng):

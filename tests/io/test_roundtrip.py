@@ -24,7 +24,8 @@ IN_TMP = [HealthCheck.function_scoped_fixture]
 
 # No NUL (no format keeps it) and no lone surrogates (no encoding does).
 names = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=8)
-# A text label that spells a number or a missing word would be read as one; and MATLAB trims blanks at the end.
+# A text label that spells a number or a missing word would be read as one; and MATLAB trims blanks at the
+# end.
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Po", "Zs")), min_size=1, max_size=5).filter(
     lambda word: word.strip() and word.strip() not in MISSING_WORDS and cs.io._cells.as_number(word) is None
 )
@@ -181,7 +182,9 @@ def kinds(values) -> set[type]:
 
 
 def assert_same_labels(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
-    """The same labels of the same types; where one clustering mixes types, or has integers of no machine type, their text."""
+    """The same labels of the same types; where one clustering mixes types, or has integers of no machine
+    type, their text.
+    """
     assert got.n_clusterings == wanted.n_clusterings
     for i in range(wanted.n_clusterings):
         a, b = got.categories[i], wanted.categories[i]
@@ -224,7 +227,8 @@ def test_labels_that_text_does_not_keep(tmp_path, label, what):
     )
     with pytest.raises(
         cs.errors.FileError,
-        match=rf"in clustering 'clustering 0' the label '{label}' would be read back {what}, because text keeps no types; "
+        match=rf"in clustering 'clustering 0' the label '{label}' would be read back {what}, because text "
+        rf"keeps no types; "
         r"write \.npz, \.parquet or \.mat, or rename the label",
     ):
         cs.io.write_ensemble(ensemble, tmp_path / "e.csv")
@@ -309,7 +313,8 @@ def test_features(tmp_path, ending, data):
     finite = st.floats(allow_nan=False, allow_infinity=False)
     values = np.array(data.draw(st.lists(finite, min_size=n * p, max_size=n * p))).reshape(n, p)
     rows = data.draw(st.none() | st.lists(names, min_size=n, max_size=n, unique=True))
-    # A heading that is itself a number would make line 1 look like data, were it not for the column of row names.
+    # A heading that is itself a number would make line 1 look like data, were it not for the column of row
+    # names.
     headings = data.draw(st.none() | st.lists(names.filter(bool), min_size=p, max_size=p, unique=True))
     path = tmp_path / f"features{ending}"
     cs.io.write_features(values, path, sample_names=rows, feature_names=headings)

@@ -1,11 +1,12 @@
-"""Small random and hostile inputs for every kernel, where each index is checked: a program, run by test_bounds.
+"""Small random and hostile inputs for every kernel, where each index is checked: a program, run by
+    test_bounds.
 
     NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index; seconds
     NUMBA_BOUNDSCHECK=1 python tests/kernels/fuzz.py [rounds]      compiled, with checks; minutes
 
-Prints a JSON object: the kernels there are, those that ran, how many inputs were refused, and what went wrong. A call may succeed or refuse its input
-with a ValueError (as InputError is one); anything else counts as wrong. So that small inputs reach them, the edges of
-blocks and tiles are moved closer.
+Prints a JSON object: the kernels there are, those that ran, how many inputs were refused, and what went
+wrong. A call may succeed or refuse its input with a ValueError (as InputError is one); anything else counts
+as wrong. So that small inputs reach them, the edges of blocks and tiles are moved closer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""No kernel leaves its arrays: all of them on hostile input with every index checked, and the doors in front of them."""
+"""No kernel leaves its arrays: all of them on hostile input with every index checked, and the doors in front
+of them.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def test_fewer_clusters_than_before_leave_ids_out():
 
 
 def test_the_matching_is_the_best_of_all_not_the_first():
-    # Cluster 0 shares 3 with 0 and 2 with 1, cluster 1 shares 2 with 0: 2 + 2 is more than the 3 that greed would take.
+    # Cluster 0 shares 3 with 0 and 2 with 1, cluster 1 shares 2 with 0: 2 + 2 is more than the 3 that greed
+    # would take.
     labels = [0, 0, 0, 0, 0, 1, 1]
     reference = [0, 0, 0, 1, 1, 0, 0]
     assert cs.align(labels, reference).tolist() == [1, 1, 1, 1, 1, 0, 0]

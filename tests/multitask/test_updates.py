@@ -137,7 +137,8 @@ def test_span_stays_in_the_span_of_the_examples_that_are_in(seed, sparse):
     basis = np.linalg.qr(X[:6].T)[0]
     np.testing.assert_allclose(basis @ (basis.T @ W), W, atol=1e-8)
     np.testing.assert_allclose(W.T @ W, np.eye(2), atol=1e-8)
-    # In the space of all features every P is reproduced, by the null space of the data or by exact interpolation.
+    # In the space of all features every P is reproduced, by the null space of the data or by exact
+    # interpolation.
     printed = FORMS["printed"](X, 2)
     printed.weigh(u)
     free = printed.update(X.T @ (u[:, None] * P), P.T @ (u[:, None] * P))

@@ -20,7 +20,8 @@ GENERATORS = list(cs.generate.generators())
 BLOBS, TRUTH = make_blobs(150, centers=4, cluster_std=0.6, random_state=1)
 
 
-#: As for scikit-learn's own KMeans: members draw rows and starts at random, by position, so that repeated rows draw others.
+#: As for scikit-learn's own KMeans: members draw rows and starts at random, by position, so that repeated
+#: rows draw others.
 DRAWN = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "members draw by position, so that a repeated row is another draw than a weight of 2",
@@ -33,7 +34,8 @@ PROBA = dict.fromkeys(
 
 
 @parametrize_with_checks(
-    # With a number, because a study takes longer than all else that is checked; tests/choosing/test_auto.py has it chosen.
+    # With a number, because a study takes longer than all else that is checked; tests/choosing/test_auto.py
+    # has it chosen.
     [
         cs.ConsensusClustering(2, n_clusterings=5),
         cs.ConsensusClustering(2, method="coassociation-k-means"),
@@ -255,7 +257,8 @@ def test_objects_that_bagging_leaves_out_and_each_remedy_named():
     few = {"generator": "bagging", "n_clusterings": 2, "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each see more "
+        match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each "
+        r"see more "
         r"\(generator_params=\{'sample_fraction': ...\}\), or .*'unseen': 'nearest'",
     ):
         cs.ConsensusClustering(2, **few).fit(X)

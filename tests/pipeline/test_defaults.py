@@ -182,15 +182,18 @@ def test_what_is_given_stays():
     [
         (
             {"generator_params": {"bandwidths": [1]}},
-            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its parameters are .*feature_fraction",
+            "generator='auto', which is metric-subspace or landmarks, has no parameter 'bandwidths'; its "
+            "parameters are .*feature_fraction",
         ),
         (
             {"method_params": {"linkage": "single"}},
-            "method='auto', which is lce, lwea or lwgp, has no parameter 'linkage'; its parameters are instability_tolerance",
+            "method='auto', which is lce, lwea or lwgp, has no parameter 'linkage'; its parameters are "
+            "instability_tolerance",
         ),
         (
             {"method_params": {"max_samples": 9}},
-            "method='auto', which is lce for this X, has no parameter 'max_samples'; its parameters are decay, n_init",
+            "method='auto', which is lce for this X, has no parameter 'max_samples'; its parameters are "
+            "decay, n_init",
         ),
     ],
 )

@@ -22,7 +22,8 @@ from consilience.errors import ConsilienceWarning, InputError
 
 from ..zoo import planted
 
-# By hand: objects a a b b of three clusterings, in two clusters -------------------------------------------------
+# By hand: objects a a b b of three clusterings, in two clusters
+# -------------------------------------------------
 
 LABELS = np.array([[0, 0, 5], [0, 0, 5], [0, 1, 6], [1, 1, 6], [1, 1, 6]])
 
@@ -34,8 +35,9 @@ def fitted(**params):
 def test_by_hand():
     model = fitted()
     assert model.labels_.tolist() == [1, 1, 0, 0, 0]  # 0 is the larger
-    # An unseen row. Cluster 0 are rows 2, 3, 4 and cluster 1 rows 0, 1; shares of them in the row's base clusters:
-    # clustering 0, label 0: 1/3 and 1; clustering 1, label 1: 1 and 0; clustering 2, label 5: 0 and 1.
+    # An unseen row. Cluster 0 are rows 2, 3, 4 and cluster 1 rows 0, 1; shares of them in the row's base
+    # clusters: clustering 0, label 0: 1/3 and 1; clustering 1, label 1: 1 and 0; clustering 2, label 5: 0 and
+    # 1.
     row = [[0, 1, 5]]
     ties = np.array([1 / 3 + 1 + 0, 1 + 0 + 1])
     assert model.predict(row_table(row)).tolist() == [1]
@@ -174,7 +176,9 @@ def test_as_a_transformer():
 
 
 def test_equal_objects_in_several_clusters():
-    """The published program may leave each of several equal objects alone; the first of them then stands for all."""
+    """The published program may leave each of several equal objects alone; the first of them then stands for
+    all.
+    """
     model = cs.SCCABG(n_clusters=2, mode="authors").fit(LABELS)
     first = model.labels_[model.distinct_.rows][model.distinct_.inverse]
     np.testing.assert_array_equal(model.predict(LABELS), first)
@@ -308,7 +312,8 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
     np.testing.assert_array_equal(model.predict(BLOBS), model.labels_)  # known rows need no member
     with pytest.raises(
         InputError,
-        match=r"23.0 kB for the 8 base clusterings \(keep_base_models=False\). Fit it with keep_base_models=True",
+        match=r"23.0 kB for the 8 base clusterings \(keep_base_models=False\). Fit it with "
+        r"keep_base_models=True",
     ):
         model.predict(BLOBS + 1)
     monkeypatch.setattr(labeling, "MOST_KEPT", 100)

@@ -90,7 +90,8 @@ def test_colors_are_kept_as_k_rises(study):
     for row, k in zip(back, study.n_clusters_tried.tolist()):
         assert cs.metrics.ari(study.labels(k), row) == 1
     for above, below in zip(display.labels, display.labels[1:]):
-        # A cluster that splits leaves its name to one part; nothing is named after a cluster it has nothing of.
+        # A cluster that splits leaves its name to one part; nothing is named after a cluster it has nothing
+        # of.
         kept = [(above[below == j] == j).any() for j in np.unique(above)]
         assert all(kept)
     changes = (np.diff(display.labels[study.n_clusters_tried.tolist().index(study.n_clusters)]) != 0).sum()

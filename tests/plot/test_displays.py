@@ -247,7 +247,8 @@ def test_reliability_by_hand():
     display = cs.plot.CalibrationDisplay.from_labels(
         labels, [0.95, 0.9, 0.6, 0.7, 1.0, 0.1], truth, edges=[0, 0.6, 0.9, 1]
     )
-    # 0 is matched to a and 1 to b; 2 has no class left. A value on an edge is in the bin above it, 1 in the last.
+    # 0 is matched to a and 1 to b; 2 has no class left. A value on an edge is in the bin above it, 1 in the
+    # last.
     assert display.counts.tolist() == [1, 2, 3]
     np.testing.assert_allclose(display.right, [0, 1 / 2, 1])
     np.testing.assert_allclose(display.confidence, [0.1, 0.65, 0.95])
@@ -335,7 +336,9 @@ def test_pacing_from_pairs_and_from_edges(ensemble):
 
 
 def test_scaling_is_that_of_coassociation(seed):
-    """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best part."""
+    """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best
+    part.
+    """
     labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
     ensemble = cs.Ensemble(labels)
     distinct = ensemble.distinct()
@@ -470,7 +473,8 @@ def test_embedding_draws_by_confidence_and_by_nothing_else(model, pyplot):
 
 def test_numbers_need_no_plotting_library():
     code = (
-        "import sys, consilience as cs; m = cs.consensus.EvidenceAccumulation(2).fit([[0, 0], [0, 1], [1, 1], [1, 1]]); "
+        "import sys, consilience as cs; m = cs.consensus.EvidenceAccumulation(2).fit([[0, 0], [0, 1], [1, "
+        "1], [1, 1]]); "
         "cs.plot.CoassociationDisplay.from_estimator(m); cs.plot.EmbeddingDisplay.from_estimator(m); "
         "print('matplotlib' in sys.modules)"
     )

@@ -1,4 +1,6 @@
-"""Chromium, driven over a pair of pipes with its DevTools protocol: no driver, no package, no port, no download."""
+"""Chromium, driven over a pair of pipes with its DevTools protocol: no driver, no package, no port, no
+download.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ class Chromium:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
-    # Protocol -------------------------------------------------------------------------------------------------
+    # Protocol
+    # -------------------------------------------------------------------------------------------------
 
     session: str | None = None
 
@@ -100,7 +103,8 @@ class Chromium:
             self.events.append(message)
         return message
 
-    # A page ---------------------------------------------------------------------------------------------------
+    # A page
+    # ---------------------------------------------------------------------------------------------------
 
     def open(self, path: Path) -> float:
         """Load a file; returns the seconds until its script had drawn everything."""
@@ -179,7 +183,8 @@ class Chromium:
         data = self.call("Page.printToPDF", {"printBackground": False})["data"]
         path.write_bytes(base64.b64decode(data))
 
-    # What must not happen ---------------------------------------------------------------------------------------
+    # What must not happen
+    # ---------------------------------------------------------------------------------------
 
     def requests(self) -> list[str]:
         """Addresses asked for since the page was opened."""

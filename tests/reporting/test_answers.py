@@ -1,4 +1,6 @@
-"""The page answers more: what distinguishes the clusters, what else is known, pages from files, and how large they get."""
+"""The page answers more: what distinguishes the clusters, what else is known, pages from files, and how large
+they get.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,8 @@ def test_features_of_other_objects_are_refused():
         FeaturesDisplay.from_fitted(fitted_of([0, 0, 1, 1]), np.zeros((5, 2)))
 
 
-# Annotations -------------------------------------------------------------------------------------------------
+# Annotations
+# -------------------------------------------------------------------------------------------------
 
 
 def test_annotations_of_any_kind():
@@ -160,7 +163,8 @@ def test_the_page_shows_annotations():
         cs.report(model, annotations={str(i): truth for i in range(13)})
 
 
-# Sizes -------------------------------------------------------------------------------------------------------
+# Sizes
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_two_thousand_objects_take_less_than_a_megabyte():
@@ -186,7 +190,8 @@ def test_a_million_objects_take_less_than_five_megabytes():
     assert "4,000 of the 1,000,000 objects are shown" in page.html
 
 
-# From files --------------------------------------------------------------------------------------------------
+# From files
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -57,7 +57,8 @@ def colors(browser, selector):
     return browser.run(
         f"(() => {{ const c = document.querySelector('{selector}'); const d = c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data; const s = new Set(); "
-        "for (let i = 0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + 3]); return s.size; })()"
+        "for (let i = 0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + "
+        "3]); return s.size; })()"
     )
 
 
@@ -119,9 +120,11 @@ def test_every_number_on_an_axis_is_whole(browser, tmp_path):
             browser.open(path)
             browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
             outside = browser.run(
-                "[...document.querySelectorAll('svg[viewBox]')].flatMap((svg) => { const v = svg.viewBox.baseVal; "
+                "[...document.querySelectorAll('svg[viewBox]')].flatMap((svg) => { const v = "
+                "svg.viewBox.baseVal; "
                 "return [...svg.querySelectorAll('text')].filter((t) => { const b = t.getBBox(); "
-                "return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => t.textContent); })"
+                "return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => "
+                "t.textContent); })"
             )
             assert outside == [], (name, width)
             assert browser.run("document.querySelectorAll('#history ~ details svg text').length") > 8
@@ -168,8 +171,10 @@ def test_dark_points_can_be_seen(page):
     """Every cluster's points, doubtful ones too, against the ground."""
     page.screen(1280, 900, dark=True)
     script = (
-        "(() => { const c = document.querySelector('#around'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, n = {}; "
-        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { const k = [d[i], d[i + 1], d[i + 2], d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } "
+        "(() => { const c = document.querySelector('#around'), d = c.getContext('2d').getImageData(0, 0, "
+        "c.width, c.height).data, n = {}; "
+        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { const k = [d[i], d[i + 1], d[i + 2], "
+        "d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } "
         "return Object.entries(n).filter((e) => e[1] > 40).map((e) => e[0].split(',').map(Number)); })()"
     )
     ground = 0x14171B
@@ -197,7 +202,8 @@ def test_search_says_no_hit_and_knows_ties_beyond_the_list(page, pages):
     page.type(f"sample {support}")
     page.wait("document.querySelector('#find-out').textContent !== 'No hit.'")
     rows = page.run(
-        "[...document.querySelectorAll('#doubtful tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+        "[...document.querySelectorAll('#doubtful tbody tr')].map((r) => [...r.cells].map((c) => "
+        "c.textContent))"
     )
     row = next(row for row in rows if row[0] == f"sample {support}")
     assert row[2].endswith("%")
@@ -209,11 +215,14 @@ def test_a_phone_shows_every_column(page, pages):
     page.screen(390, 844, phone=True)
     page.open(pages[1])
     wide = page.run(
-        "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth + 1 && !s.querySelector('.matrix')).map((s) => s.getAttribute('aria-label') || s.getAttribute('aria-labelledby'))"
+        "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth + 1 && "
+        "!s.querySelector('.matrix')).map((s) => s.getAttribute('aria-label') || "
+        "s.getAttribute('aria-labelledby'))"
     )
     assert wide == []
     labels = page.run(
-        "[...document.querySelector('#answer').parentElement.querySelectorAll('tbody tr:first-child td')].map((t) => getComputedStyle(t, '::before').content)"
+        "[...document.querySelector('#answer').parentElement.querySelectorAll('tbody tr:first-child "
+        "td')].map((t) => getComputedStyle(t, '::before').content)"
     )
     assert {'"Doubtful"', '"Closest"', '"Firmness"'} <= set(labels)
 
@@ -221,7 +230,8 @@ def test_a_phone_shows_every_column(page, pages):
 def test_two_columns_of_pictures_use_the_width(page):
     page.screen(1280, 900)
     boxes = page.run(
-        "['heat', 'around'].map((id) => { const b = document.getElementById(id).getBoundingClientRect(); return [b.left, b.top, b.right]; })"
+        "['heat', 'around'].map((id) => { const b = document.getElementById(id).getBoundingClientRect(); "
+        "return [b.left, b.top, b.right]; })"
     )
     assert boxes[1][0] > boxes[0][2]  # side by side
     assert abs(boxes[0][1] - boxes[1][1]) < 120
@@ -338,7 +348,8 @@ def test_scatter_reads_objects(page, pages):
 def test_alluvial_changes_clustering_and_tells_its_bands(page):
     first = page.text("#alluvial-note")
     page.run(
-        "(() => { const s = document.querySelector('#alluvial-choice'); s.value = '11'; s.dispatchEvent(new Event('change')); })()"
+        "(() => { const s = document.querySelector('#alluvial-choice'); s.value = '11'; "
+        "s.dispatchEvent(new Event('change')); })()"
     )
     assert page.text("#alluvial-note") != first
     page.run("document.querySelector('#alluvial g[tabindex]').focus()")
@@ -369,7 +380,8 @@ def test_table_sorts_searches_and_unfolds(page, pages):
     assert page.run(rows) == 11
     model = pages[0]
     shown = page.run(
-        "[...document.querySelectorAll('#doubtful tbody tr')].map((r) => [r.cells[0].textContent, r.cells[1].textContent])"
+        "[...document.querySelectorAll('#doubtful tbody tr')].map((r) => [r.cells[0].textContent, "
+        "r.cells[1].textContent])"
     )
     assert all(int(label) == model.labels_[int(name.split()[1])] for name, label in shown)
 
@@ -422,7 +434,8 @@ def test_light_and_dark_are_readable(page, tmp_path, dark):
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)  # WCAG AA
     corner = "[...document.querySelector('#heat').getContext('2d').getImageData(c.width - 20, c.height - c.width + 12, 1, 1).data].slice(0, 3)"
     pixel = f"(() => {{ const c = document.querySelector('#heat'); return {corner}; }})()"
-    # Objects of the first and the last cluster are hardly together; the picture follows the setting a moment later.
+    # Objects of the first and the last cluster are hardly together; the picture follows the setting a moment
+    # later.
     page.wait(f"Math.max(...{pixel}) {'<' if dark else '>='} 110")
     if dark:
         shot(page, tmp_path, "desktop-dark")

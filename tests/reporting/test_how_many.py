@@ -121,6 +121,7 @@ def test_a_browser_shows_both_pages(browser, study, nothing, tmp_path):
             browser.open(path)
             assert browser.run("document.documentElement.scrollWidth <= innerWidth")
             assert browser.run(
-                "[...document.querySelectorAll('#how-many ~ .pair svg')].every(s => s.getBoundingClientRect().width > 200)"
+                "[...document.querySelectorAll('#how-many ~ .pair svg')].every(s => "
+                "s.getBoundingClientRect().width > 200)"
             )
         assert browser.complaints() == []

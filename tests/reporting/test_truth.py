@@ -1,4 +1,6 @@
-"""The page tells the truth: the method's own words, the right culprit, scales that allow for finer base clusterings."""
+"""The page tells the truth: the method's own words, the right culprit, scales that allow for finer base
+clusterings.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,9 @@ def test_spce_is_not_told_to_go_on():
 def test_firmness_by_hand():
     """Six objects, groups {0, 1, 2} and {3, 4, 5}; the clustering {0, 1} {2, 3} {4, 5}.
 
-    Group 0: T = (2, 1, 0), S = (2, 2, 2), 3 loops. Together 5 - 3 = 2 ordered pairs of 9 - 3 = 6; company 2*2 + 1*2 - 3 = 3;
-    chance 3 * 6 / (3*6 - 3) = 1.2; firmness (2 - 1.2) / (3 - 1.2) = 4/9. Group 1 is its mirror image.
+    Group 0: T = (2, 1, 0), S = (2, 2, 2), 3 loops. Together 5 - 3 = 2 ordered pairs of 9 - 3 = 6; company 2*2
+    + 1*2 - 3 = 3; chance 3 * 6 / (3*6 - 3) = 1.2; firmness (2 - 1.2) / (3 - 1.2) = 4/9. Group 1 is its mirror
+    image.
     """
     table = np.array([[2.0, 0], [1, 1], [0, 2]])
     found = firmness_of(table, np.array([0, 3]), np.array([[3.0, 3.0]]))
@@ -117,7 +120,8 @@ def test_methods_are_compared_on_one_scale():
     assert numbers["SPCE"] == numbers["SCCABG"]
 
 
-# Culprits ----------------------------------------------------------------------------------------------------
+# Culprits
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_the_method_is_blamed_where_the_clusterings_agree():
@@ -150,7 +154,8 @@ def test_what_a_method_found_against_its_answer_is_said():
     assert "contradict" not in Page(cs.report(model).html).visible
 
 
-# First and second choice -------------------------------------------------------------------------------------
+# First and second choice
+# -------------------------------------------------------------------------------------
 
 
 def test_choices_are_those_of_the_evidence():
@@ -161,7 +166,8 @@ def test_choices_are_those_of_the_evidence():
     fitted = Fitted.from_ensemble(labels, truth)
     choice, tie = _certainty.choices(fitted, np.array([0, 15]))
     assert choice.tolist() == [[1, 0], [1, 0]]
-    # Memberships, Eq. (3): with group 1 wholly in three clusterings, with the other nine of group 0 (and itself) in one.
+    # Memberships, Eq. (3): with group 1 wholly in three clusterings, with the other nine of group 0 (and
+    # itself) in one.
     with_one, with_zero = 3 * 1.0, 3 * 0.1 + 1.0
     np.testing.assert_allclose(tie[0], np.array([with_one, with_zero]) / (with_one + with_zero))
     shown = _certainty.doubts(fitted)
@@ -195,7 +201,8 @@ def test_no_variable_names(method):
         assert "<details>" in section
 
 
-# Finer base clusterings and known classes --------------------------------------------------------------------
+# Finer base clusterings and known classes
+# --------------------------------------------------------------------
 
 
 def test_finer_base_clusterings_are_not_punished_by_accuracy():
@@ -210,7 +217,8 @@ def test_finer_base_clusterings_are_not_punished_by_accuracy():
     assert "Accuracy" in equal["measures"]
 
 
-# Item consensus ----------------------------------------------------------------------------------------------
+# Item consensus
+# ----------------------------------------------------------------------------------------------
 
 
 def test_item_consensus_is_the_mean_coassociation_with_each_cluster(seed):

@@ -43,7 +43,8 @@ def test_rsec_score_gives_the_printed_row(measure, scores):
 def test_average_rank_gives_the_printed_row(measure, printed):
     names, table = printed_table("mdec", measure)
     assert len(names) == 12
-    # In print equal scores all get the better rank, and the failed one the last: with that rule every digit agrees.
+    # In print equal scores all get the better rank, and the failed one the last: with that rule every digit
+    # agrees.
     filled = np.where(np.isnan(table), -np.inf, table)
     lowest = np.apply_along_axis(lambda row: stats.rankdata(-row, method="min"), 1, filled).mean(axis=0)
     assert np.round(lowest, 2).tolist() == printed

@@ -124,7 +124,9 @@ def test_reliability_by_hand():
 
 
 def test_time_that_the_runner_takes_is_not_the_cells(tmp_path, monkeypatch):
-    """A disk that is slow to take a record must not put another cell over its limit that has answered meanwhile."""
+    """A disk that is slow to take a record must not put another cell over its limit that has answered
+    meanwhile.
+    """
     ended = []
     monkeypatch.setattr(_Pool, "_drop", lambda pool, worker: ended.append(worker))
     monkeypatch.setattr(_Pool, "_finish", lambda pool, task, answer: ended.append(answer["error"]["type"]))
@@ -297,7 +299,8 @@ def test_the_store_does_not_say_where_the_data_lie(write_protocol, tmp_path):
 
 
 def test_f1_with_self_pairs_by_hand():
-    # Clusters {0,1,2},{3} against classes {0,1},{2,3}: sums of squares of the table 4+1+1, of its margins 9+1 and 4+4.
+    # Clusters {0,1,2},{3} against classes {0,1},{2,3}: sums of squares of the table 4+1+1, of its margins 9+1
+    # and 4+4.
     assert f1_self_pairs(np.array([0, 0, 0, 1]), np.array(list("aabb"))) == pytest.approx(2 * 6 / (10 + 8))
 
 
@@ -322,7 +325,8 @@ def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_p
             if figure.column != as_printed[figure.method] or (
                 figure.method == "SPCE" and measure in ("ARI", "F1")
             ):
-                continue  # the printed ARI and F1 of SPCE follow another rule than the best threshold per ensemble
+                # the printed ARI and F1 of SPCE follow another rule than the best threshold per ensemble
+                continue
             assert figure.mean == pytest.approx(figure.printed, abs=5.1e-5), figure
             if figure.method != "KM" or measure in ("ACC", "NMI"):
                 assert figure.std == pytest.approx(figure.printed_std, abs=5.1e-5), figure

@@ -1,4 +1,5 @@
-"""The built site as a reader meets it: every link leads somewhere, every page opens from disk, and nothing is asked of a network.
+"""The built site as a reader meets it: every link leads somewhere, every page opens from disk, and nothing is
+asked of a network.
 
 Run by ``make docs-test``. Screenshots go to the folder that CONSILIENCE_SCREENSHOTS names.
 """
@@ -107,7 +108,8 @@ def test_the_site_names_no_folder_of_the_machine_it_was_built_on(pages, site):
     assert found == []
 
 
-# In a browser -----------------------------------------------------------------------------------------------------
+# In a browser
+# -----------------------------------------------------------------------------------------------------
 
 
 def visit(browser, file: Path) -> None:

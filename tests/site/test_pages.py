@@ -143,7 +143,9 @@ def test_formulas_become_mathml():
 
 
 def test_pages_and_references_are_without_fault(tmp_path):
-    """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not run."""
+    """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not
+    run.
+    """
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "dummy", "-D", "consilience_pictures=0",
                "-D", "plot_gallery=0", "-d", str(tmp_path / "read"), str(DOCS), str(tmp_path / "out")]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -151,7 +153,9 @@ def test_pages_and_references_are_without_fault(tmp_path):
 
 
 def test_ranks_are_those_that_are_stored():
-    """A page's table of ranks is read from the tables of the reproduction; a method that did not run everywhere has no average."""
+    """A page's table of ranks is read from the tables of the reproduction; a method that did not run
+    everywhere has no average.
+    """
     from _ext.inserts import ranks
 
     lines = ranks("defaults", "NMI").splitlines()
@@ -167,7 +171,9 @@ def test_ranks_are_those_that_are_stored():
 
 
 def test_cells_and_curves_are_those_that_are_stored():
-    """A page's tables of means come from those of the reproduction, the printed ones beside them; every one that a page asks for is there."""
+    """A page's tables of means come from those of the reproduction, the printed ones beside them; every one
+    that a page asks for is there.
+    """
     from _ext.inserts import _CELLS, _cells_or_curves, averages, cells, curves, grid
 
     from reproduction.protocol import names_in

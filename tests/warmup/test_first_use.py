@@ -1,4 +1,6 @@
-"""What a first use compiles is known beforehand, said, and compiled in two processes; nothing is left running."""
+"""What a first use compiles is known beforehand, said, and compiled in two processes; nothing is left
+running.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ def test_what_is_missing_is_said_once_and_then_nothing(slow, monkeypatch):
     with compiling_beside(["both"], said.append):
         assert slow.a(1) == 2
     assert said == [
-        "First use: compiling 2 kernels for this machine in one process, about 8 seconds; kept on disk for next time."
+        "First use: compiling 2 kernels for this machine in one process, about 8 seconds; kept on disk for "
+        "next time."
     ]
     assert jit.NOTICE.said
     assert [kernel.name for kernel in first_use.missing(["both", "one"])] == ["slowly.b"]

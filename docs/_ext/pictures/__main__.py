@@ -1,6 +1,7 @@
 """The two pictures of the README, which version control keeps: ``make pictures``.
 
-Each file carries the figures that it was drawn from, so that a test finds a picture that no longer shows what is stored.
+Each file carries the figures that it was drawn from, so that a test finds a picture that no longer shows what
+is stored.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ def pages() -> dict[str, list[str]]:
     return out
 
 
-# What a method makes of the runs ----------------------------------------------------------------------------------
+# What a method makes of the runs
+# ----------------------------------------------------------------------------------
 
 
 def by_label(labels: np.ndarray, model: Any) -> np.ndarray:

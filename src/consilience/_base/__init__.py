@@ -1,1 +1,3 @@
-"""What everything stands on: rules of parameters, names, random generators, progress, the base of all estimators."""
+"""What everything stands on: rules of parameters, names, random generators, progress, the base of all
+estimators.
+"""

@@ -17,6 +17,7 @@ def refuse_lazy(data: Any, what: str) -> None:
     """Raise where a fitted model holds lazy labels and ``what`` looks at every object."""
     if is_lazy(data):
         raise InputError(
-            f"{what} looks at the labels of every object, and this model was fitted to a Dask collection, whose labels are not in memory. "
+            f"{what} looks at the labels of every object, and this model was fitted to a Dask collection, "
+            f"whose labels are not in memory. "
             "Pass model.to_local(), the same model of the distinct objects with their weights."
         )

@@ -20,8 +20,8 @@ from .parameters import Rule
 #: mypy takes a name like this for true, and nobody else does.
 MYPY = False
 if MYPY:
-    # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute to mypy, so that
-    # no misspelled one is a mistake. Other checkers read its source.
+    # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute
+    # to mypy, so that no misspelled one is a mistake. Other checkers read its source.
     Self = TypeVar("Self")
 
     class BaseEstimator:
@@ -54,7 +54,8 @@ def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
     """Raise where the number of clusters was left open and ``owner`` cannot choose it."""
     if n_clusters is None or (isinstance(n_clusters, str) and n_clusters == "auto"):
         raise InputError(
-            f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write {owner}(n_clusters=3), for "
+            f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write "
+            f"{owner}(n_clusters=3), for "
             f"instance; {remedy}."
         )
 
@@ -93,7 +94,9 @@ class Solution:
 
 
 class BaseMethod(ClusterMixin, BaseEstimator):
-    """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in ``_``."""
+    """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in
+    ``_``.
+    """
 
     #: Rules of the method's own parameters; the common ones are added.
     _constraints: ClassVar[dict[str, Rule]] = {}
@@ -115,7 +118,9 @@ class BaseMethod(ClusterMixin, BaseEstimator):
 
     @final
     def _with(self: Own, parameters: Mapping[str, Any]) -> Own:
-        """The same method with the values that parameters stand for; ``_fit`` is its, and what the user gave stays as it was."""
+        """The same method with the values that parameters stand for; ``_fit`` is its, and what the user gave
+        stays as it was.
+        """
         twin = copy.copy(self)
         vars(twin).update(parameters)
         return twin
@@ -123,7 +128,8 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
         """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
-        # Other settings may learn other things: nothing of an earlier fit is left beside what this one learned.
+        # Other settings may learn other things: nothing of an earlier fit is left beside what this one
+        # learned.
         parameters = self.get_params(deep=False)
         for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
             delattr(self, name)

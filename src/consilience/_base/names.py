@@ -1,4 +1,6 @@
-"""Names: how those of methods and generators are written and recognized, and that those of rows and columns differ."""
+"""Names: how those of methods and generators are written and recognized, and that those of rows and columns
+differ.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ Thing = TypeVar("Thing")
 #: The name that leaves a choice to the library (consilience._pipeline.defaults).
 AUTO = "auto"
 
-#: Other names that people know things by -> the name here. Wherever a name is looked up, these are understood.
+#: Other names that people know things by -> the name here. Wherever a name is looked up, these are
+#: understood.
 ALIASES = {
     "eac": "evidence-accumulation",
     "cokm": "coassociation-k-means",
@@ -65,7 +68,9 @@ def look_up(name: Any, known: Mapping[str, Thing], what: str) -> Thing:
 def check_names(
     given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
 ) -> None:
-    """Raise unless ``owner`` has all these parameters; ``reserved`` maps those set elsewhere to where that is."""
+    """Raise unless ``owner`` has all these parameters; ``reserved`` maps those set elsewhere to where that
+    is.
+    """
     names = [name for name in valid if name not in reserved]
     for name in given:
         if name in reserved:
@@ -94,7 +99,8 @@ def check_unique(names: Iterable[Any] | None, what: str, remedy: str, *, file: s
     for name in names:
         if not isinstance(name, Hashable):
             raise InputError(
-                f"{what} {name!r} is a {type(name).__name__}, which cannot be a name; give text, numbers or tuples."
+                f"{what} {name!r} is a {type(name).__name__}, which cannot be a name; give text, numbers "
+                f"or tuples."
             )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if not repeated:

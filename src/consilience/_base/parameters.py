@@ -21,7 +21,9 @@ class Rule:
         raise NotImplementedError
 
     def plain(self, value: Any) -> Any:
-        """A value that is accepted, numbers as Python's own: the arithmetic of NumPy's ends at the size of their type."""
+        """A value that is accepted, numbers as Python's own: the arithmetic of NumPy's ends at the size of
+        their type.
+        """
         return value
 
     def __or__(self, other: Rule) -> Rule:
@@ -182,7 +184,9 @@ def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = F
 
 
 def _is_plain_number(value: Any) -> bool:
-    """Whether compiled code takes it for a number: no Fraction, no boolean, neither half nor extended precision."""
+    """Whether compiled code takes it for a number: no Fraction, no boolean, neither half nor extended
+    precision.
+    """
     import numpy as np
 
     return isinstance(value, (Integral, float, np.float32)) and not isinstance(value, bool)
@@ -204,7 +208,8 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator, numbers as Python's own, after a check by its ``_constraints`` and the common rules.
+    """The parameters of an estimator, numbers as Python's own, after a check by its ``_constraints`` and the
+    common rules.
 
     ``settled`` are values found for parameters that were left open.
     """
@@ -222,7 +227,8 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
     import numpy as np
 
     try:
-        # Longer floats become infinite, and are refused as such; a masked entry would become NaN with a mere warning.
+        # Longer floats become infinite, and are refused as such; a masked entry would become NaN with a mere
+        # warning.
         with np.errstate(over="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             weights = np.array(sample_weight, float)
@@ -252,7 +258,9 @@ def is_left_open(estimator: Any, name: str) -> bool:
 
 
 def checked_csr(X: Any, name: str) -> Any:
-    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts them."""
+    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts
+    them.
+    """
     import scipy.sparse as sp
 
     kept = X.format in ("csr", "csc", "bsr", "coo")
@@ -284,7 +292,8 @@ def _check_indices(X: Any, name: str) -> None:
         fits = fits and (len(places) == 0 or (places.min() >= 0 and places.max() < size))
     if not fits:
         raise InputError(
-            f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, or its pieces "
+            f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, "
+            f"or its pieces "
             "do not fit together. Make it again from its entries, or check it with X.check_format()."
         )
 
@@ -302,19 +311,23 @@ def check_range(weights: np.ndarray, name: str = "sample_weight") -> None:
     largest, counted = float(weights.max(initial=0.0)), weights[weights > 0]
     if largest * weights.size > _LARGEST_WEIGHT:
         raise InputError(
-            f"{name} holds {largest:g} among {weights.size} weights: they must add up to at most {_LARGEST_WEIGHT:g}. "
+            f"{name} holds {largest:g} among {weights.size} weights: they must add up to at most "
+            f"{_LARGEST_WEIGHT:g}. "
             "Divide all of them by the largest."
         )
     if counted.size and counted.min() < 1 / _LARGEST_WEIGHT:
         raise InputError(
-            f"{name} holds {counted.min():g}: weights must be at least {1 / _LARGEST_WEIGHT:g}. Multiply all of them."
+            f"{name} holds {counted.min():g}: weights must be at least {1 / _LARGEST_WEIGHT:g}. Multiply "
+            f"all of them."
         )
 
 
 def unit_of(weights: np.ndarray) -> float:
-    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60; 1 if it is there.
+    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60; 1 if it is
+    there.
 
-    Division by it is exact, so that what depends on the ratios of weights alone comes out the same, to the last digit.
+    Division by it is exact, so that what depends on the ratios of weights alone comes out the same, to the
+    last digit.
     """
     import math
 
@@ -325,8 +338,8 @@ def unit_of(weights: np.ndarray) -> float:
 def relative_to_lightest(weights: np.ndarray) -> np.ndarray:
     """Positive weights in units of the lightest, to 40 bits, so that a constant factor changes none of them.
 
-    Ties, running sums and random draws then fall alike for every scale of the weights; 40 bits are more than a
-    multiplication leaves in doubt. Where weights spread so wide that the lightest is nothing beside the
+    Ties, running sums and random draws then fall alike for every scale of the weights; 40 bits are more than
+    a multiplication leaves in doubt. Where weights spread so wide that the lightest is nothing beside the
     heaviest, the unit is that of :func:`unit_of`.
     """
     import numpy as np
@@ -339,7 +352,9 @@ def relative_to_lightest(weights: np.ndarray) -> np.ndarray:
 
 
 def positions_of(rows: Any, n: int, things: str = "objects") -> Any:
-    """Positions, from 0, of some of n things: given as positions (negative ones count from the end) or a boolean mask."""
+    """Positions, from 0, of some of n things: given as positions (negative ones count from the end) or a
+    boolean mask.
+    """
     import numpy as np
 
     index = np.asarray(rows)
@@ -351,7 +366,8 @@ def positions_of(rows: Any, n: int, things: str = "objects") -> Any:
         return np.empty(0, np.int64)
     if index.dtype.kind not in "iu" or index.ndim != 1:
         raise InputError(
-            f"Pick {things} by a vector of positions or a boolean mask, not {type(rows).__name__} of {index.dtype}."
+            f"Pick {things} by a vector of positions or a boolean mask, not {type(rows).__name__} of "
+            f"{index.dtype}."
         )
     if index.min() < -n or index.max() >= n:
         raise InputError(

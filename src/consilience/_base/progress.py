@@ -44,7 +44,8 @@ def progress(
 ):
     """A bar on stderr that appears after two seconds and leaves no trace when done.
 
-    Use as an iterator over ``items``, or with ``total`` as a context whose ``update(k)`` advances it; ``initial`` of them were done before.
+    Use as an iterator over ``items``, or with ``total`` as a context whose ``update(k)`` advances it;
+    ``initial`` of them were done before.
     """
     from tqdm.auto import tqdm
 
@@ -95,7 +96,9 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def loops_shown(what: str) -> Iterator[None]:
-    """In this block, a bar for every loop over blocks of work (``_kernels.runtime.threads``) that takes more than a moment."""
+    """In this block, a bar for every loop over blocks of work (``_kernels.runtime.threads``) that takes more
+    than a moment.
+    """
     before, _watch.what = _watch.what, what if _visible() else None
     try:
         yield
@@ -105,7 +108,9 @@ def loops_shown(what: str) -> Iterator[None]:
 
 @contextmanager
 def counting(total: int) -> Iterator[Callable[[], None] | None]:
-    """What to call after each of ``total`` tasks of a loop; None if nobody looks, or if a loop around it is shown."""
+    """What to call after each of ``total`` tasks of a loop; None if nobody looks, or if a loop around it is
+    shown.
+    """
     what = _watch.what
     if what is None:
         yield None

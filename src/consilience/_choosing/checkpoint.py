@@ -1,4 +1,6 @@
-"""References that are done, kept in a file of one line each, so that an interrupted study goes on where it was."""
+"""References that are done, kept in a file of one line each, so that an interrupted study goes on where it
+was.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ class Checkpoint:
                     self._whole = len("\n".join([*lines[:-1], ""]).encode())
                     continue
                 raise FileError(
-                    f"{self.path}, line {number}: this is no checkpoint of choose_k. Give another file, or remove this one."
+                    f"{self.path}, line {number}: this is no checkpoint of choose_k. Give another file, or "
+                    f"remove this one."
                 ) from None
             if key == self.key:
                 self.done[reference] = measured

@@ -1,4 +1,6 @@
-"""One study: base clusterings for every number of clusters, also of references without clusters, and the answer."""
+"""One study: base clusterings for every number of clusters, also of references without clusters, and the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -90,8 +92,8 @@ def choose_k(
         :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
     ensemble : Ensemble or label vectors, optional
         Base clusterings, which are taken as they are.
-        Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the same
-        features in memory; of a Dask ensemble its distinct objects.
+        Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the
+        same features in memory; of a Dask ensemble its distinct objects.
     n_clusters : int, pair, list or range, default (2, 10)
         The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the
         numbers in it. One cluster is always among the answers; it need not be listed.
@@ -110,23 +112,26 @@ def choose_k(
     generator_params : dict, optional
         More parameters of the generator, by name.
     method : str or consensus estimator, optional
-        What combines the clusterings of one k. By default evidence accumulation; of more than 5,000 distinct objects a sample is linked,
-        and the others are placed.
+        What combines the clusterings of one k. By default evidence accumulation; of more than 5,000 distinct
+        objects a sample is linked, and the others are placed.
     null : "gaussian", "uniform", callable or None
-        The references without clusters: one Gaussian cloud of the same covariance, a uniform one in the box of the principal
-        components, or what ``null(X, rng)`` returns. None compares with nothing: the verdict is then "not tested".
+        The references without clusters: one Gaussian cloud of the same covariance, a uniform one in the box
+        of the principal components, or what ``null(X, rng)`` returns. None compares with nothing: the verdict
+        is then "not tested".
     n_references : int, default 39
         So many references; 39 is the least for ``alpha=0.05``, as each of the two tests has half the level.
     alpha : float, default 0.05
         How often structure may be found in data that is like the references.
     max_samples : int, default 5,000
-        Of more objects a random sample is studied, and that is said. k is a property of the population, not of its size.
+        Of more objects a random sample is studied, and that is said. k is a property of the population, not
+        of its size.
     n_pairs : int, default 1,000,000
         Pairs that are drawn where there are more than 100,000 distinct objects; up to there all are counted.
     sample_weight : array (n_samples,), optional
         Positive weights; an object of weight 3 counts as three equal objects.
     checkpoint : path, optional
-        A file to which every reference is written when it is done; the same call finds them there and goes on.
+        A file to which every reference is written when it is done; the same call finds them there and goes
+        on.
     random_state : int, Generator or None
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
@@ -139,8 +144,9 @@ def choose_k(
 
     Notes
     -----
-    The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is formed, except by the consensus
-    of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of 9 k-means runs on 8 subsamples and 30 on all objects.
+    The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is
+    formed, except by the consensus of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of
+    9 k-means runs on 8 subsamples and 30 on all objects.
 
     Examples
     --------
@@ -210,7 +216,8 @@ def _told_apart(X: Any, ensemble: Any) -> tuple[Any, Ensemble | None]:
     for given in (X, ensemble):
         if isinstance(given, SoftEnsemble):
             raise InputError(
-                "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass soft.draw(10), hard "
+                "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass "
+                "soft.draw(10), hard "
                 "clusterings drawn from it."
             )
     if isinstance(X, Ensemble):
@@ -231,14 +238,17 @@ def _candidates(n_clusters: Any) -> np.ndarray:
     among = numbers("n_clusters", n_clusters)
     if among[-1] == 1:
         raise InputError(
-            f"n_clusters={n_clusters!r} leaves nothing to compare with: one cluster is always among the answers. "
+            f"n_clusters={n_clusters!r} leaves nothing to compare with: one cluster is always among the "
+            f"answers. "
             "Give the others, such as (2, 10)."
         )
     return np.array([k for k in among if k > 1])
 
 
 def _brought_here(X: Any, ensemble: Any, sample_weight: Any) -> tuple[Any, Any, list[str]]:
-    """(X, ensemble, what a reader should know): of a Dask ensemble its distinct objects, other data as they are."""
+    """(X, ensemble, what a reader should know): of a Dask ensemble its distinct objects, other data as they
+    are.
+    """
     lazy = next((one for one in (X, ensemble) if getattr(type(one), "is_lazy_ensemble", False)), None)
     if lazy is None:
         return X, ensemble, []
@@ -246,7 +256,8 @@ def _brought_here(X: Any, ensemble: Any, sample_weight: Any) -> tuple[Any, Any, 
         name = "sample_weight" if sample_weight is not None else "X"
         raise InputError(
             f"{name} is given beside a Dask ensemble, of which the distinct objects with their weights are "
-            "studied. Give weights to the ensemble itself, and to test whether there is structure pass the Dask "
+            "studied. Give weights to the ensemble itself, and to test whether there is structure pass the "
+            "Dask "
             "features alone."
         )
     here = lazy.distinct()
@@ -262,7 +273,8 @@ def _check_references(count: int, alpha: float) -> None:
     needed = int(np.ceil(2 / alpha - 1e-9)) - 1
     if count < needed:
         raise InputError(
-            f"n_references={count} can give no p below 1/{count + 1} = {1 / (count + 1):.3f}, but each of the two tests needs {alpha / 2:g} "
+            f"n_references={count} can give no p below 1/{count + 1} = {1 / (count + 1):.3f}, but each of "
+            f"the two tests needs {alpha / 2:g} "
             f"(alpha={alpha:g}); take at least {needed}, or a larger alpha."
         )
 

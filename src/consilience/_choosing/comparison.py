@@ -28,11 +28,13 @@ def run_references(
     if sp.issparse(X) and not by_distance and not callable(null):
         if plan.feature_fraction < 1:
             raise InputError(
-                f"X is sparse, and feature_fraction={plan.feature_fraction:g} needs columns, which the references do not "
+                f"X is sparse, and feature_fraction={plan.feature_fraction:g} needs columns, which the "
+                f"references do not "
                 "have. Pass X.toarray() if it fits, leave feature_fraction out, or pass null=None."
             )
         raise InputError(
-            f"X is sparse, and generator={settings.generator.name!r} depends on more than distances, so that no reference can be drawn that "
+            f"X is sparse, and generator={settings.generator.name!r} depends on more than distances, so "
+            f"that no reference can be drawn that "
             "it could cluster. Pass X.toarray() if it fits, or null=None."
         )
     if cloud is None and not callable(null):

@@ -70,7 +70,8 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
     smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.n_clusters)[0])]
     if smallest < _TINY:
         said.append(
-            f"With {answer.n_clusters} clusters the smallest holds {100 * smallest:.1g}% of the weight: it may be outliers."
+            f"With {answer.n_clusters} clusters the smallest holds {100 * smallest:.1g}% of the weight: it "
+            f"may be outliers."
         )
     if compared is not None and not sp.issparse(compared.features.X):
         labels = found.labels[answer.n_clusters]
@@ -79,7 +80,8 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
         far = far_from_gaussian(compared.features.X, labels)
         if is_far(far):
             said.append(
-                f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud of that shape also has more "
+                f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud "
+                f"of that shape also has more "
                 "structure than a Gaussian one: transform the columns (logarithm, ranks) and study again."
             )
     return said

@@ -1,4 +1,6 @@
-"""The table of a study: for every k its consensus, and what is measured of it and of the clusterings it is made of."""
+"""The table of a study: for every k its consensus, and what is measured of it and of the clusterings it is
+made of.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,9 @@ class Description:
         return dict(zip(_OF_CONSENSUS, found))
 
     def _model(self, k: int, *, large: bool) -> Any:
-        """What combines the clusterings, unfitted; of ``large`` ones a sample of the distinct objects is linked."""
+        """What combines the clusterings, unfitted; of ``large`` ones a sample of the distinct objects is
+        linked.
+        """
         chosen, n_jobs = self.settings.method, self.settings.n_jobs
         if chosen is not None:
             model = method(chosen)() if isinstance(chosen, str) else clone(chosen)

@@ -1,4 +1,6 @@
-"""What is studied: features, in the form that runs are quickest on, and base clusterings, made of them or given."""
+"""What is studied: features, in the form that runs are quickest on, and base clusterings, made of them or
+given.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,8 @@ class Runs(NamedTuple):
     inertia: np.ndarray  # (K,)
 
 
-# Features ----------------------------------------------------------------------------------------------------
+# Features
+# ----------------------------------------------------------------------------------------------------
 
 
 def take_features(
@@ -99,7 +102,8 @@ def take_features(
         if given is not None and given.n_samples != n:
             check_not_of_columns(given.labels, features.shape, "The ensemble")
             raise InputError(
-                f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same objects."
+                f"X has {n} rows for the {given.n_samples} objects of the ensemble; give those of the same "
+                f"objects."
             )
         features = as_features(features, sample_weight)
         sparse = sp.issparse(features.X)
@@ -116,7 +120,8 @@ def take_features(
     weight = features.sample_weight
     weighted = weight is not None and bool((weight != weight[0]).any())
     weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
-    # Where only distances matter, the scores on the principal components, which are as far apart, stand for the rows.
+    # Where only distances matter, the scores on the principal components, which are as far apart, stand for
+    # the rows.
     used, cloud = features.X, None
     if settings.generator.by_distance:
         cloud = cloud_of(features.X, weights, axes=False)
@@ -135,7 +140,9 @@ def _drawn(n: int, most: int, settings: Settings) -> np.ndarray | None:
 def _drawn_lazily(
     X: Any, sample_weight: Any, most: int, settings: Settings
 ) -> tuple[Features, int, np.ndarray | None]:
-    """(the same rows of a Dask collection, how many there are in all, their positions): no others are brought here."""
+    """(the same rows of a Dask collection, how many there are in all, their positions): no others are brought
+    here.
+    """
     from ..dask.generation import Rows
 
     rows = Rows.of(X, sample_weight)
@@ -161,7 +168,8 @@ def _check_distinct(features: Features, settings: Settings) -> None:
     if most >= drawn:
         raise InputError(
             f"n_clusters={most} is too large for subsamples of {drawn} objects "
-            f"(sample_fraction={settings.sample_fraction:g} of {n}); choose numbers below {drawn}, or raise sample_fraction."
+            f"(sample_fraction={settings.sample_fraction:g} of {n}); choose numbers below {drawn}, or "
+            f"raise sample_fraction."
         )
 
 
@@ -176,7 +184,8 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
     unseen = np.flatnonzero((labels[:, :, 0] < 0).all(axis=0))
     if unseen.size:
         raise InputError(
-            f"{unseen.size} of {n} objects are in none of the {settings.n_clusterings} subsamples; raise n_clusterings or "
+            f"{unseen.size} of {n} objects are in none of the {settings.n_clusterings} subsamples; raise "
+            f"n_clusterings or "
             f"sample_fraction={settings.sample_fraction:g}."
         )
     blend = mixed(X, weights, plan, 0)
@@ -186,24 +195,30 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
     return base, Runs(plan, measure(labels, left, blend, weights, plan), np.exp(left.mean(axis=0)))
 
 
-# Labels ------------------------------------------------------------------------------------------------------
+# Labels
+# ------------------------------------------------------------------------------------------------------
 
 
 def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Base:
-    """The clusterings given: those with k clusters speak about k, all together about the spectrum and lifetimes."""
+    """The clusterings given: those with k clusters speak about k, all together about the spectrum and
+    lifetimes.
+    """
     ensemble = given if sample_weight is None else Ensemble(given, sample_weight=sample_weight)
     if ensemble.unseen.size:
         raise InputError(
-            f"{ensemble.unseen.size} objects are missing from every clustering. Drop them with ensemble.drop_unseen()."
+            f"{ensemble.unseen.size} objects are missing from every clustering. Drop them with "
+            f"ensemble.drop_unseen()."
         )
     if ensemble.n_clusterings < 2:
         raise InputError(
-            "The ensemble has a single clustering: how many clusters there are cannot be read off one. Give several."
+            "The ensemble has a single clustering: how many clusters there are cannot be read off one. "
+            "Give several."
         )
     distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
     if settings.ks[-1] > distinct:
         raise InputError(
-            f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose numbers up to "
+            f"n_clusters={settings.ks[-1]} exceeds the {distinct} distinct objects of the ensemble; choose "
+            f"numbers up to "
             f"{distinct}."
         )
     counts = ensemble.n_clusters_per_clustering
@@ -211,7 +226,8 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
     notes = []
     if np.unique(counts).size == 1:
         notes.append(
-            f"Every clustering has {counts[0]} clusters, so that eigengap and lifetime lean towards {counts[0]}: add clusterings with "
+            f"Every clustering has {counts[0]} clusters, so that eigengap and lifetime lean towards "
+            f"{counts[0]}: add clusterings with "
             "other numbers, or give the features."
         )
     return Base(

@@ -4,10 +4,11 @@
     gaussian:  Q S V',    Q uniform over orthonormal columns orthogonal to the ones                            (2)
     uniform:   each column of U S uniform between its smallest and largest number, times V'                    (3)
 
-If the rows of X are drawn from one Gaussian, of any mean and covariance, then U is distributed as Q whatever S and V are: the
-data and its references are equally likely in any order, so that a rank among them is an exact p-value, for any n and d. The
-references have the covariance of the data to the last digit. With weights w, W^1/2 U has orthonormal columns; the test is then
-approximate, as a weighted object is not drawn like the others.
+If the rows of X are drawn from one Gaussian, of any mean and covariance, then U is distributed as Q whatever
+S and V are: the data and its references are equally likely in any order, so that a rank among them is an
+exact p-value, for any n and d. The references have the covariance of the data to the last digit. With weights
+w, W^1/2 U has orthonormal columns; the test is then approximate, as a weighted object is not drawn like the
+others.
 
 Where only distances matter, V' is left out: the scores are n x r, and as far apart.
 """
@@ -112,7 +113,8 @@ def make_null(null: Any, cloud: Cloud | None, X: Any, *, in_scores: bool) -> Nul
             if found.shape != X.shape or not np.isfinite(found).all():
                 raise InputError(
                     f"null returned an array of shape {found.shape}"
-                    f"{'' if found.shape != X.shape else ' with numbers that are not finite'} for X of shape {X.shape}; it must return "
+                    f"{'' if found.shape != X.shape else ' with numbers that are not finite'} for X of "
+                    f"shape {X.shape}; it must return "
                     "features of as many objects, null(X, rng) -> array."
                 )
             return found
@@ -124,8 +126,9 @@ def make_null(null: Any, cloud: Cloud | None, X: Any, *, in_scores: bool) -> Nul
 
 
 def far_from_gaussian(X: np.ndarray, groups: np.ndarray) -> float:
-    """Share of the columns that are skewed or heavy-tailed within groups (n,), each in its own scale: groups apart, or of unequal
-    spread, make a column so without being so."""
+    """Share of the columns that are skewed or heavy-tailed within groups (n,), each in its own scale: groups
+    apart, or of unequal spread, make a column so without being so.
+    """
     if len(X) < _FEW:
         return 0.0
     member = sp.csr_array((np.ones(len(X)), (groups, np.arange(len(X)))))

@@ -8,19 +8,21 @@
     gain(k)     ARI of the runs minus its mean over the references                                             (6)
     RCSI(k)     mean over the references of log PAC, minus log PAC of the features (John et al. 2020)          (7)
 
-Where features and references come from the same distribution, all orders of S_0..S_R are equally likely, so that p holds its level
-for any statistic; the largest over k is one statistic, and nothing is to be corrected for. Each test has half the level. The two see
-different things: two clusters on the main axis divide no more stably than one long cloud does, but leave less inertia; a cloud
-that is uniform or skewed leaves less inertia, too, but seldom divides more stably. (4) is a difference, because the spread of
-the ARI over references falls with k, and a ratio to it would favor large k.
+Where features and references come from the same distribution, all orders of S_0..S_R are equally likely, so
+that p holds its level for any statistic; the largest over k is one statistic, and nothing is to be corrected
+for. Each test has half the level. The two see different things: two clusters on the main axis divide no more
+stably than one long cloud does, but leave less inertia; a cloud that is uniform or skewed leaves less
+inertia, too, but seldom divides more stably. (4) is a difference, because the spread of the ARI over
+references falls with k, and a ratio to it would favor large k.
 
-k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of clusters, and of equal means the
-smallest is taken. A statistic votes for the k that it ranks first; where no three vote for the answer the verdict is "weak" at most. Ranks
-and not votes alone, because where no number stands out the first places scatter: gain leans towards fine divisions, eigengap towards
-coarse ones, and what all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects than
-features: with one cluster too many the references lose more stability than clear clusters do. The other three do without
-references, and outvote them there. Without references eigengap and lifetime remain, which read all clusterings at once: of given
-ones there may be none, or few, with k clusters.
+k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of
+clusters, and of equal means the smallest is taken. A statistic votes for the k that it ranks first; where no
+three vote for the answer the verdict is "weak" at most. Ranks and not votes alone, because where no number
+stands out the first places scatter: gain leans towards fine divisions, eigengap towards coarse ones, and what
+all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects
+than features: with one cluster too many the references lose more stability than clear clusters do. The other
+three do without references, and outvote them there. Without references eigengap and lifetime remain, which
+read all clusterings at once: of given ones there may be none, or few, with k clusters.
 """
 
 from __future__ import annotations
@@ -100,14 +102,18 @@ def run_tests(own: Measured, references: list[Measured], level: float, null: str
 
 
 def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """(K,) by voter: 1 where its value is largest; equal ones share the mean of their ranks, and what is not known is last."""
+    """(K,) by voter: 1 where its value is largest; equal ones share the mean of their ranks, and what is not
+    known is last.
+    """
     voters = VOTERS if "gain" in columns else WITHOUT_REFERENCES
     known = {name: columns[name] for name in voters if np.isfinite(columns[name]).any()}
     return {name: rankdata(-np.nan_to_num(values, nan=-np.inf)) for name, values in known.items()}
 
 
 def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
-    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k is what the ranks say."""
+    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k
+    is what the ranks say.
+    """
     ks, ranks = columns["n_clusters"], ranks_of(columns)
     votes = {name: int(ks[np.argmin(own)]) for name, own in ranks.items()}
     rejected = sum(test.rejected for test in tests)

@@ -70,7 +70,8 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         maker = find(chosen, makers)
         if maker is None:
             raise InputError(
-                f"generator={chosen!r} is not known here: choose one of {', '.join(makers)}, a scikit-learn clusterer with n_clusters, or "
+                f"generator={chosen!r} is not known here: choose one of {', '.join(makers)}, a "
+                f"scikit-learn clusterer with n_clusters, or "
                 "a function (X, k, random_state) -> labels."
             )
         plain = maker.name == "kmeans" and params.get("preprocess", "none") == "none"
@@ -78,12 +79,14 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
     if hasattr(chosen, "fit_predict") and not isinstance(chosen, type):
         if "n_clusters" not in chosen.get_params() and "n_components" not in chosen.get_params():
             raise InputError(
-                f"generator={chosen!r} has no parameter n_clusters, so it cannot be asked for k clusters. Use another clusterer, or a "
+                f"generator={chosen!r} has no parameter n_clusters, so it cannot be asked for k clusters. "
+                f"Use another clusterer, or a "
                 "function (X, k, random_state) -> labels."
             )
         if takes_pairs(chosen):
             raise InputError(
-                f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. Make the clusterings with "
+                f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. "
+                f"Make the clusterings with "
                 "cs.generate.estimators(D, clusterers=[one for each number of clusters], n_clusterings=..., "
                 "sample_fraction=0.8), and pass these to choose_k as ensemble."
             )
@@ -91,7 +94,8 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
     if callable(chosen) and not isinstance(chosen, type):
         return Generator(getattr(chosen, "__name__", "function"), _by_function(chosen, params), False)
     raise InputError(
-        f"generator={chosen!r} is not valid: expected a name, a scikit-learn clusterer with n_clusters, or a function "
+        f"generator={chosen!r} is not valid: expected a name, a scikit-learn clusterer with n_clusters, or "
+        f"a function "
         "(X, k, random_state) -> labels."
     )
 
@@ -204,7 +208,9 @@ class Measured(NamedTuple):
 def subsampled(
     X: Any, weights: np.ndarray, plan: Plan, data: int, members: range, *, n_jobs: int | None = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(labels (members, n, K), -1 outside the subsample; log of the share of scatter that is left (members, K))."""
+    """(labels (members, n, K), -1 outside the subsample; log of the share of scatter that is left (members,
+    K)).
+    """
     n, ks = X.shape[0], plan.ks.tolist()
     drawn = max(1, round(plan.sample_fraction * n))
 
@@ -221,7 +227,9 @@ def subsampled(
 
 
 def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(r,) log of the within-cluster scatter of each clustering (n, r), as a share of the scatter around one mean."""
+    """(r,) log of the within-cluster scatter of each clustering (n, r), as a share of the scatter around one
+    mean.
+    """
     if isinstance(X, Gram):
         whole, weights = X.scatter(weights), np.ascontiguousarray(weights)
         left = np.array([X.within(np.ascontiguousarray(own), weights) for own in labels.T])

@@ -1,8 +1,8 @@
 """What base clusterings say about a number of clusters: every statistic without a matrix of pairs.
 
-Object p has weight w_p and label l_i(p) in clustering i, of m, or none. A pair has co-association A = t / s: of the s clusterings
-that saw both, t put them together. H[t, s] is the weight of such pairs (:mod:`consilience._kernels.pairs.histogram`); pairs that no
-clustering saw are left out.
+Object p has weight w_p and label l_i(p) in clustering i, of m, or none. A pair has co-association A = t / s:
+of the s clusterings that saw both, t put them together. H[t, s] is the weight of such pairs
+(:mod:`consilience._kernels.pairs.histogram`); pairs that no clustering saw are left out.
 
     mean(A), area = 1 - mean(A)                                      the area under the CDF of A               (1)
     PAC   = share of pairs with low < A < high                                                                  (2)
@@ -14,11 +14,13 @@ clustering saw are left out.
     spectrum: eigenvalues of D^-1/2 A D^-1/2,  A_pq = t / sqrt(s_p s_q),  D = diag(A w)                         (7)
     eigengap of k = log of the k-th over the next of these                                                      (7')
     lifetime of k = difference of the heights at which average linkage of 1 - A leaves k and k - 1 clusters     (8)
-    split of k = largest over clusters C of (share of pairs of runs, with one cluster more, that both divide C)
+    split of k = largest over clusters C of (share of pairs of runs, with one cluster more, that both divide
+    C)
                  x (mean ARI of these two divisions)                                                            (9)
 
-Means of A in (5) weigh a pair as often as it was seen, as in :mod:`consilience._evidence.table`. In (7) s_p is the number of clusterings that
-saw p, so that with nothing missing A is the co-association itself. Tests hold each to its dense formula.
+Means of A in (5) weigh a pair as often as it was seen, as in :mod:`consilience._evidence.table`. In (7) s_p
+is the number of clusterings that saw p, so that with nothing missing A is the co-association itself. Tests
+hold each to its dense formula.
 """
 
 from __future__ import annotations
@@ -140,7 +142,9 @@ def mean_ari_of(
 
 
 def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
-    """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c) memory a row of a block."""
+    """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c)
+    memory a row of a block.
+    """
     if evidence.n_groups < 2:
         return float("nan")
     incidence = evidence.ensemble._incidence
@@ -160,7 +164,9 @@ def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
 
 
 def _silhouettes(met: np.ndarray, both: np.ndarray, itself: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """(b,) Eq. (5), from how often objects were together with the clusters, and seen with them (b, c), themselves included."""
+    """(b,) Eq. (5), from how often objects were together with the clusters, and seen with them (b, c),
+    themselves included.
+    """
     here = np.arange(len(groups))
     whole = both[here, groups].copy()
     met[here, groups] -= itself
@@ -188,13 +194,17 @@ def concordance(evidence: Evidence) -> float:
 
 
 def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8 k^2 bytes."""
+    """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8
+    k^2 bytes.
+    """
     rows = ensemble.distinct(n_jobs=n_jobs)
     return spectrum_of(rows._incidence, rows.sample_weight, count, n_jobs=n_jobs)
 
 
 def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues: Y is the indicator of base clusters."""
+    """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues: Y is the indicator
+    of base clusters.
+    """
     weights = weights / weights.sum()
     seen = incidence.sights(np.ones(incidence.offsets.size - 1))
     root = np.where(seen > 0, 1.0 / np.sqrt(np.maximum(seen, 1.0)), 0.0)
@@ -209,17 +219,20 @@ def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: i
 
 
 def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """log lambda_k - log lambda_(k+1) of falling eigenvalues, for each k; those below a hundredth count as that.
+    """log lambda_k - log lambda_(k+1) of falling eigenvalues, for each k; those below a hundredth count as
+    that.
 
-    Ratios, because what counts is whether the next direction still holds anything: with few large clusters the difference of the
-    second and the third can outdo a fall from a half to nothing.
+    Ratios, because what counts is whether the next direction still holds anything: with few large clusters
+    the difference of the second and the third can outdo a fall from a half to nothing.
     """
     logs = np.log(np.maximum(values, _LEAST_VALUE))
     return logs[..., ks - 1] - logs[..., ks]
 
 
 def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndarray, bool]:
-    """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects. O(u^2 m) time."""
+    """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects.
+    O(u^2 m) time.
+    """
     rows = ensemble.distinct(n_jobs=n_jobs)
     drawn, weights = drawn_by_weight(rows.sample_weight, LINKED)
     part: Ensemble = rows if drawn is None else rows.take(drawn)
@@ -241,7 +254,9 @@ class Linked(NamedTuple):
     right: np.ndarray
 
     def partition(self, k: int, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(u,) k groups, 0 the heaviest: the tree cut, and every other object with the group it is most often together with."""
+        """(u,) k groups, 0 the heaviest: the tree cut, and every other object with the group it is most often
+        together with.
+        """
         _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
         everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
         everybody[self.rows], own[self.rows] = groups.reshape(-1), self.weights
@@ -262,10 +277,11 @@ def link_some(ensemble: Compressed, *, n_jobs: int | None = -1) -> Linked:
 
 
 def split(labels: np.ndarray, finer: Ensemble) -> float:
-    """Eq. (9) of a partition (n,) by the clusterings of ``finer``; 0 where no two of them divide the same cluster.
+    """Eq. (9) of a partition (n,) by the clusterings of ``finer``; 0 where no two of them divide the same
+    cluster.
 
-    A run divides a cluster if the smaller of the two parts it makes of it, the largest and the rest, has a tenth of what
-    it saw of it. O(n m^2) time for all clusters together.
+    A run divides a cluster if the smaller of the two parts it makes of it, the largest and the rest, has a
+    tenth of what it saw of it. O(n m^2) time for all clusters together.
     """
     best = 0.0
     n_runs = finer.n_clusterings
@@ -287,6 +303,8 @@ def split(labels: np.ndarray, finer: Ensemble) -> float:
 
 
 def changes(area: np.ndarray) -> np.ndarray:
-    """Each as a share of what it adds to the one before; the first as it is. Delta area, of the areas under the CDFs."""
+    """Each as a share of what it adds to the one before; the first as it is. Delta area, of the areas under
+    the CDFs.
+    """
     before = np.concatenate([[0.0], area[:-1]])
     return np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)

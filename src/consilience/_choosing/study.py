@@ -91,17 +91,20 @@ class ChooseKResult:
     n_clusters : int
         The answer; 1 where nothing tells the data from one cloud.
     verdict : str
-        "strong": both tests find more structure than the references have, and three of five votes name k. "moderate": one test
-        does. "weak": a test does, but fewer votes name k. "none": neither does, and k is 1. "not tested": there were no features, or
-        no references, so that nothing can be said against k = 1.
+        "strong": both tests find more structure than the references have, and three of five votes name k.
+        "moderate": one test does. "weak": a test does, but fewer votes name k. "none": neither does, and k is
+        1. "not tested": there were no features, or no references, so that nothing can be said against k = 1.
     alternatives : list of int
-        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an ambiguous pair.
+        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an
+        ambiguous pair.
     votes : dict
-        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and lifetime alone.
+        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and
+        lifetime alone.
     n_clusters_tried : array (K,)
         The numbers of clusters that were looked at.
     columns : dict of arrays (K,)
-        The table, by name; ``choosing.COLUMNS`` says what each is. Columns that could not be computed are left out.
+        The table, by name; ``choosing.COLUMNS`` says what each is. Columns that could not be computed are
+        left out.
     tests : list of Test
         Each with ``name, statistic, p, level, null, references, rejected``.
     spectrum : array (L,)
@@ -152,15 +155,16 @@ class ChooseKResult:
     def _check(self, k: Any) -> int:
         if k not in self.n_clusters_tried.tolist():
             raise InputError(
-                f"n_clusters={k!r} was not studied; choose one of {listed(self.n_clusters_tried.tolist(), most=20)}."
+                f"n_clusters={k!r} was not studied; choose one of "
+                f"{listed(self.n_clusters_tried.tolist(), most=20)}."
             )
         return int(k)
 
     def model(self, n_clusters: int | None = None) -> Any:
         """The consensus method fitted to the clusterings with so many clusters, by default the answer.
 
-        Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked for; of so many, which are linked
-        may differ from :meth:`labels`.
+        Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked
+        for; of so many, which are linked may differ from :meth:`labels`.
         """
         k = self._answer(n_clusters)
         model = self._models[k]
@@ -190,7 +194,8 @@ class ChooseKResult:
     def _answer(self, k: int | None) -> int:
         if k is None and self.n_clusters == 1:
             raise InputError(
-                f"The answer is one cluster, which has no clusterings; give n_clusters, one of {listed(self.n_clusters_tried.tolist(), most=20)}."
+                f"The answer is one cluster, which has no clusterings; give n_clusters, one of "
+                f"{listed(self.n_clusters_tried.tolist(), most=20)}."
             )
         return self._check(self.n_clusters if k is None else k)
 
@@ -198,7 +203,9 @@ class ChooseKResult:
 
     @property
     def table(self) -> Any:
-        """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has the same as arrays."""
+        """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has
+        the same as arrays.
+        """
         import narwhals as nw
 
         # The module itself: names of libraries are not known to old versions of narwhals.
@@ -229,7 +236,9 @@ class ChooseKResult:
         save(self, path)
 
     def _to_parts(self) -> dict[str, Any]:
-        """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be fitted again."""
+        """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be
+        fitted again.
+        """
         parts = {one.name.lstrip("_"): getattr(self, one.name) for one in fields(self)}
         return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
 

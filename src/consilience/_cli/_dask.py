@@ -24,7 +24,8 @@ def dask_option(reads: str, *, more: str = "") -> Any:
         flag_value="threads",
         default=None,
         metavar="[ADDRESS]",
-        help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on threads here, "
+        help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on "
+        f"threads here, "
         f"or on the Dask scheduler at ADDRESS. Give {reads} before it.",
     )
 

@@ -114,7 +114,8 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
 
     if ours.n_samples != theirs.n_samples:
         raise InputError(
-            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be of the same objects."
+            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be "
+            f"of the same objects."
         )
     a, b = ours.sample_names, theirs.sample_names
     if a is None or b is None or a == b:
@@ -125,7 +126,8 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
         from .._base.parameters import listed
 
         raise InputError(
-            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows cannot be matched."
+            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows "
+            f"cannot be matched."
         )
     session.note(f"Matched the rows of {their_file} to those of {our_file} by name.")
     return np.array([where[name] for name in a])
@@ -140,7 +142,8 @@ def read_classes(session: Session, path: str, column: str | None, key: str | Non
     if classes.n_clusterings > 1:
         names = ", ".join(map(repr, classes.clustering_names[:8]))
         raise InputError(
-            f"{path} has {classes.n_clusterings} columns ({names}); say which holds the classes with --true-column."
+            f"{path} has {classes.n_clusterings} columns ({names}); say which holds the classes with "
+            f"--true-column."
         )
     return classes
 
@@ -186,7 +189,8 @@ def write_result(
     if path != "-":
         write_labels(labels, path, sample_names=names, confidence=sure)
         session.say(
-            f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} ({_sizes(sizes)} objects) to {path}"
+            f"wrote {len(labels)} labels in {len(sizes)} cluster{'' if len(sizes) == 1 else 's'} "
+            f"({_sizes(sizes)} objects) to {path}"
         )
     elif not as_json:
         write_labels(labels, sys.stdout.buffer, sample_names=names, confidence=sure)

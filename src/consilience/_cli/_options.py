@@ -160,7 +160,8 @@ def generator_option(default: str) -> Any:
         "--generator",
         default=default,
         show_default=True,
-        help=f'How the base clusterings are made; "consilience methods" lists the ways{_LEFT if default == AUTO else ""}.',
+        help=f'How the base clusterings are made; "consilience methods" lists the '
+        f"ways{_LEFT if default == AUTO else ''}.",
     )
 
 
@@ -168,7 +169,8 @@ preprocess_option = click.option(
     "--preprocess",
     metavar="WAY",
     default=None,
-    help='How base clusterings see the columns: "standardize", "ranks", ...; as the generator\'s parameter "preprocess".',
+    help='How base clusterings see the columns: "standardize", "ranks", ...; as the generator\'s parameter '
+    '"preprocess".',
 )
 
 n_clusterings_option = click.option(

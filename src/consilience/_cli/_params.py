@@ -26,7 +26,8 @@ def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
         return (int(low), int(high)) if colon else int(low)
     except ValueError:
         raise InputError(
-            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as 2:10, or a "
+            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as "
+            f"2:10, or a "
             "list, such as 2,3,5."
         ) from None
 
@@ -34,7 +35,9 @@ def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
 def parse_params(
     given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
 ) -> dict[str, Any]:
-    """``name=value`` pairs as keyword arguments, names checked; ``reserved`` maps names to the option that sets them."""
+    """``name=value`` pairs as keyword arguments, names checked; ``reserved`` maps names to the option that
+    sets them.
+    """
     valid = list(valid)
     result: dict[str, Any] = {}
     for pair in given:
@@ -60,7 +63,9 @@ def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
 def generator_params(
     maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, preprocess: str | None = None
 ) -> dict[str, Any]:
-    """Those of a generator, an entry of the register, or None where the library chooses it; ``preprocess`` is one of them."""
+    """Those of a generator, an entry of the register, or None where the library chooses it; ``preprocess`` is
+    one of them.
+    """
     from .._pipeline.defaults import AUTO, generator_settings
 
     reserved = {

@@ -1,6 +1,7 @@
 """The program around the subcommands: lazy loading, messages, and the exit codes.
 
-0 good; 2 bad usage or input, with our own text; 1 our fault; 130 interrupted; 141 nobody reads the output any more.
+0 good; 2 bad usage or input, with our own text; 1 our fault; 130 interrupted; 141 nobody reads the output any
+more.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .._kernels.compile.interrupts import interrupt_again, interrupts_outside_ke
 from ..errors import ConsilienceError
 from ._session import Session, one_line
 
-#: Subcommand -> (module in this package, the one line of the overview). A module is imported when its command is used.
+#: Subcommand -> (module in this package, the one line of the overview). A module is imported when its command
+#: is used.
 COMMANDS = {
     "cluster": ("cluster", "Cluster a table of features by consensus."),
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
@@ -131,7 +133,8 @@ class Program(click.Group):
             code = 2
         except MemoryError:
             _complain(
-                "error: out of memory; use fewer objects, features or clusterings, or a method without pairwise matrices."
+                "error: out of memory; use fewer objects, features or clusterings, or a method without "
+                "pairwise matrices."
             )
             code = 2
         except Exception as error:
@@ -147,8 +150,10 @@ class Program(click.Group):
             if "--debug" in args:
                 traceback.print_exc()
             _complain(
-                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. Please report it in the project's issue tracker with "
-                f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} (version {__version__})"
+                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. "
+                f"Please report it in the project's issue tracker with "
+                f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} "
+                f"(version {__version__})"
             )
         sys.exit(code)
 
@@ -156,14 +161,17 @@ class Program(click.Group):
 def _was_interrupted(error: BaseException) -> bool:
     """Whether a Ctrl-C is behind an error that came up as compiled code returned.
 
-    Compiled code raises nothing itself; what arrives while it runs, Python calls a SystemError in these words.
+    Compiled code raises nothing itself; what arrives while it runs, Python calls a SystemError in these
+    words.
     """
     return isinstance(error, SystemError) and "returned a result with an exception set" in str(error)
 
 
 @contextlib.contextmanager
 def _interrupts_arrive() -> Iterator[None]:
-    """Within: a Ctrl-C raised where nothing can be raised, as while compiled code is being loaded, comes once more."""
+    """Within: a Ctrl-C raised where nothing can be raised, as while compiled code is being loaded, comes once
+    more.
+    """
     before = sys.unraisablehook
 
     def again(unraisable: Any) -> None:
@@ -216,8 +224,8 @@ def cli() -> None:
       consilience consensus ensemble.npz -k 3 -o labels.csv
       consilience score labels.csv --labels-true truth.csv
 
-    "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ, Parquet or
-    MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).
+    "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ,
+    Parquet or MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).
     """
 
 
@@ -229,7 +237,8 @@ def _terminated(number: int, frame: Any) -> None:
 def _replace_closed_streams() -> None:
     """Put the null device where standard streams are closed: files opened later would take their descriptors.
 
-    Standard output becomes a stream that fails when it is written to; without one, output would vanish in silence.
+    Standard output becomes a stream that fails when it is written to; without one, output would vanish in
+    silence.
     """
     for descriptor in range(3):
         try:

@@ -102,10 +102,12 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Estimate how many clusters the rows of FILE have, how sure that is, and what else is plausible; one is among the answers.
+    """Estimate how many clusters the rows of FILE have, how sure that is, and what else is plausible; one is
+    among the answers.
 
-    Base clusterings are made for every k, and for data without clusters to compare with. With --from-ensemble the clusterings in FILE are
-    taken as they are; only with --features can it then be tested whether there are clusters at all.
+    Base clusterings are made for every k, and for data without clusters to compare with. With --from-ensemble
+    the clusterings in FILE are taken as they are; only with --features can it then be tested whether there
+    are clusters at all.
 
     \b
     Examples:
@@ -230,5 +232,6 @@ def _write_answer(session: Session, output: str, study: Any, names: Any) -> None
     write_labels(labels, sys.stdout.buffer if output == "-" else output, sample_names=names)
     if output != "-":
         session.say(
-            f"wrote {len(labels)} labels in {study.n_clusters} cluster{'' if study.n_clusters == 1 else 's'} to {output}"
+            f"wrote {len(labels)} labels in {study.n_clusters} "
+            f"cluster{'' if study.n_clusters == 1 else 's'} to {output}"
         )

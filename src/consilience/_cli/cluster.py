@@ -81,10 +81,10 @@ def command(
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
-    By default the number of objects decides how, and each base clustering sees the columns in a way drawn for it (as they are,
-    brought to a common scale, as ranks), so that units do not matter. A generator that is named uses columns as they are, unless
-    --preprocess or --generator-param preprocess=... says otherwise, and, if its members have a given number of clusters, that of the
-    result.
+    By default the number of objects decides how, and each base clustering sees the columns in a way drawn for
+    it (as they are, brought to a common scale, as ranks), so that units do not matter. A generator that is
+    named uses columns as they are, unless --preprocess or --generator-param preprocess=... says otherwise,
+    and, if its members have a given number of clusters, that of the result.
 
     \b
     Examples:

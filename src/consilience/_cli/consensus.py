@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Turn the clusterings in LABELS (rows are objects, columns are clusterings) into one.
 
-    Cells that are empty, -1, NA, NaN, None or null are missing. The result has the columns "name" (row name, or row number
-    from 0) and "label" (0 is the largest cluster).
+    Cells that are empty, -1, NA, NaN, None or null are missing. The result has the columns "name" (row name,
+    or row number from 0) and "label" (0 is the largest cluster).
 
     \b
     Examples:

@@ -15,7 +15,8 @@ from ._session import Session
 @common
 @click.pass_obj
 def command(session: Session, as_json: bool) -> None:
-    """List the consensus methods, generators and multi-task methods, one line each; --json adds their parameters.
+    """List the consensus methods, generators and multi-task methods, one line each; --json adds their
+    parameters.
 
     \b
     Examples:

@@ -56,8 +56,9 @@ def command(
 ) -> None:
     """Cluster the rows of FEATURES within each task, the tasks learning from each other.
 
-    Tasks are related sets of objects with the same features, for instance documents from two sources. Cluster 0 of one
-    task corresponds to cluster 0 of the others. The result has the columns "name" and "label", in the order of the rows.
+    Tasks are related sets of objects with the same features, for instance documents from two sources. Cluster
+    0 of one task corresponds to cluster 0 of the others. The result has the columns "name" and "label", in
+    the order of the rows.
 
     \b
     Examples:

@@ -31,7 +31,8 @@ from ._session import Session
     "--column",
     "columns",
     multiple=True,
-    help="The result in LABELS, by name or position from 0; repeatable. The first is reported, the others are compared with it.",
+    help="The result in LABELS, by name or position from 0; repeatable. The first is reported, the others "
+    "are compared with it.",
 )
 @click.option(
     "--features", metavar="FILE", help="The features, for pictures and for what distinguishes the clusters."
@@ -57,9 +58,11 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Make a page about the result in LABELS, of any program, and the base clusterings in ENSEMBLE that it came from.
+    """Make a page about the result in LABELS, of any program, and the base clusterings in ENSEMBLE that it
+    came from.
 
-    How files are read (--header, --index, --transpose, --key) holds for ENSEMBLE and LABELS. Rows are matched by name where both files have names, and by position otherwise. Several columns of LABELS are compared on
+    How files are read (--header, --index, --transpose, --key) holds for ENSEMBLE and LABELS. Rows are matched
+    by name where both files have names, and by position otherwise. Several columns of LABELS are compared on
     the page.
 
     \b
@@ -128,7 +131,8 @@ def _by_size(codes: Any, file: str, name: str) -> Any:
 
     if (codes < 0).any():
         raise InputError(
-            f"{file}, column {name!r}: {(codes < 0).sum()} objects have no label; a page is about a result of all objects. Leave "
+            f"{file}, column {name!r}: {(codes < 0).sum()} objects have no label; a page is about a result "
+            f"of all objects. Leave "
             "them out of both files, or give them a label."
         )
     sizes = np.bincount(codes)

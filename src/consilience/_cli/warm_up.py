@@ -19,8 +19,8 @@ from ._session import Session
 def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_json: bool) -> None:
     """Compile for this machine what is otherwise compiled at first use: all of it, or what is named.
 
-    Compiled code is kept on disk, in NUMBA_CACHE_DIR if that is set, else beside the package. What is there already is not
-    compiled again. Where a container is built: RUN consilience warm-up.
+    Compiled code is kept on disk, in NUMBA_CACHE_DIR if that is set, else beside the package. What is there
+    already is not compiled again. Where a container is built: RUN consilience warm-up.
 
     \b
     Examples:
@@ -38,7 +38,8 @@ def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_jso
     chosen = list(names) or list(known)
     wanted = missing(chosen)
     session.say(
-        f"Compiling what is not on disk yet for {len(chosen)} methods, generators and measures: {len(wanted)} kernels, "
+        f"Compiling what is not on disk yet for {len(chosen)} methods, generators and measures: "
+        f"{len(wanted)} kernels, "
         f"about {sum(kernel.seconds for kernel in wanted):.0f} seconds of one core."
     )
     done, begun = [], perf_counter()

@@ -34,7 +34,8 @@ class Annotation:
 def read_annotations(annotations: Any, n: int, names: list[Any] | None) -> list[Annotation]:
     """The columns of a dict or data frame, in the order of the n objects.
 
-    A data frame with row names is matched to the objects by name where these have names too, else by position.
+    A data frame with row names is matched to the objects by name where these have names too, else by
+    position.
     """
     order = None
     if isinstance(annotations, Mapping):
@@ -43,7 +44,8 @@ def read_annotations(annotations: Any, n: int, names: list[Any] | None) -> list[
         frame = as_frame(annotations)
         if frame is None:
             raise InputError(
-                f"annotations is a {type(annotations).__name__}; give a data frame, or a dict of columns by name."
+                f"annotations is a {type(annotations).__name__}; give a data frame, or a dict of columns "
+                f"by name."
             )
         columns = {column.name: column.to_list() for column in frame.iter_columns()}
         order = _rows(row_names(annotations), names)
@@ -66,7 +68,8 @@ def _rows(given: list[Any] | None, names: list[Any] | None) -> np.ndarray | None
     strangers = [name for name in map(str, names) if name not in where]
     if strangers:
         raise InputError(
-            f"annotations has no row for {listed(map(repr, strangers))}: rows are matched by name. Add them, or "
+            f"annotations has no row for {listed(map(repr, strangers))}: rows are matched by name. Add "
+            f"them, or "
             "reset the index to match by position."
         )
     return np.array([where[str(name)] for name in names])

@@ -33,7 +33,9 @@ def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarra
 
 
 def joined_names(parts: Sequence[Ensemble]) -> list[str] | None:
-    """Names of all clusterings, with the number of their ensemble where some would be the same; None without any."""
+    """Names of all clusterings, with the number of their ensemble where some would be the same; None without
+    any.
+    """
     if all(part._names is None for part in parts):
         return None
     names = [name for part in parts for name in part.clustering_names]

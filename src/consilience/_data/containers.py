@@ -1,4 +1,5 @@
-"""Things that are handed in where a table belongs: opened where that is safe, else named, with what to pass instead.
+"""Things that are handed in where a table belongs: opened where that is safe, else named, with what to pass
+instead.
 
 Labels and features come through the same door, so that what is said about one is said about the other.
 """
@@ -62,7 +63,8 @@ def _anndata(data: Any, name: str, reader: str) -> str:
     features = f"{name}.X or {listed(embeddings)}"
     if reader == "read_labels":
         return (
-            f"{name} is an AnnData object, which holds several tables. Cluster labels are columns of .obs: pass for "
+            f"{name} is an AnnData object, which holds several tables. Cluster labels are columns of .obs: "
+            f"pass for "
             f"instance {example}{held}. Features ({features}) go to ConsensusClustering."
         )
     return (

@@ -86,7 +86,8 @@ class Compressed(Ensemble):
         return values[self.inverse]
 
     def canonical(self) -> tuple[Compressed, np.ndarray, np.ndarray, np.ndarray]:
-        """The same ensemble in an order of rows, columns and cluster numbers that depends on its content only.
+        """The same ensemble in an order of rows, columns and cluster numbers that depends on its content
+        only.
 
         Returns (ensemble, row_order, column_order, cluster_order): row ``i`` of the result is row
         ``row_order[i]`` of this one, and so on; cluster_order is about global cluster numbers. Whoever works

@@ -38,15 +38,17 @@ class Ensemble(Named):
     Parameters
     ----------
     labels : array, list of lists, data frame, dict or Ensemble
-        - array, list of lists or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are clusterings;
+        - array, list of lists or data frame ``(n_samples, n_clusterings)``: rows are objects, columns are
+          clusterings;
         - dict by name, or list of ``(name, vector)`` pairs: one label vector per clustering;
         - list of fitted scikit-learn clusterers or pipelines (their ``labels_``), or of 0/1 indicator blocks
           ``(n_samples, k_i)``, dense or sparse.
 
         A list of label vectors, one per clustering, goes to :meth:`from_clusterings`.
 
-        What looks like features, a co-association matrix or identifiers is refused, or named in a warning where
-        it is but some of the columns; names of rows or columns given here say that the orientation is meant.
+        What looks like features, a co-association matrix or identifiers is refused, or named in a warning
+        where it is but some of the columns; names of rows or columns given here say that the orientation is
+        meant.
 
         Labels are categories, and renaming them changes nothing. A value means the same in every container,
         in every metric and in every file that keeps its type:
@@ -69,8 +71,8 @@ class Ensemble(Named):
         date, or anything else that can be hashed       the category of that value
         ==============================================  ====================================================
 
-        A CSV file keeps no types: there a column is numbers if every cell that is not missing spells one, blanks
-        around it aside (``inf`` is one, and refused), and else text as in the table; ``True`` is text.
+        A CSV file keeps no types: there a column is numbers if every cell that is not missing spells one,
+        blanks around it aside (``inf`` is one, and refused), and else text as in the table; ``True`` is text.
     clustering_names, sample_names : sequence, optional
         Names of columns and rows; taken from a data frame when it has them.
     sample_weight : array (n_samples,), optional
@@ -78,8 +80,8 @@ class Ensemble(Named):
     recipes : list of dict, optional
         How each member was made; generators fill this in.
     base_models : list, optional
-        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes of
-        ``labels``; generators that are asked to keep them fill this in. Not written to files.
+        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes
+        of ``labels``; generators that are asked to keep them fill this in. Not written to files.
 
     Attributes
     ----------
@@ -93,10 +95,10 @@ class Ensemble(Named):
 
     Notes
     -----
-    An ensemble is immutable; every derived view is a new object. As an array (``numpy.asarray``), and when it is gone
-    through in a loop, it is :attr:`labels`: one row per object, and ``len`` is the number of objects. Missing labels: co-association divides by
-    how often a pair was seen together; a pair never seen together is stored as 0 and told apart from
-    "always apart" by :meth:`cooccurrence_counts`.
+    An ensemble is immutable; every derived view is a new object. As an array (``numpy.asarray``), and when it
+    is gone through in a loop, it is :attr:`labels`: one row per object, and ``len`` is the number of objects.
+    Missing labels: co-association divides by how often a pair was seen together; a pair never seen together
+    is stored as 0 and told apart from "always apart" by :meth:`cooccurrence_counts`.
 
     Examples
     --------
@@ -167,7 +169,9 @@ class Ensemble(Named):
         self._weights, self._recipes = weights, recipes
 
     def _share(self, other: Ensemble) -> None:
-        """The labels of another ensemble with their names and weights, and what it already knows of the labels."""
+        """The labels of another ensemble with their names and weights, and what it already knows of the
+        labels.
+        """
         names = (
             "_labels",
             "_categories",
@@ -191,7 +195,9 @@ class Ensemble(Named):
 
     @classmethod
     def _unquestioned(cls, labels: Any) -> Ensemble:
-        """Of labels that are known to be ones, as those of further objects are: a single row or an empty column is no mistake."""
+        """Of labels that are known to be ones, as those of further objects are: a single row or an empty
+        column is no mistake.
+        """
         intake = take_in(labels)
         if len(intake.labels) == 0:
             raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
@@ -214,8 +220,8 @@ class Ensemble(Named):
         ----------
         clusterings : list, dict or data frame
             For each clustering the labels of all objects: an array, a list, a Series, a fitted clusterer (its
-            ``labels_``) or a 0/1 block. A dict gives them by name, a list may hold ``(name, vector)`` pairs, of a data frame
-            it is the columns. pandas Series are matched by their index.
+            ``labels_``) or a 0/1 block. A dict gives them by name, a list may hold ``(name, vector)`` pairs,
+            of a data frame it is the columns. pandas Series are matched by their index.
         clustering_names, sample_names, sample_weight, recipes, base_models : optional
             As in the constructor.
 
@@ -276,7 +282,8 @@ class Ensemble(Named):
     def to_frame(self) -> Any:
         """A data frame with the original labels, one column per clustering; missing ones are None.
 
-        Of the library of the data frame that the labels came in, else of pandas, where sample names are the index.
+        Of the library of the data frame that the labels came in, else of pandas, where sample names are the
+        index.
         """
         return as_frame_of(self, self._library)
 
@@ -426,7 +433,9 @@ class Ensemble(Named):
         return shifted
 
     def indicator(self, dtype: Any = np.float64) -> sp.csr_array:
-        """Y (n, k) CSR 0/1: one block of columns per clustering; a missing label is an empty block. n m entries."""
+        """Y (n, k) CSR 0/1: one block of columns per clustering; a missing label is an empty block. n m
+        entries.
+        """
         codes = self.global_labels()
         seen = codes >= 0
         indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
@@ -444,7 +453,8 @@ class Ensemble(Named):
             sizes.append(np.bincount(column[seen], weights=weights, minlength=k).astype(float))
         return np.concatenate(sizes)
 
-    # Pairs of clusters, objects and clusterings ----------------------------------------------------------------
+    # Pairs of clusters, objects and clusterings
+    # ----------------------------------------------------------------
 
     #: What to do where pairs of objects do not fit into memory.
     _remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
@@ -477,7 +487,8 @@ class Ensemble(Named):
             self._compressed = Compressed._of(self, rows, inverse, weights)
         return self._compressed
 
-    # As parts, for files of models ---------------------------------------------------------------------------
+    # As parts, for files of models
+    # ---------------------------------------------------------------------------
 
     def _to_parts(self) -> dict[str, Any]:
         """All that it is made of, by name; :meth:`_from_parts` makes it again."""
@@ -511,7 +522,9 @@ class Ensemble(Named):
 
 
 def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
-    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new one."""
+    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new
+    one.
+    """
     # The objects of a Compressed are its rows, so that it becomes an ensemble of its own.
     if type(labels) is Ensemble and sample_weight is None:
         return labels

@@ -18,23 +18,23 @@ from .frames import as_array, as_frame, row_names
 
 __all__ = ["Features"]
 
-#: Beyond, squares and their products with each other and with weights leave the range of float64; so they do where not
-#: even the largest number reaches the second bound.
+#: Beyond, squares and their products with each other and with weights leave the range of float64; so they do
+#: where not even the largest number reaches the second bound.
 LARGEST, SMALLEST = 1e90, 1e-60
 
 
 class Features:
     """A checked table of features: rows are objects, columns are features.
 
-    Generators, the pipeline, the multi-task methods, plots and files all take features through this door, so what it
-    accepts is accepted everywhere. Made once, it is not checked again. Numbers are copied only if they must be
-    converted, so do not change X afterwards.
+    Generators, the pipeline, the multi-task methods, plots and files all take features through this door, so
+    what it accepts is accepted everywhere. Made once, it is not checked again. Numbers are copied only if
+    they must be converted, so do not change X afterwards.
 
     Parameters
     ----------
     X : array, data frame (any library), nested lists, sparse matrix or Features
-        Finite real numbers. Kept as they are where float32 or float64; other numbers become float32 where that holds
-        them exactly, else float64.
+        Finite real numbers. Kept as they are where float32 or float64; other numbers become float32 where
+        that holds them exactly, else float64.
     sample_names, feature_names : sequence, optional
         By default those of the data frame.
     sample_weight : array (n_samples,), optional
@@ -165,7 +165,8 @@ class Features:
         distinct = self.distinct_rows(k)
         if k > distinct:
             raise InputError(
-                f"{name}={k} exceeds the {distinct} distinct rows of X ({n} objects, the others repeat them); "
+                f"{name}={k} exceeds the {distinct} distinct rows of X ({n} objects, the others repeat "
+                f"them); "
                 f"choose a value between 1 and {distinct}."
             )
 
@@ -175,7 +176,8 @@ def check_not_of_columns(values: Any, shape: tuple[int, int], what: str) -> None
     n, d = shape
     if np.shape(values)[:1] == (d,) and d != n:
         raise InputError(
-            f"{what} has {d} entries, which is the number of columns of X of shape {shape}; objects are its rows. Are samples in columns, as "
+            f"{what} has {d} entries, which is the number of columns of X of shape {shape}; objects are "
+            f"its rows. Are samples in columns, as "
             "in tables of genes by samples? Pass X.T."
         )
 
@@ -235,7 +237,8 @@ def _from_array(X: Any) -> np.ndarray:
         )
     if isinstance(X, Mapping):
         raise InputError(
-            f"X is {shown(X)}, not a table: pass pandas.DataFrame(X), or numpy.column_stack(list(X.values())) if each value "
+            f"X is {shown(X)}, not a table: pass pandas.DataFrame(X), or "
+            f"numpy.column_stack(list(X.values())) if each value "
             "is a column."
         )
     if isinstance(X, np.ma.MaskedArray):
@@ -244,11 +247,13 @@ def _from_array(X: Any) -> np.ndarray:
         values = as_array(X)
     except ValueError as error:
         raise InputError(
-            f"X is not a table: its rows have different lengths ({error}). Give every object the same features."
+            f"X is not a table: its rows have different lengths ({error}). Give every object the same "
+            f"features."
         ) from None
     if values.ndim == 1:
         raise InputError(
-            f"X has shape {values.shape}: a table with one row per object is needed. Reshape your data: X.reshape(-1, 1) if these are "
+            f"X has shape {values.shape}: a table with one row per object is needed. Reshape your data: "
+            f"X.reshape(-1, 1) if these are "
             "values of one feature, or X.reshape(1, -1) if they are one object."
         )
     if values.ndim != 2:
@@ -260,7 +265,8 @@ def _from_array(X: Any) -> np.ndarray:
         )
     if values.dtype.kind == "c":
         raise InputError(
-            f"X holds complex numbers ({values.dtype}). Complex data not supported: pass real and imaginary parts as columns."
+            f"X holds complex numbers ({values.dtype}). Complex data not supported: pass real and "
+            f"imaginary parts as columns."
         )
     if values.dtype.kind not in "biuf":
         values = _numbers(values, None, None)
@@ -291,7 +297,8 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
             out[i, j] = float(cell)
         except OverflowError:
             raise InputError(
-                f"X holds a number {_at(i, j, rows, columns)} that is beyond all floating-point numbers. Scale X first."
+                f"X holds a number {_at(i, j, rows, columns)} that is beyond all floating-point numbers. "
+                f"Scale X first."
             ) from None
         except (TypeError, ValueError) as error:
             raise InputTypeError(
@@ -325,7 +332,9 @@ def check_finite(
     first: int = 0,
     error: type[ConsilienceError] = InputError,
 ) -> tuple[float, float]:
-    """The smallest and the largest number; raises unless all are finite. ``first`` is the number of the first row."""
+    """The smallest and the largest number; raises unless all are finite. ``first`` is the number of the first
+    row.
+    """
     flat = values.data if sp.issparse(values) else values
     if flat.size == 0:
         return 0.0, 0.0
@@ -344,7 +353,8 @@ def check_finite(
     i, j = _places(values, wrong)
     n, d = values.shape
     raise error(
-        f"{what} contains {' and '.join(parts)}{kinds} in {np.unique(i).size} of {n} rows and {np.unique(j).size} of {d} "
+        f"{what} contains {' and '.join(parts)}{kinds} in {np.unique(i).size} of {n} rows and "
+        f"{np.unique(j).size} of {d} "
         f"columns, the first {_at(i, j, rows, columns, first)}. Fill them in (scikit-learn's SimpleImputer) "
         "or drop those rows or columns."
     )
@@ -361,12 +371,14 @@ def check_squares(
     if largest < SMALLEST:
         at = _at(*_places(values, flat != 0), rows, columns)
         raise InputError(
-            f"X holds no number larger than {largest:.3g} (the first {at}): below {SMALLEST:g} squares vanish. "
+            f"X holds no number larger than {largest:.3g} (the first {at}): below {SMALLEST:g} squares "
+            f"vanish. "
             "Scale X first (scikit-learn's StandardScaler)."
         )
     wrong = np.abs(flat) > LARGEST
     raise InputError(
-        f"X holds {flat[wrong][0]:.3g} {_at(*_places(values, wrong), rows, columns)}: numbers beyond {LARGEST:g} cannot be "
+        f"X holds {flat[wrong][0]:.3g} {_at(*_places(values, wrong), rows, columns)}: numbers beyond "
+        f"{LARGEST:g} cannot be "
         "squared. Scale X first (scikit-learn's StandardScaler)."
     )
 

@@ -57,7 +57,9 @@ def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | 
 
 
 def values_of(column: Any) -> np.ndarray:
-    """The values of a column as narwhals sees it; whole numbers with gaps, where floats cannot hold them, as a masked array."""
+    """The values of a column as narwhals sees it; whole numbers with gaps, where floats cannot hold them, as
+    a masked array.
+    """
     values = column.to_numpy()
     if values.dtype.kind != "f" or not column.dtype.is_integer() or not beyond_floats(values):
         return values

@@ -28,15 +28,17 @@ class Intake:
     categories: list[np.ndarray]
     clustering_names: list[str] | None = None
     sample_names: list[Any] | None = None
-    #: What it came in: "array", "rows" (nested lists), "frame", "table" (a file), "list" (of clusterings), "dict", or
-    #: "known" (to be clusterings).
+    #: What it came in: "array", "rows" (nested lists), "frame", "table" (a file), "list" (of clusterings),
+    #: "dict", or "known" (to be clusterings).
     container: str = "list"
     #: The library of the data frame that it came in: "pandas", "polars", ...
     library: str | None = None
 
 
 def take_in(labels: Any) -> Intake:
-    """Recognize the container and encode what is in it: rows are objects, as in NumPy, unless it says otherwise."""
+    """Recognize the container and encode what is in it: rows are objects, as in NumPy, unless it says
+    otherwise.
+    """
     labels = _opened(labels)
     if (named := _from_columns(labels)) is not None:
         return named
@@ -62,7 +64,8 @@ def take_clusterings(labels: Any) -> Intake:
         return _from_items(*_unpaired(list(labels)))
     if hasattr(labels, "shape"):
         raise InputError(
-            f"from_clusterings got an array of shape {labels.shape}, not a list of label vectors. Where rows are objects pass "
+            f"from_clusterings got an array of shape {labels.shape}, not a list of label vectors. Where "
+            f"rows are objects pass "
             "Ensemble(labels), where rows are clusterings Ensemble(labels.T)."
         )
     raise InputError(f"labels={shown(labels)} is not a list of label vectors: give one for each clustering.")
@@ -76,13 +79,16 @@ def _opened(labels: Any) -> Any:
     refuse_foreign(labels, "labels", reader="read_labels")
     if hasattr(labels, "draw") and hasattr(labels, "harden"):  # by its kind, as it is made of ensembles
         raise InputError(
-            "labels is a SoftEnsemble, whose memberships are no labels: pass soft.draw(10), hard clusterings drawn from them, or "
+            "labels is a SoftEnsemble, whose memberships are no labels: pass soft.draw(10), hard "
+            "clusterings drawn from them, or "
             "soft.harden(), the largest membership of each object."
         )
     if sp.issparse(labels):
         raise InputError(
-            f"labels is a sparse matrix of shape {labels.shape}. Pass a dense (n_samples, n_clusterings) array of "
-            "labels, or indicator matrices as a list with one 0/1 block per clustering: Ensemble([Y1, Y2, ...])."
+            f"labels is a sparse matrix of shape {labels.shape}. Pass a dense (n_samples, n_clusterings) "
+            f"array of "
+            "labels, or indicator matrices as a list with one 0/1 block per clustering: Ensemble([Y1, Y2, "
+            "...])."
         )
     return labels
 
@@ -114,7 +120,9 @@ def _from_frame(native: Any, frame: Any) -> Intake:
 
 
 def _from_sequence(items: list) -> Intake:
-    """Lists of lists are rows, as in NumPy; pairs, clusterers and 0/1 blocks say themselves that they are clusterings."""
+    """Lists of lists are rows, as in NumPy; pairs, clusterers and 0/1 blocks say themselves that they are
+    clusterings.
+    """
     given, names = _unpaired(items)
     dimensions = {2 if hasattr(item, "fit") else _ndim(item) for item in given}
     if names is not None or dimensions & {0, 2}:  # what is no vector at all is told there
@@ -123,7 +131,8 @@ def _from_sequence(items: list) -> Intake:
         return _from_rows(given)
     what = type(next(item for item in given if not isinstance(item, (list, tuple)))).__name__
     raise InputError(
-        f"labels is a list of {len(given)} vectors ({what}), which may be clusterings or objects. If each holds the labels of one "
+        f"labels is a list of {len(given)} vectors ({what}), which may be clusterings or objects. If each "
+        f"holds the labels of one "
         "clustering pass Ensemble.from_clusterings(labels); if each is an object, numpy.array(labels)."
     )
 
@@ -145,8 +154,10 @@ def _from_rows(rows: list) -> Intake:
     other = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
     if other is not None:
         raise InputError(
-            f"Rows have different lengths: object 0 has {lengths[0]} labels, object {other} has {lengths[other]}. A list of lists "
-            "holds one row per object, with a label of every clustering (None where it did not see the object). For one "
+            f"Rows have different lengths: object 0 has {lengths[0]} labels, object {other} has "
+            f"{lengths[other]}. A list of lists "
+            "holds one row per object, with a label of every clustering (None where it did not see the "
+            "object). For one "
             "vector per clustering pass Ensemble.from_clusterings(labels)."
         )
     if not lengths[0]:
@@ -164,7 +175,8 @@ def _from_items(items: list, names: list[str] | None = None) -> Intake:
         names = None if any(name in (None, "") for name in own) else numbered(own)
     if {_ndim(item) for item in items} == {0}:
         raise InputError(
-            f"labels is a flat list of {len(items)} values. For a single clustering pass Ensemble.from_clusterings([labels])."
+            f"labels is a flat list of {len(items)} values. For a single clustering pass "
+            f"Ensemble.from_clusterings([labels])."
         )
     intake = _from_vectors([_vector(item, i) for i, item in enumerate(items)])
     intake.clustering_names, intake.sample_names = names, sample_names
@@ -178,7 +190,8 @@ def _vector(item: Any, position: int) -> Any:
     dimensions = _ndim(item)
     if dimensions == 0:
         raise InputError(
-            f"Clustering {position} is {shown(item)}, not a vector of labels; expected one label per object. Give label "
+            f"Clustering {position} is {shown(item)}, not a vector of labels; expected one label per "
+            f"object. Give label "
             "vectors, fitted clusterers or 0/1 blocks, one per clustering."
         )
     return _from_one_hot(item, position) if dimensions == 2 else item
@@ -230,17 +243,22 @@ def _aligned(items: list, names: list[str] | None) -> tuple[list, list[Any] | No
     if len(series) < len(items):
         other = next(i for i in range(len(items)) if i not in series)
         raise InputError(
-            f"The Series among the clusterings have different indexes, but {called[other]} has none, so its labels cannot be "
-            "matched to theirs. Give all of them as Series, or bring the Series into one order and pass their .to_numpy()."
+            f"The Series among the clusterings have different indexes, but {called[other]} has none, so "
+            f"its labels cannot be "
+            "matched to theirs. Give all of them as Series, or bring the Series into one order and pass "
+            "their .to_numpy()."
         )
     for i in series:
         check_unique(items[i].index, "sample name", f"make the index of {called[i]} unique")
         strange = items[i].index.symmetric_difference(first.index)
         if len(strange):
             raise InputError(
-                f"C{called[i][1:]} labels other objects than {called[series[0]]}: {listed(map(repr, strange))} "
-                f"{'is' if len(strange) == 1 else 'are'} in one index alone. To match by name and leave the others missing "
-                f"pass pandas.DataFrame({'dict(enumerate(labels))' if names is None else 'labels'}); if rows correspond by "
+                f"C{called[i][1:]} labels other objects than {called[series[0]]}: "
+                f"{listed(map(repr, strange))} "
+                f"{'is' if len(strange) == 1 else 'are'} in one index alone. To match by name and leave "
+                f"the others missing "
+                f"pass pandas.DataFrame({'dict(enumerate(labels))' if names is None else 'labels'}); if "
+                f"rows correspond by "
                 "position, reset every index with reset_index(drop=True)."
             )
     return [item.loc[first.index] for item in items], list(first.index)
@@ -277,7 +295,8 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"Item {position} of the list holds lists of different lengths. Give label vectors, one per clustering."
+            f"Item {position} of the list holds lists of different lengths. Give label vectors, one per "
+            f"clustering."
         ) from None
     if Y.ndim == 2 and Y.shape[1] == 0:
         raise InputError(
@@ -286,14 +305,16 @@ def _from_one_hot(block: Any, position: int) -> np.ndarray:
     values = np.asarray(Y.data if sp.issparse(block) else Y)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise InputError(
-            f"Block {position} of the list is two-dimensional but holds other values than 0 and 1. A list of matrices is "
+            f"Block {position} of the list is two-dimensional but holds other values than 0 and 1. A list "
+            f"of matrices is "
             "read as one-hot blocks; pass one (n_samples, n_clusterings) array for a label matrix."
         )
     counts = np.asarray((Y != 0).sum(axis=1)).ravel()
     if (counts > 1).any():
         row = int(np.argmax(counts > 1))
         raise InputError(
-            f"Row {row} of one-hot block {position} has {counts[row]} ones; an object is in one cluster at most."
+            f"Row {row} of one-hot block {position} has {counts[row]} ones; an object is in one cluster at "
+            f"most."
         )
     labels = np.asarray(Y.argmax(axis=1)).ravel().astype(np.int32)
     labels[counts == 0] = -1
@@ -309,8 +330,10 @@ def _from_vectors(vectors: Sequence[Any], *, container: str = "list") -> Intake:
     if len(set(lengths)) > 1:
         other = next(i for i, length in enumerate(lengths) if length != lengths[0])
         raise InputError(
-            f"Labels have different lengths: clustering 0 has {lengths[0]} objects, clustering {other} has {lengths[other]}. "
-            "Every clustering must label the same objects, in the same order (use NaN where one did not see an object)."
+            f"Labels have different lengths: clustering 0 has {lengths[0]} objects, clustering {other} has "
+            f"{lengths[other]}. "
+            "Every clustering must label the same objects, in the same order (use NaN where one did not "
+            "see an object)."
         )
     encoded = [encode(column, f"Clustering {i}") for i, column in enumerate(columns)]
     categories = [values for _, values in encoded]
@@ -324,13 +347,15 @@ def _from_array(labels: Any) -> Intake:
     array = as_codable(labels if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels))
     if array.ndim == 0:
         raise InputError(
-            f"labels={shown(labels)} is not a label matrix: pass an array of shape (n_samples, n_clusterings)."
+            f"labels={shown(labels)} is not a label matrix: pass an array of shape (n_samples, "
+            f"n_clusterings)."
         )
     if array.ndim == 1 and array.dtype == object and any(_ndim(item) for item in array):
         return _from_sequence(list(array))  # vectors in an array, as of different lengths
     if array.ndim == 1:
         raise InputError(
-            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} objects pass "
+            f"labels has shape {array.shape}, one dimension. For a single clustering of {array.shape[0]} "
+            f"objects pass "
             "Ensemble.from_clusterings([labels])."
         )
     if array.ndim > 2:

@@ -1,8 +1,8 @@
 """The one door for label vectors: what a label is, and which labels are missing.
 
-A label is a category, and means the same wherever it is given: to :class:`~consilience.Ensemble` (whose docstring has
-the table of values and meanings), to a metric, or in a file. Codes number the categories of a vector 0..k-1 in
-sorted order of their values, -1 where missing.
+A label is a category, and means the same wherever it is given: to :class:`~consilience.Ensemble` (whose
+docstring has the table of values and meanings), to a metric, or in a file. Codes number the categories of a
+vector 0..k-1 in sorted order of their values, -1 where missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 class Coded(NamedTuple):
-    """Labels of which each value is held once: object i has the label values[codes[i]], and none where the code is -1."""
+    """Labels of which each value is held once: object i has the label values[codes[i]], and none where the
+    code is -1.
+    """
 
     codes: np.ndarray
     values: Any
@@ -44,14 +46,17 @@ class Stored(NamedTuple):
 
 
 class Clusterings(list):
-    """Label vectors that are known to be clusterings, one each: made here, so that nobody need ask what they are."""
+    """Label vectors that are known to be clusterings, one each: made here, so that nobody need ask what they
+    are.
+    """
 
 
 def encode(labels: Any, where: str) -> tuple[np.ndarray, np.ndarray]:
     """(codes, categories) of one label vector; ``where`` is what messages call it.
 
-    Codes are int32. Whole numbers, floats that are whole, and booleans have integer categories. Nothing of length n is
-    sorted: integers go through a table or, where they are spread wide, through hashing, as all else does. O(n).
+    Codes are int32. Whole numbers, floats that are whole, and booleans have integer categories. Nothing of
+    length n is sorted: integers go through a table or, where they are spread wide, through hashing, as all
+    else does. O(n).
     """
     if isinstance(labels, Coded):
         codes, categories = encode(labels.values, where)
@@ -122,8 +127,9 @@ def as_vector(labels: Any, where: str) -> np.ndarray:
 
 
 def _as_given(labels: Any, array: np.ndarray) -> np.ndarray | None:
-    """The labels one by one where an array of numbers or text would merge some: whole numbers beyond all floats beside a gap or a
-    fraction, and text that ends in NUL; None where the array tells all apart."""
+    """The labels one by one where an array of numbers or text would merge some: whole numbers beyond all
+    floats beside a gap or a fraction, and text that ends in NUL; None where the array tells all apart.
+    """
     if isinstance(labels, np.ndarray) or not array.size:
         return None
     if array.dtype.kind == "f" and beyond_floats(array):
@@ -194,7 +200,8 @@ def _encode_objects(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndar
         with np.errstate(over="ignore"):  # a large number beside a NumPy scalar of a narrow type
             seen.sort()
     except (TypeError, ArithmeticError, ValueError):
-        # Numbers and text together, numbers beyond all floats beside them, or arrays, which have no one order.
+        # Numbers and text together, numbers beyond all floats beside them, or arrays, which have no one
+        # order.
         seen.sort(key=lambda value: (type(value).__name__, str(value)))
     codes.update((value, code) for code, value in enumerate(seen))
     return np.fromiter(map(codes.__getitem__, values), np.int32, len(values)), _as_array(seen)
@@ -212,7 +219,8 @@ def _hashable(value: Any, row: int, where: str) -> Any:
         hash(None if is_missing(value) else value)
     except (TypeError, ValueError):
         raise InputError(
-            f"{where} has a label of type {type(value).__name__} at object {row}; labels must be numbers or text."
+            f"{where} has a label of type {type(value).__name__} at object {row}; labels must be numbers "
+            f"or text."
         ) from None
     return None if is_missing(value) else value
 
@@ -220,7 +228,8 @@ def _hashable(value: Any, row: int, where: str) -> Any:
 def _refuse_infinite(infinite: np.ndarray, vector: np.ndarray, where: str) -> None:
     row = int(np.argmax(infinite))
     raise InputError(
-        f"{where} has the label {vector[row]} at object {row}; use NaN for a missing label, or give this cluster a number."
+        f"{where} has the label {vector[row]} at object {row}; use NaN for a missing label, or give this "
+        f"cluster a number."
     )
 
 

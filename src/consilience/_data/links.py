@@ -1,7 +1,8 @@
 """Must-link: objects that are said to belong together are one object of their total weight.
 
-Pairs are joined to groups. In every clustering the group has the label that most of its weight has, and none where two labels have the
-most: a tie is no evidence. Of soft clusterings it has the mean memberships of those of its objects that the clustering saw.
+Pairs are joined to groups. In every clustering the group has the label that most of its weight has, and none
+where two labels have the most: a tie is no evidence. Of soft clusterings it has the mean memberships of those
+of its objects that the clustering saw.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _TIED = 1e-12  # relative difference of weights that is rounding
 
 
 def linked_groups(must_link: Any, n: int, names: list[Any] | None) -> np.ndarray:
-    """(n,) group of each object, by first appearance, from pairs (or longer lists) of positions or sample names."""
+    """(n,) group of each object, by first appearance, from pairs (or longer lists) of positions or sample
+    names.
+    """
     if isinstance(must_link, (str, bytes)) or not hasattr(must_link, "__iter__"):
         raise InputError(
             f"must_link={must_link!r:.80} is no list of pairs: give pairs of positions or sample names."
@@ -79,7 +82,8 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
         names = ensemble.sample_names
         shown = listed(members if names is None else (repr(names[i]) for i in members))
         raise InputError(
-            f"Objects {shown} are linked, but no clustering says where they belong: it did not see them, or has them in different "
+            f"Objects {shown} are linked, but no clustering says where they belong: it did not see them, "
+            f"or has them in different "
             "clusters of equal weight. Give one of them more weight, or leave the link out."
         )
     kind = SoftCompressed if isinstance(joined, SoftCompressed) else Compressed

@@ -1,4 +1,6 @@
-"""What ensembles share: how many clusterings of how many objects, what they are called, and what objects weigh."""
+"""What ensembles share: how many clusterings of how many objects, what they are called, and what objects
+weigh.
+"""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ def coassociation_sparse(
 ) -> sp.csr_array:
     """A as CSR on its pattern: only pairs that were together at least once (the diagonal included).
 
-    O(sum of squared cluster sizes) time; 12 bytes a stored pair. Refused before allocating if that does not fit.
+    O(sum of squared cluster sizes) time; 12 bytes a stored pair. Refused before allocating if that does not
+    fit.
     """
     n = ensemble.n_samples
     codes, a, b, any_missing = _pair_arguments(ensemble, clustering_weights, cluster_weights)
@@ -122,7 +123,8 @@ def coassociation_sparse(
     pairs, lengths = _count_pattern(ensemble, codes, first, members, enough=how_many_fit(12.0), n_jobs=n_jobs)
     ensure_fits(
         (12.0 if pairs < 2**31 else 20.0) * pairs,  # from there on positions are kept in 8 bytes
-        what=f"A sparse co-association of {n} objects with {pairs} pairs{'' if lengths is not None else ' or more'}",
+        what=f"A sparse co-association of {n} objects with {pairs} "
+        f"pairs{'' if lengths is not None else ' or more'}",
         remedy=ensemble._remedy_for_pairs,
     )
     assert lengths is not None, "counting ends early only with more pairs than fit"
@@ -179,8 +181,8 @@ def _least_pattern(ensemble: Ensemble, codes, first, enough: float) -> float:
 
         |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs inside clusters of clustering i
 
-    for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their squared sizes,
-    |P_i n P_j| that of the cells of their table.
+    for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their
+    squared sizes, |P_i n P_j| that of the cells of their table.
     """
     alone = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1])
     order = np.argsort(-alone, kind="stable")
@@ -204,7 +206,9 @@ def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def cooccurrence_counts(ensemble: Ensemble, *, clustering_weights: Any = None) -> np.ndarray:
-    """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no evidence"."""
+    """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no
+    evidence".
+    """
     n = ensemble.n_samples
     ensure_fits(
         8.0 * n * n,
@@ -290,7 +294,8 @@ def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarra
     if argument == "clustering_weights":
         if not vector.any():
             raise InputError(
-                "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at least one that is not."
+                "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at "
+                "least one that is not."
             )
         check_range(vector, argument)
     return vector

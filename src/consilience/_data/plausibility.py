@@ -1,8 +1,11 @@
-"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant, else questioned.
+"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant,
+else questioned.
 
-======================================  ==============================  =============================================
+======================================  ==============================
+=============================================
 what it looks like                      how it is told                  what happens
-======================================  ==============================  =============================================
+======================================  ==============================
+=============================================
 a matrix of pairs (co-association,      square, symmetric, one value    refused
 distances)                              all along the diagonal
 features                                most columns hold fractions,    refused
@@ -13,7 +16,8 @@ measurements among clusterings          as features, in a few columns   a warnin
 clusterings of hardly any two objects   nine of ten objects alone       a warning that names them
 the other way round                     far more clusterings than       refused or a warning, see _check_orientation
                                         objects
-======================================  ==============================  =============================================
+======================================  ==============================
+=============================================
 
 Few objects are never questioned: there a clustering into single objects is as likely as anything else.
 
@@ -44,7 +48,8 @@ _ALONE = 0.9
 _BY_HAND = 10
 
 _FEATURES = (
-    "To cluster features use ConsensusClustering(n_clusters=...).fit(X) or 'consilience cluster', or make base clusterings "
+    "To cluster features use ConsensusClustering(n_clusters=...).fit(X) or 'consilience cluster', or make "
+    "base clusterings "
     "of them with consilience.generate"
 )
 
@@ -66,7 +71,8 @@ def _check_filled(intake: Intake) -> None:
         names = intake.clustering_names or [f"clustering {i}" for i in range(len(intake.categories))]
         shown = listed(repr(names[i]) for i in empty)
         raise InputError(
-            f"Clustering {shown} (column {listed(empty)}) has no labels at all: every entry is missing. Drop it."
+            f"Clustering {shown} (column {listed(empty)}) has no labels at all: every entry is missing. "
+            f"Drop it."
         )
 
 
@@ -91,8 +97,10 @@ def _check_pairs(intake: Intake) -> None:
     what = "a co-association or similarity matrix" if diagonal[0] == 1 else "a matrix of pairs of objects"
     cut = "1 - matrix" if diagonal[0] == 1 else "matrix"
     raise InputError(
-        f"labels has shape ({n}, {m}), is symmetric and has {diagonal[0]:g} all along its diagonal: it looks like {what}, not "
-        "like clusterings. Pass the labels it was made of, one column per clustering; to cut such a matrix itself use "
+        f"labels has shape ({n}, {m}), is symmetric and has {diagonal[0]:g} all along its diagonal: it "
+        f"looks like {what}, not "
+        "like clusterings. Pass the labels it was made of, one column per clustering; to cut such a matrix "
+        "itself use "
         "scikit-learn, for instance AgglomerativeClustering(n_clusters, metric='precomputed', "
         f"linkage='average').fit({cut})."
     )
@@ -131,27 +139,32 @@ def _check_columns(intake: Intake, stacklevel: int) -> None:
         raise InputError(_features(intake, measured))
     if len(own) == m:
         raise InputError(
-            f"Every one of the {n} objects has a label of its own in {_all_of(m)} {_called(intake, own)}: that says "
+            f"Every one of the {n} objects has a label of its own in {_all_of(m)} {_called(intake, own)}: "
+            f"that says "
             f"nothing about which belong together. Leave out identifiers. {_FEATURES}."
         )
     if own:
         warn(
-            f"{_called(intake, own, start=True)} {_has(own)} a label of its own for each object, as an identifier has: "
-            f"it counts as a clustering that keeps all objects apart. Leave it out, or give it as {_names_of(intake)}.",
+            f"{_called(intake, own, start=True)} {_has(own)} a label of its own for each object, as an "
+            f"identifier has: "
+            f"it counts as a clustering that keeps all objects apart. Leave it out, or give it as "
+            f"{_names_of(intake)}.",
             stacklevel=stacklevel + 1,
         )
     if measured:
         i = measured[0]
         warn(
             f"{_called(intake, measured, start=True)} {_has(measured)} many different fractions "
-            f"({len(intake.categories[i])} among {n} objects, such as {_fraction(intake, i):g}), as measurements have: "
+            f"({len(intake.categories[i])} among {n} objects, such as {_fraction(intake, i):g}), as "
+            f"measurements have: "
             "each value counts as a cluster. Leave it out if it is not a clustering.",
             stacklevel=stacklevel + 1,
         )
     if lonely:
         warn(
             f"{_called(intake, lonely, start=True)} {_has(lonely)} nearly as many clusters "
-            f"({len(intake.categories[lonely[0]])}) as objects ({n}). Leave it out if it is not a clustering.",
+            f"({len(intake.categories[lonely[0]])}) as objects ({n}). Leave it out if it is not a "
+            f"clustering.",
             stacklevel=stacklevel + 1,
         )
 
@@ -164,8 +177,10 @@ def _features(intake: Intake, measured: list[int]) -> str:
     if len(values) < n:
         remedy += " If they are labels, number them first: numpy.unique(column, return_inverse=True)[1]."
     return (
-        f"labels looks like features: {len(measured)} of {m} columns hold many different fractions ({_called(intake, [i])} has "
-        f"{len(values)} among {n} objects, such as {_fraction(intake, i):g}). Expected cluster labels, one column per clustering. {remedy}"
+        f"labels looks like features: {len(measured)} of {m} columns hold many different fractions "
+        f"({_called(intake, [i])} has "
+        f"{len(values)} among {n} objects, such as {_fraction(intake, i):g}). Expected cluster labels, one "
+        f"column per clustering. {remedy}"
     )
 
 
@@ -204,11 +219,12 @@ def _names_of(intake: Intake) -> str:
 def _check_orientation(intake: Intake, stacklevel: int) -> None:
     """Many more clusterings than objects: say so, or refuse.
 
-    Rows of an array, a list of lists, a data frame or a file are objects; a list given to ``from_clusterings`` holds one
-    vector per clustering. So a longer list of more vectors than labels in each is questioned, and from three times
-    as many on refused as ambiguous; an array from three times as many on is questioned, and from ten times as many on
-    refused if its columns do not look like clusterings either. A list of lists is questioned as soon as its rows are
-    longer than it, as one of label vectors is. A dict says what it holds by its keys: it is questioned, never refused.
+    Rows of an array, a list of lists, a data frame or a file are objects; a list given to
+    ``from_clusterings`` holds one vector per clustering. So a longer list of more vectors than labels in each
+    is questioned, and from three times as many on refused as ambiguous; an array from three times as many on
+    is questioned, and from ten times as many on refused if its columns do not look like clusterings either. A
+    list of lists is questioned as soon as its rows are longer than it, as one of label vectors is. A dict
+    says what it holds by its keys: it is questioned, never refused.
     """
     n, m = intake.labels.shape
     if intake.container == "list":
@@ -257,8 +273,10 @@ def question_features(features: Features, remedy: str, *, stacklevel: int) -> No
     if looks_like_labels(features.X):
         n, d = features.shape
         warn(
-            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in {d} base "
-            f"clusterings do, and was taken for features. If these are labels, {remedy}. If they are features, "
+            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in "
+            f"{d} base "
+            f"clusterings do, and was taken for features. If these are labels, {remedy}. If they are "
+            f"features, "
             "cs.io.Features(X) says so.",
             GuessWarning,
             stacklevel=stacklevel + 1,

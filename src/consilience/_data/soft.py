@@ -1,13 +1,13 @@
 """Soft clusterings: every object is in every cluster to some share.
 
-P_i (n, k_i) holds the memberships of clustering i and s_ip the sum of row p: 1 where the clustering places the object fully, less
-where a part is unknown, 0 where it did not see the object.
+P_i (n, k_i) holds the memberships of clustering i and s_ip the sum of row p: 1 where the clustering places
+the object fully, less where a part is unknown, 0 where it did not see the object.
 
     A_pq = sum_i P_ip P_iq' / sum_i s_ip s_iq,   A_pp = 1                                               (1)
 
-This is the co-association of hard clusterings drawn from the memberships, each object by itself, in the limit of many draws: what
-is unknown of an object is drawn as a missing label. Where all rows add up to 1 or 0 it is the mean of P_ip P_iq' over
-the clusterings that saw both.
+This is the co-association of hard clusterings drawn from the memberships, each object by itself, in the limit
+of many draws: what is unknown of an object is drawn as a missing label. Where all rows add up to 1 or 0 it is
+the mean of P_ip P_iq' over the clusterings that saw both.
 """
 
 from __future__ import annotations
@@ -37,25 +37,31 @@ _HASHED = 1 << 14  # rows at a time
 
 
 class SoftEnsemble(Named):
-    """Several soft clusterings of the same objects: probabilities, topic shares, fuzzy memberships, ancestry coefficients.
+    """Several soft clusterings of the same objects: probabilities, topic shares, fuzzy memberships, ancestry
+    coefficients.
 
     Parameters
     ----------
     blocks : list, dict by name, list of (name, block) pairs, Ensemble or SoftEnsemble
-        One block ``(n_samples, k_i)`` for each clustering, dense, sparse (kept sparse) or a data frame: ``predict_proba`` of a mixture,
-        topics of documents, membership vectors of HDBSCAN, Q matrices. Entries are not negative, and rows add up to at most 1:
+        One block ``(n_samples, k_i)`` for each clustering, dense, sparse (kept sparse) or a data frame:
+        ``predict_proba`` of a mixture, topics of documents, membership vectors of HDBSCAN, Q matrices.
+        Entries are not negative, and rows add up to at most 1:
 
-        =========================  ===================================================================================
+        =========================
+        ===================================================================================
         row                        meaning
-        =========================  ===================================================================================
+        =========================
+        ===================================================================================
         adds up to 1               the clustering places the object fully
         adds up to less            the rest is unknown: evidence neither for nor against
         zeros                      the clustering did not see the object
         up to 1.01                 rounding: scaled to 1
         more                       refused
-        =========================  ===================================================================================
+        =========================
+        ===================================================================================
 
-        A label vector stands for a block of zeros and ones. A column without any membership is no cluster, and is left out.
+        A label vector stands for a block of zeros and ones. A column without any membership is no cluster,
+        and is left out.
     clustering_names, sample_names : sequence, optional
         Names of blocks and rows; those of a data frame where it has them.
     sample_weight : array (n_samples,), optional
@@ -64,7 +70,8 @@ class SoftEnsemble(Named):
     Attributes
     ----------
     n_clusters_per_clustering : array (n_clusterings,)
-        Clusters of each clustering that hold anything; ``columns[i]`` are their columns in the block given, of ``widths[i]``.
+        Clusters of each clustering that hold anything; ``columns[i]`` are their columns in the block given,
+        of ``widths[i]``.
     offsets : array (n_clusterings + 1,)
         Cluster ``j`` of clustering ``i`` has the global number ``offsets[i] + j``.
 
@@ -72,7 +79,8 @@ class SoftEnsemble(Named):
     -----
     :class:`~consilience.consensus.LWGP`, :class:`~consilience.consensus.CoassociationKMeans`, :class:`~consilience.consensus.EvidenceAccumulation`,
     :class:`~consilience.SCCABG` and :class:`~consilience.consensus.SoftVote` take it as it is; :meth:`draw` makes hard clusterings for all
-    others. Where every membership is 0 or 1 it is a hard ensemble, and is taken as one by every method. 12 bytes an entry that is not 0.
+    others. Where every membership is 0 or 1 it is a hard ensemble, and is taken as one by every method. 12
+    bytes an entry that is not 0.
 
     Examples
     --------
@@ -169,7 +177,8 @@ class SoftEnsemble(Named):
     def __repr__(self) -> str:
         n, m, k = self.n_samples, self.n_clusterings, self.n_clusters_per_clustering
         text = (
-            f"{type(self).__name__}: {n:,} object{'s' if n > 1 else ''}, {m} soft clustering{'s' if m > 1 else ''} "
+            f"{type(self).__name__}: {n:,} object{'s' if n > 1 else ''}, {m} soft "
+            f"clustering{'s' if m > 1 else ''} "
             f"({k.min()} to {k.max()} clusters, {k.sum()} in all)"
         )
         if self.has_missing:
@@ -196,11 +205,12 @@ class SoftEnsemble(Named):
     # Hard clusterings --------------------------------------------------------------------------------------
 
     def draw(self, n_draws: int = 10, *, random_state: Any = None) -> Ensemble:
-        """A hard ensemble of ``n_draws`` clusterings for each soft one: every object joins a cluster by its memberships.
+        """A hard ensemble of ``n_draws`` clusterings for each soft one: every object joins a cluster by its
+        memberships.
 
-        What is unknown of an object is the chance of a missing label. The co-association of the draws is on average that of
-        Eq. (1), and reaches it with many draws: its standard error is at most 0.5 / sqrt(m n_draws). O(entries n_draws) time,
-        4 n m n_draws bytes.
+        What is unknown of an object is the chance of a missing label. The co-association of the draws is on
+        average that of Eq. (1), and reaches it with many draws: its standard error is at most 0.5 / sqrt(m
+        n_draws). O(entries n_draws) time, 4 n m n_draws bytes.
         """
         check("n_draws", n_draws, Integer(1))
         rng = make_rng(random_state)
@@ -219,7 +229,8 @@ class SoftEnsemble(Named):
         return _hard(vectors, names, self)
 
     def harden(self, threshold: float = 0.0) -> Ensemble:
-        """A hard ensemble: every object in the cluster of its largest membership, missing where that is below ``threshold``.
+        """A hard ensemble: every object in the cluster of its largest membership, missing where that is below
+        ``threshold``.
 
         Says nothing about how sure the memberships are: :meth:`draw` does.
         """
@@ -249,7 +260,9 @@ class SoftEnsemble(Named):
         return np.asarray(self._Y.T @ self.sample_weight)
 
     def contingency(self) -> np.ndarray:
-        """Y' diag(w) Y (k, k) dense: what every two clusters share, as hard clusterings drawn would on average."""
+        """Y' diag(w) Y (k, k) dense: what every two clusters share, as hard clusterings drawn would on
+        average.
+        """
         return self._incidence.overlaps(self.sample_weight)
 
     def contingency_sparse(self) -> sp.csr_array:
@@ -257,7 +270,9 @@ class SoftEnsemble(Named):
         return sp.csr_array(self._Y.T @ (sp.diags_array(self.sample_weight) @ self._Y))
 
     def coassociation(self, *, n_jobs: int | None = -1) -> np.ndarray:
-        """A (n, n) dense, Eq. (1); pairs never seen together are 0. O(n^2 m) time, 8 n^2 bytes; refused if that does not fit."""
+        """A (n, n) dense, Eq. (1); pairs never seen together are 0. O(n^2 m) time, 8 n^2 bytes; refused if
+        that does not fit.
+        """
         n = self.n_samples
         ensure_fits(
             8.0 * n * n,
@@ -296,7 +311,9 @@ class SoftEnsemble(Named):
     # Compression -------------------------------------------------------------------------------------------
 
     def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
-        """The distinct rows of memberships with their total weights; ``.inverse`` maps objects to rows. O(entries) time."""
+        """The distinct rows of memberships with their total weights; ``.inverse`` maps objects to rows.
+        O(entries) time.
+        """
         if self._compressed is None:
             rows, inverse = _distinct_rows(self._Y)
             weights = total_weights(self._weights, inverse, rows.size)
@@ -308,7 +325,9 @@ class SoftEnsemble(Named):
 
 
 class SoftCompressed(SoftEnsemble):
-    """The distinct rows of a soft ensemble, with weights: what the methods work on. As :class:`~consilience._data.distinct.Compressed`."""
+    """The distinct rows of a soft ensemble, with weights: what the methods work on. As
+    :class:`~consilience._data.distinct.Compressed`.
+    """
 
     inverse: np.ndarray
     rows: np.ndarray
@@ -377,7 +396,8 @@ class SoftCompressed(SoftEnsemble):
         return values[self.inverse]
 
     def canonical(self) -> tuple[SoftCompressed, np.ndarray, np.ndarray, np.ndarray]:
-        """The same in an order of rows, clusterings and clusters that depends on its content only, and the three orders.
+        """The same in an order of rows, clusterings and clusters that depends on its content only, and the
+        three orders.
 
         As :meth:`consilience._data.distinct.Compressed.canonical`.
         """

@@ -1,4 +1,6 @@
-"""What soft clusterings come in as, checked and brought to one form: the door of :class:`consilience._data.soft.SoftEnsemble`."""
+"""What soft clusterings come in as, checked and brought to one form: the door of
+:class:`consilience._data.soft.SoftEnsemble`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from .containers import refuse_foreign
 from .ensemble import Ensemble
 from .frames import as_array, as_frame, row_names
 
-#: Sums of a row up to here above 1 come from rounding, of tables printed with few digits too, and are scaled to 1.
+#: Sums of a row up to here above 1 come from rounding, of tables printed with few digits too, and are scaled
+#: to 1.
 _ROUNDED = 1.01
 #: Sums this near to 1 are 1.
 WHOLE = 1e-6
@@ -33,7 +36,8 @@ def take_in(blocks: Any) -> tuple:
         shape = getattr(blocks, "shape", "unknown")
         if not (isinstance(blocks, np.ndarray) and blocks.ndim == 3):
             raise InputError(
-                f"blocks is one table of shape {shape}: expected a list with one block (n_samples, k_i) for each clustering. For a "
+                f"blocks is one table of shape {shape}: expected a list with one block (n_samples, k_i) "
+                f"for each clustering. For a "
                 "single clustering pass SoftEnsemble([P])."
             )
         items = list(blocks)
@@ -50,7 +54,8 @@ def take_in(blocks: Any) -> tuple:
         sample_names = sample_names or (row_names(item) if as_frame(item) is not None else None)
         if parts[i].shape[0] != parts[0].shape[0]:
             raise InputError(
-                f"{name} has {parts[i].shape[0]} rows and block {0 if names is None else repr(names[0])} has {parts[0].shape[0]}: all "
+                f"{name} has {parts[i].shape[0]} rows and block {0 if names is None else repr(names[0])} "
+                f"has {parts[0].shape[0]}: all "
                 "blocks are of the same objects, one row each."
             )
     widths = [part.shape[1] for part in parts]
@@ -78,7 +83,8 @@ def _block(item: Any, name: str) -> sp.csr_array:
         if not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise InputError(
-                f"{name} has a value that is not finite in row {row}; a row of zeros says that the clustering did not see the object."
+                f"{name} has a value that is not finite in row {row}; a row of zeros says that the "
+                f"clustering did not see the object."
             )
         block = sp.csr_array(array)
     block = block.astype(np.float64)
@@ -90,7 +96,8 @@ def _block(item: Any, name: str) -> sp.csr_array:
         raise InputError(f"{name} has values that are not finite; leave out what was not seen.")
     if block.data.size and block.data.min() < 0:
         raise InputError(
-            f"{name} holds {block.data.min():g}: memberships are not negative. Pass probabilities, not scores or their logarithms."
+            f"{name} holds {block.data.min():g}: memberships are not negative. Pass probabilities, not "
+            f"scores or their logarithms."
         )
     if not block.nnz:
         raise InputError(f"{name} has no membership at all: every entry is 0. Leave it out.")
@@ -98,8 +105,10 @@ def _block(item: Any, name: str) -> sp.csr_array:
     if sums.max() > _ROUNDED:
         row = int(np.argmax(sums))
         raise InputError(
-            f"{name} adds up to {sums[row]:g} in row {row} ({int((sums > _ROUNDED).sum())} such rows): memberships of an object add up to "
-            "at most 1. Where they are counts or weights divide by their sums: P / P.sum(axis=1, keepdims=True)."
+            f"{name} adds up to {sums[row]:g} in row {row} ({int((sums > _ROUNDED).sum())} such rows): "
+            f"memberships of an object add up to "
+            "at most 1. Where they are counts or weights divide by their sums: P / P.sum(axis=1, "
+            "keepdims=True)."
         )
     scale = np.where((sums > 1.0) | (sums > 1.0 - WHOLE), np.where(sums > 0, sums, 1.0), 1.0)
     # One entry alone is 1 exactly; others are divided by their sum.

@@ -20,7 +20,8 @@ _SHOWN = 12  # clusterings of a table
 def in_a_line(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters_per_clustering
     text = (
-        f"{type(ensemble).__name__}: {_count(ensemble.n_samples, 'object')}, {_count(ensemble.n_clusterings, 'clustering')} "
+        f"{type(ensemble).__name__}: {_count(ensemble.n_samples, 'object')}, "
+        f"{_count(ensemble.n_clusterings, 'clustering')} "
         f"({k.min()} to {k.max()} clusters, {k.sum()} in all)"
     )
     if ensemble.has_missing:
@@ -81,7 +82,8 @@ def say_unseen(ensemble: Ensemble) -> str:
     names, many = ensemble.sample_names, ensemble.unseen.size > 1
     shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
     return (
-        f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every clustering, so no consensus can place "
+        f"{'Objects' if many else 'Object'} {shown} {'are' if many else 'is'} missing from every "
+        f"clustering, so no consensus can place "
         f"{'them' if many else 'it'}."
     )
 

@@ -1,9 +1,11 @@
-"""Placing further objects in a consensus by their base labels, through the one table of :mod:`consilience._evidence.table`.
+"""Placing further objects in a consensus by their base labels, through the one table of
+:mod:`consilience._evidence.table`.
 
-A row of base labels that the fit has seen (a known signature) keeps the cluster it was given, so that predicting the objects
-of ``fit`` gives their labels. Any other row goes to the cluster with which it is most often together: the largest membership,
-Eq. (3) of :mod:`consilience._evidence.table`, which with nothing missing is the mean co-association with the objects of the cluster.
-A label that the clustering did not have is as good as missing. O(m) for a known row, O(m c) for another.
+A row of base labels that the fit has seen (a known signature) keeps the cluster it was given, so that
+predicting the objects of ``fit`` gives their labels. Any other row goes to the cluster with which it is most
+often together: the largest membership, Eq. (3) of :mod:`consilience._evidence.table`, which with nothing
+missing is the mean co-association with the objects of the cluster. A label that the clustering did not have
+is as good as missing. O(m) for a known row, O(m c) for another.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from ..errors import InputError, warn
 from .table import Evidence, mean_of_known
 
 _BLOCK = 1 << 14  # rows
-#: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough to survive rounding.
+#: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough
+#: to survive rounding.
 _ABOVE = 1.0 + 1e-9
 
 
@@ -85,14 +88,17 @@ class Predictor:
         fits = isinstance(distinct, (Compressed, SoftCompressed)) and labels.shape == distinct.inverse.shape
         if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
             raise InputError(
-                f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct objects."
+                f"labels of shape {labels.shape} and type {labels.dtype} are not those of the distinct "
+                f"objects."
             )
         return cls(distinct, labels, None if weights is None else check_weights(weights, labels.size))
 
     # Rows of codes -----------------------------------------------------------------------------------------
 
     def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are missing."""
+        """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are
+        missing.
+        """
         out = np.empty(len(codes), np.int64)
         known, ties = self.known, self.evidence.ties
 
@@ -112,8 +118,8 @@ class Predictor:
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """(clusters, shares), each (n, top), the largest first; of all clusters, in order, (None, (n, c)).
 
-        The largest share is that of the predicted cluster: it is lifted just above the others where it is not. A row that
-        nothing is known of has zeros, and clusters -1.
+        The largest share is that of the predicted cluster: it is lifted just above the others where it is
+        not. A row that nothing is known of has zeros, and clusters -1.
         """
         c = self.n_clusters
         width = c if top is None else min(top, c)
@@ -146,13 +152,17 @@ class Predictor:
     def confidence(
         self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
-        """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of :mod:`consilience._evidence.table`."""
+        """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of
+        :mod:`consilience._evidence.table`.
+        """
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
 
     def score(
         self, codes: np.ndarray | Memberships, weights: np.ndarray | None = None, *, n_jobs: int | None = None
     ) -> float:
-        """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw; 0 where none saw any."""
+        """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw; 0 where
+        none saw any.
+        """
         rows = codes if isinstance(codes, Memberships) else Labels(codes, self.distinct.offsets)
         weights = np.ones(len(codes)) if weights is None else weights / unit_of(weights)
         table = rows.table(self.predict(codes, n_jobs=n_jobs), self.n_clusters, weights)
@@ -192,7 +202,8 @@ def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stackl
 
 
 def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, list[Any] | None]:
-    """(codes (n, m), sample names) of new labels in the numbers of those of the fit; what it did not have is -1.
+    """(codes (n, m), sample names) of new labels in the numbers of those of the fit; what it did not have is
+    -1.
 
     Clusterings are matched by name where both sides have names, else by position; categories by value.
     """
@@ -212,14 +223,17 @@ def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, l
 
 
 def memberships_of(blocks: Any, distinct: SoftCompressed, owner: str) -> tuple[Memberships, list[Any] | None]:
-    """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing there is unknown."""
+    """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing
+    there is unknown.
+    """
     soft = blocks if isinstance(blocks, SoftEnsemble) else SoftEnsemble(blocks)
     order = _matched(_own_names(soft), distinct, soft.shape, owner)
     numbers = np.full(soft.n_base_clusters, -1)
     for i, j in enumerate(order):
         if soft.widths[j] != distinct.widths[i]:
             raise InputError(
-                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to {distinct.widths[i]} there. Pass "
+                f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to "
+                f"{distinct.widths[i]} there. Pass "
                 "memberships in the same clusters, in the same order."
             )
         column = {value: distinct.offsets[i] + at for at, value in enumerate(distinct.columns[i])}
@@ -255,14 +269,17 @@ def _matched(
         parts = [f"{listed(map(repr, absent))} is not among the columns"] if absent else []
         parts += [f"{listed(map(repr, strange))} is none of its clusterings"] if strange else []
         raise InputError(
-            f"{owner} was fitted to clusterings of other names: {'; '.join(parts) or 'a name occurs twice'}. Pass the clusterings of "
-            "fit, with a column of NaN for one that did not see these objects, or an array to match them by position."
+            f"{owner} was fitted to clusterings of other names: "
+            f"{'; '.join(parts) or 'a name occurs twice'}. Pass the clusterings of "
+            "fit, with a column of NaN for one that did not see these objects, or an array to match them "
+            "by position."
         )
     m = distinct.n_clusterings
     if shape[1] != m:
         hint = f" Pass labels.T if there are {shape[1]} objects." if shape[0] == m else ""
         raise InputError(
-            f"labels has shape {shape}: {shape[1]} clusterings, but {owner} was fitted to {m}. Pass labels of the same clusterings "
+            f"labels has shape {shape}: {shape[1]} clusterings, but {owner} was fitted to {m}. Pass labels "
+            f"of the same clusterings "
             f"in the same order, with NaN where one did not see an object.{hint}"
         )
     return list(range(m))

@@ -1,7 +1,7 @@
 """What base clusterings say about a partition, read off one table; nothing of size n x n is formed.
 
-Object p has weight w_p, is in cluster l_i(p) of base clustering i (or was not seen by it), and in group j(p) of the
-partition (or in none).
+Object p has weight w_p, is in cluster l_i(p) of base clustering i (or was not seen by it), and in group j(p)
+of the partition (or in none).
 
     T (k, c)   weight of base cluster and group together                                                  (1)
     N (m, c)   sum of T over the clusters of each clustering: what it saw of each group                    (2)
@@ -14,17 +14,18 @@ partition (or in none).
     typicality of p:       r_p / max of r over the group,  r_p = sum_i T[l_i(p), j(p)] / sum_i N[i, j(p)]  (9)
     confidence of p:       sqrt(purity * typicality)                                                       (10)
 
-The sums of (5) and (9) are over the clusterings that saw p. B is the mean co-association between groups; with nothing missing
-(5) is the mean co-association of p with the others of its group, and (7) that of all its pairs: the item and cluster
-consensus of Monti et al. (2003). With missing labels each pair weighs as often as it was seen. An object of weight w
-counts as w equal objects, so "self", which takes the pair of an object with itself out, is min(w, 1) a sight in (5)
-and w min(w, 1) on the diagonal of (6).
+The sums of (5) and (9) are over the clusterings that saw p. B is the mean co-association between groups; with
+nothing missing (5) is the mean co-association of p with the others of its group, and (7) that of all its
+pairs: the item and cluster consensus of Monti et al. (2003). With missing labels each pair weighs as often as
+it was seen. An object of weight w counts as w equal objects, so "self", which takes the pair of an object
+with itself out, is min(w, 1) a sight in (5) and w min(w, 1) on the diagonal of (6).
 
-Confidence asks two questions, and an object must pass both. (8): of those it is together with, how many are in its group?
-An object at a border fails. (9): is it with its group as often as the most typical object of the group is? One that was
-merged into a group of others, or lies at its rim, fails. Both are shares of what base clusterings of this fineness can
-give, so that many small base clusters lower neither: S[l], not N, is below in (8), and the group's own most in (9). An
-object's pair with itself stays in, so that only the ratios of the weights matter.
+Confidence asks two questions, and an object must pass both. (8): of those it is together with, how many are
+in its group? An object at a border fails. (9): is it with its group as often as the most typical object of
+the group is? One that was merged into a group of others, or lies at its rim, fails. Both are shares of what
+base clusterings of this fineness can give, so that many small base clusters lower neither: S[l], not N, is
+below in (8), and the group's own most in (9). An object's pair with itself stays in, so that only the ratios
+of the weights matter.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ from .._kernels.runtime.threads import map_blocks
 if TYPE_CHECKING:
     from .._data.soft import SoftEnsemble
 
-# What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum: sums of
-# fractional weights leave a rounding error there.
+# What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum:
+# sums of fractional weights leave a rounding error there.
 _NOTHING = 1e-12
 
-# A consensus is contradicted where it agrees with the base clusterings less than this share of what a plain one does ...
+# A consensus is contradicted where it agrees with the base clusterings less than this share of what a plain
+# one does ...
 _FAR_LESS = 0.7
 # ... and by more than what separates the answers to base clusterings that are noise.
 _BY_CHANCE = 0.05
@@ -63,8 +65,9 @@ class Evidence:
     """The base clusterings of an ensemble against one grouping of its objects.
 
     ensemble : Ensemble or SoftEnsemble
-        Of n objects, or of the u distinct ones. Soft clusterings count as hard ones drawn from them do on average: l_i(p) is every
-        cluster of i by its share in p, and "self" what two objects equal to p would be together and seen.
+        Of n objects, or of the u distinct ones. Soft clusterings count as hard ones drawn from them do on
+        average: l_i(p) is every cluster of i by its share in p, and "self" what two objects equal to p would
+        be together and seen.
     groups : array (n,)
         Group of each object, 0..n_groups - 1, -1 for none.
     rows : array (n,), optional
@@ -150,15 +153,19 @@ class Evidence:
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
     def ties(self, rows: np.ndarray | Memberships) -> np.ndarray:
-        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m) or memberships, those of other objects too."""
+        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m) or memberships, those of
+        other objects too.
+        """
         return self._incidence(rows).gather(self._shares, n_jobs=1)
 
     def _incidence(self, rows: np.ndarray | Memberships) -> Labels | Memberships:
         return rows if isinstance(rows, Memberships) else Labels(rows, self.ensemble.offsets)
 
     def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(n,) the group that each object of the ensemble is most often together with, in the mean over the group's objects and
-        the clusterings that saw them; base clusters count by their weights (k,). O(n m c) time, O(c) memory a thread and row."""
+        """(n,) the group that each object of the ensemble is most often together with, in the mean over the
+        group's objects and the clusterings that saw them; base clusters count by their weights (k,). O(n m c)
+        time, O(c) memory a thread and row.
+        """
         incidence, ties = self.ensemble._incidence, self._shares * cluster_weights[:, None]
 
         def block(a: int, b: int) -> np.ndarray:
@@ -210,7 +217,9 @@ class Evidence:
     def confidence_of(
         self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
-        """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for group -1."""
+        """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for
+        group -1.
+        """
         incidence = self._incidence(rows)
         typicality = self.company_of(rows, groups, n_jobs=n_jobs) / self.most[groups]
         sights = incidence.sights(np.ones(self.ensemble.n_clusterings))
@@ -279,13 +288,17 @@ class Evidence:
 
     @cached_property
     def stability(self) -> np.ndarray:
-        """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair was seen."""
+        """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair
+        was seen.
+        """
         together_itself, seen_itself = self._itself()
         seen = (self.seen**2).sum(axis=0)
         return _ratio((self.table**2).sum(axis=0) - together_itself, seen - seen_itself, seen)
 
     def _itself(self, clustering_weights: np.ndarray | None = None) -> list[np.ndarray]:
-        """(c,), (c,): what the pairs of objects with themselves add to the diagonal of Eq. (6), above and below."""
+        """(c,), (c,): what the pairs of objects with themselves add to the diagonal of Eq. (6), above and
+        below.
+        """
         here = self.groups >= 0
         loops = self.weights * np.minimum(self.weights, 1.0 / self.unit)
         return [
@@ -300,7 +313,9 @@ def _confidence(purity: np.ndarray, typicality: np.ndarray) -> np.ndarray:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """above / below in [0, 1]; NaN where nothing is left below of the ``whole`` that something was taken out of."""
+    """above / below in [0, 1]; NaN where nothing is left below of the ``whole`` that something was taken out
+    of.
+    """
     some = below > _NOTHING * whole
     return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)
 
@@ -341,10 +356,11 @@ def whole(sizes: np.ndarray) -> np.ndarray:
 def agreement_beside_baseline(
     ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1
 ) -> Agreement:
-    """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many groups.
+    """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many
+    groups.
 
-    Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both partitions are
-    judged by them: O(500^2 m) time at most, whatever the number of objects.
+    Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both
+    partitions are judged by them: O(500^2 m) time at most, whatever the number of objects.
     """
     rows, weights = drawn_by_weight(ensemble.sample_weight, _SAMPLE)
     part = ensemble if rows is None else ensemble.take(rows)
@@ -363,8 +379,8 @@ def agreement_beside_baseline(
 def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, np.ndarray]:
     """(rows, weights) of at most so many objects, the same every time; None is all as they are.
 
-    One ticket is drawn in each of ``most`` equal shares of the total weight: an object heavier than a share is always among
-    them, and weighs as many tickets as it holds.
+    One ticket is drawn in each of ``most`` equal shares of the total weight: an object heavier than a share
+    is always among them, and weighs as many tickets as it holds.
     """
     if weights.size <= most:
         return None, weights

@@ -111,7 +111,8 @@ def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 
 
 
 def spread_ks(among: Sequence[int], seeds: Sequence[int], each: int) -> list[int]:
-    """Numbers of clusters spread over ``among`` for every ``each`` members in turn: one in each of so many equal parts.
+    """Numbers of clusters spread over ``among`` for every ``each`` members in turn: one in each of so many
+    equal parts.
 
     Where in its part is the same for those, starts at random and moves by the golden ratio from turn to turn,
     which fills the range evenly however many turns there are.
@@ -122,9 +123,11 @@ def spread_ks(among: Sequence[int], seeds: Sequence[int], each: int) -> list[int
 
 
 def even_places(seed: int, count: int, width: int) -> np.ndarray:
-    """(count, width) numbers in [0, 1) that fill the unit cube evenly from a random start, however many there are.
+    """(count, width) numbers in [0, 1) that fill the unit cube evenly from a random start, however many there
+    are.
 
-    A Kronecker sequence; its steps are powers of the root of x^(width + 1) = x + 1, of which the golden ratio is the first.
+    A Kronecker sequence; its steps are powers of the root of x^(width + 1) = x + 1, of which the golden ratio
+    is the first.
     """
     root = 2.0
     for _ in range(50):
@@ -134,7 +137,9 @@ def even_places(seed: int, count: int, width: int) -> np.ndarray:
 
 
 def dealt(d: int, kept: int, turn: int, seed: int) -> np.ndarray:
-    """The ``kept`` of d features that come in turn as if shuffled decks of them were dealt: each is seen equally often."""
+    """The ``kept`` of d features that come in turn as if shuffled decks of them were dealt: each is seen
+    equally often.
+    """
     deck, first = divmod(turn * kept, d)
     order = np.random.default_rng([seed, CHOOSE_FEATURES, deck]).permutation(d)
     hand = order[first : first + kept]
@@ -153,7 +158,9 @@ def assemble(
     members: Sequence[Any] | None = None,
     members_bytes: float | None = None,
 ) -> Ensemble:
-    """The ensemble; ``members_bytes`` is what members take, or would. Says so if members came out with fewer clusters than asked for."""
+    """The ensemble; ``members_bytes`` is what members take, or would. Says so if members came out with fewer
+    clusters than asked for.
+    """
     with refusing(
         f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
         "ask for fewer clusterings",
@@ -174,8 +181,10 @@ def assemble(
     ]
     if short:
         warn(
-            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (members {listed(short)}): "
-            "the rows they were made from have too few distinct values. Ask for fewer clusters or use more features.",
+            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (members "
+            f"{listed(short)}): "
+            "the rows they were made from have too few distinct values. Ask for fewer clusters or use more "
+            "features.",
             stacklevel=4,
         )
     return ensemble

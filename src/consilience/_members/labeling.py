@@ -2,12 +2,13 @@
 
 * k-means, random-k, random-features and bagging keep their centers: a row goes to the nearest;
 * landmarks keep their landmarks (``consilience.generate._landmarks``);
-* metric-subspace and spectral members, and clusterers without ``predict``, go by neighbors: a row gets the label of the
-  nearest row of the fit, as the member sees rows (its features, preparation and metric). They share one table of those
-  rows. A row whose nearest one was missing from the member is missing too;
+* metric-subspace and spectral members, and clusterers without ``predict``, go by neighbors: a row gets the
+  label of the nearest row of the fit, as the member sees rows (its features, preparation and metric). They
+  share one table of those rows. A row whose nearest one was missing from the member is missing too;
 * clusterers with ``predict`` are kept as they are.
 
-Whether members are kept is ``keep_base_models`` of every generator: False, True, or None, where what they take is at most 128 MB.
+Whether members are kept is ``keep_base_models`` of every generator: False, True, or None, where what they
+take is at most 128 MB.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def table_bytes(X: Any) -> float:
 
 
 def neighbor_bytes(X: Any, m: int) -> float:
-    """What m members that go by neighbors keep: the rows of fit once, and for every member a label and a width of each."""
+    """What m members that go by neighbors keep: the rows of fit once, and for every member a label and a
+    width of each.
+    """
     return table_bytes(X) + 12.0 * m * X.shape[0]
 
 
@@ -111,7 +114,9 @@ class CenterMember(Member):
 def center_member(
     preparation: Preparation, columns: np.ndarray | None, Z: Any, centers: np.ndarray, labels: np.ndarray
 ) -> CenterMember:
-    """From the labels (n,) of the rows Z that a k-means saw; a center that lost all its rows attracts no others."""
+    """From the labels (n,) of the rows Z that a k-means saw; a center that lost all its rows attracts no
+    others.
+    """
     filled, index = np.unique(labels, return_inverse=True)
     centers = centers[filled]
     squares = own_squares(Z, centers, index.reshape(-1))
@@ -126,9 +131,10 @@ class Neighbors(Member):
     codes (len(rows),) : their labels, -1 for missing.
     rows : positions of those that the member saw; None is all.
     columns, unit, metric : as :func:`seen_by` takes them.
-    widths (len(rows),) : mean square distance of each row to its own neighbors, by which distances to it are measured, as the
-        member's kernel does; None compares distances as they are. Without it rows in a crowd, such as short texts, would be nearest to
-        everybody.
+    widths (len(rows),) : mean square distance of each row to its own neighbors, by which distances to it are
+    measured, as the
+        member's kernel does; None compares distances as they are. Without it rows in a crowd, such as short
+        texts, would be nearest to everybody.
     """
 
     X: Any = field(repr=False)
@@ -157,7 +163,9 @@ class Neighbors(Member):
         return index, np.sqrt(squares)
 
     def measures_like(self, other: Any) -> bool:
-        """Whether the other, of the same preparation, finds the same neighbors, as members that were read from one embedding do."""
+        """Whether the other, of the same preparation, finds the same neighbors, as members that were read
+        from one embedding do.
+        """
         return (
             isinstance(other, Neighbors)
             and (self.unit, self.metric) == (other.unit, other.metric)
@@ -212,7 +220,9 @@ def columns_of(Z: Any, columns: np.ndarray | None) -> Any:
 
 
 def seen_by(Z: Any, columns: np.ndarray | None, unit: float, metric: str) -> Any:
-    """Rows such that Euclidean distance is that of the metric, float64: "diversified" is Euclidean itself, times unit."""
+    """Rows such that Euclidean distance is that of the metric, float64: "diversified" is Euclidean itself,
+    times unit.
+    """
     Z = columns_of(Z, columns)
     Z = sp.csr_array(Z, dtype=np.float64, copy=True) if sp.issparse(Z) else np.array(Z, np.float64)
     Z *= unit
@@ -248,7 +258,9 @@ class _Shared:
         return ends
 
     def find(self, Z: Any) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """What each member finds of prepared rows; those that find the same neighbors in turn look for them once."""
+        """What each member finds of prepared rows; those that find the same neighbors in turn look for them
+        once.
+        """
         for t, member in enumerate(self.members):
             if not isinstance(member, Neighbors):
                 yield member.find(Z, self.known, self.n_jobs)
@@ -299,7 +311,8 @@ def label_rows(
         return codes, None
     if telling == 0:
         raise InputError(
-            "No member can tell how far a row is: clusterers that label rows with their own predict do not say. Use a generator of the "
+            "No member can tell how far a row is: clusterers that label rows with their own predict do not "
+            "say. Use a generator of the "
             "library, such as generator='kmeans'."
         )
     return codes, inside / telling

@@ -1,7 +1,7 @@
 """How members see the features: as given, or prepared, each member in its own way if so wished.
 
-What the words of ``preprocess`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an object p of
-weight w_p (1 by default; W is the sum) and a column j:
+What the words of ``preprocess`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an
+object p of weight w_p (1 by default; W is the sum) and a column j:
 
     standardize   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W        (1)
     ranks         ( w(x_.j < x_pj) + w(x_.j = x_pj) / 2 ) / W                                                  (2)
@@ -10,8 +10,8 @@ weight w_p (1 by default; W is the sum) and a column j:
     unit          x_pj / |x_p|, a row of zeros stays                                                           (5)
     pearson       x_pj - mean_j x_pj, then (5): squared distances are 2 (1 - correlation of the rows)          (6)
 
-A sparse X stays sparse: (1) then leaves m_j out, which no distance between objects can tell, and (2) and (6) are refused. (4) has
-no smoothing term, so that the unit of the weights does not matter.
+A sparse X stays sparse: (1) then leaves m_j out, which no distance between objects can tell, and (2) and (6)
+are refused. (4) has no smoothing term, so that the unit of the weights does not matter.
 """
 
 from __future__ import annotations
@@ -93,14 +93,16 @@ class Preparation:
     places: list[tuple[np.ndarray, np.ndarray]] | None = field(default=None, repr=False)
 
     def apply(self, X: Any, *, n_jobs: int | None = 1) -> Any:
-        """Rows of X (n, n_features), prepared: (n, len(columns)), of the same precision. Rows do not see each other.
+        """Rows of X (n, n_features), prepared: (n, len(columns)), of the same precision. Rows do not see each
+        other.
 
-        X are features that have been checked: a float32 or float64 array, or CSR. Sparse stays sparse, unless the
-        preparation was learned from dense features and moves zeros.
+        X are features that have been checked: a float32 or float64 array, or CSR. Sparse stays sparse, unless
+        the preparation was learned from dense features and moves zeros.
         """
         if X.shape[1] != self.n_features:
             raise InputError(
-                f"X has {X.shape[1]} features, but the preparation {self.name!r} was learned from {self.n_features}; "
+                f"X has {X.shape[1]} features, but the preparation {self.name!r} was learned from "
+                f"{self.n_features}; "
                 "pass the same features in the same order."
             )
         if self.name == "none":
@@ -137,7 +139,9 @@ class Preparation:
         return out
 
     def _entries(self, values: np.ndarray, columns: Any) -> np.ndarray:
-        """What is done to each number by itself; ``columns`` are those of the values. float64, may be changed."""
+        """What is done to each number by itself; ``columns`` are those of the values. float64, may be
+        changed.
+        """
         if self.name == "log":
             return np.log1p(values, out=values)
         if self.name == "tf-idf":
@@ -182,7 +186,8 @@ class View:
 
 
 class Views:
-    """What each member of a generator sees: ``names`` by member, and an iterator over the :class:`View` of each name.
+    """What each member of a generator sees: ``names`` by member, and an iterator over the :class:`View` of
+    each name.
 
     Tables are made one after the other, when their turn comes: let go of one before asking for the next.
 
@@ -249,10 +254,10 @@ def prepared(features: Features, preprocess: str, *, n_jobs: int | None = -1) ->
 def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     """Names of the preparations that "diverse" draws from.
 
-    Counts, which are tables without negative values that are sparse, or dense with no more than a tenth other than zero:
-    tf-idf and unit. Other sparse tables: as given, standardize and unit. Other dense ones: as given, standardize and ranks.
-    A single column has no direction, and constant ones have nothing to prepare. Counts as given and their logarithms are
-    not drawn: they see little but the length of a text.
+    Counts, which are tables without negative values that are sparse, or dense with no more than a tenth other
+    than zero: tf-idf and unit. Other sparse tables: as given, standardize and unit. Other dense ones: as
+    given, standardize and ranks. A single column has no direction, and constant ones have nothing to prepare.
+    Counts as given and their logarithms are not drawn: they see little but the length of a text.
     """
     X = features.X
     columns = columns or Columns(X)
@@ -350,12 +355,15 @@ def _inverse_frequencies(X: Any, weights: np.ndarray | None, kept: np.ndarray) -
             (weights[a : a + 256, None] * (X[a : a + 256, kept] != 0)).sum(axis=0) for a in range(0, n, 256)
         )
     total = float(n) if weights is None else float(weights.sum())
-    # A column of nothing but zeros is kept only where there is no other; rounding may leave a full one above the total.
+    # A column of nothing but zeros is kept only where there is no other; rounding may leave a full one above
+    # the total.
     return 1.0 + np.log(total / np.minimum(np.where(seen > 0, seen, total), total))
 
 
 def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The different values of a column, ascending, and their ranks in (0, 1): weight below plus half of their own."""
+    """The different values of a column, ascending, and their ranks in (0, 1): weight below plus half of their
+    own.
+    """
     if weights is None:
         values = np.sort(column)
         starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
@@ -369,8 +377,8 @@ def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
     end = np.cumsum(own)
     ranks = (end - own / 2) / end[-1]
     if len(values) > MOST_PLACES:
-        # At even steps of rank, the values on both sides of each: no interpolated rank is off by more than a step, also
-        # beside a value that many objects share.
+        # At even steps of rank, the values on both sides of each: no interpolated rank is off by more than a
+        # step, also beside a value that many objects share.
         steps = np.linspace(ranks[0], ranks[-1], MOST_PLACES // 2)
         above = np.minimum(np.searchsorted(ranks, steps), len(ranks) - 1)
         chosen = np.unique([above, np.maximum(above - 1, 0)])
@@ -382,7 +390,9 @@ def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
 
 
 def _unit_rows(Z: np.ndarray) -> np.ndarray:
-    """Dense rows divided by their length; by their largest entry first, so that squares stay among the numbers."""
+    """Dense rows divided by their length; by their largest entry first, so that squares stay among the
+    numbers.
+    """
     largest = np.abs(Z).max(axis=1, initial=0.0)
     Z /= np.where(largest > 0, largest, 1.0)[:, None]
     length = np.sqrt((Z * Z).sum(axis=1))
@@ -391,7 +401,9 @@ def _unit_rows(Z: np.ndarray) -> np.ndarray:
 
 
 def _centered_rows(Z: np.ndarray, eps: float) -> np.ndarray:
-    """Dense rows less their mean, in any scale; a row that is constant but for rounding becomes zeros: it correlates with nothing."""
+    """Dense rows less their mean, in any scale; a row that is constant but for rounding becomes zeros: it
+    correlates with nothing.
+    """
     largest = np.abs(Z).max(axis=1, initial=0.0)
     Z /= np.where(largest > 0, largest, 1.0)[:, None]
     Z -= Z.mean(axis=1)[:, None]
@@ -420,12 +432,14 @@ def _check_suits(name: str, X: Any) -> None:
     if name in DENSE_ONLY and sp.issparse(X):
         why = "ranks of zeros" if name == "ranks" else "zeros less the mean of their row"
         raise InputError(
-            f"preprocess={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become dense. "
+            f"preprocess={name!r} on a sparse X of shape {X.shape}: {why} are not zero, so it would become "
+            f"dense. "
             "Use preprocess='log', 'tf-idf', 'standardize' or 'unit', or pass X.toarray() if it fits."
         )
     if name == "pearson" and X.shape[1] < 3:
         raise InputError(
-            f"preprocess='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 or none. Use preprocess='standardize', "
+            f"preprocess='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 "
+            f"or none. Use preprocess='standardize', "
             "or give at least 3 features."
         )
     if name in ("log", "tf-idf"):
@@ -436,7 +450,8 @@ def _check_not_negative(name: str, X: Any) -> None:
     low = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if low < 0:
         raise InputError(
-            f"preprocess={name!r} is for values that are not negative, and X holds {low:g}; use preprocess='standardize' or "
+            f"preprocess={name!r} is for values that are not negative, and X holds {low:g}; use "
+            f"preprocess='standardize' or "
             "'diverse'."
         )
 
@@ -473,8 +488,10 @@ def _note_scales(features: Features, columns: Columns) -> None:
 
     warn(
         f"X holds features of very different scale: beside {column(widest)}, from {columns.low[widest]:g} to "
-        f"{columns.high[widest]:g}, {narrow.size} of {features.n_features} have less than a thousandth of that range "
-        f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should count, use "
+        f"{columns.high[widest]:g}, {narrow.size} of {features.n_features} have less than a thousandth of "
+        f"that range "
+        f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should "
+        f"count, use "
         "preprocess='standardize' or 'diverse', or scale X.",
         stacklevel=5,
     )

@@ -1,4 +1,6 @@
-"""The kinds of things that members are made of, all plain data: what a file of a model may hold of them, and what must fit."""
+"""The kinds of things that members are made of, all plain data: what a file of a model may hold of them, and
+what must fit.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkM
     return LandmarkMember(preparation, model)
 
 
-#: Name -> (kind, how one is made of its fields). A clusterer of scikit-learn is code of others, and is not among them.
+#: Name -> (kind, how one is made of its fields). A clusterer of scikit-learn is code of others, and is not
+#: among them.
 KINDS: dict[str, tuple[type, Callable[..., Any]]] = {
     **{
         kind.__name__: (kind, kind)

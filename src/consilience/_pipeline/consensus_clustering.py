@@ -66,7 +66,8 @@ Model = TypeVar("Model", bound="ConsensusClustering")
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
 
-#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share in each subsample.
+#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share
+#: in each subsample.
 MOST_CLUSTERS, STUDIED, STUDIED_FRACTION = 10, 2_000, 0.8
 
 
@@ -95,13 +96,15 @@ class ConsensusClustering(
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters returned. "auto", the default, is that of a ``method`` estimator that was given one, or else chosen by
+        Number of clusters returned. "auto", the default, is that of a ``method`` estimator that was given
+        one, or else chosen by
         :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
-        How base clusterings are made: "auto", the default, leaves it to the rule below; or a name (``consilience methods`` lists them; each is a function of
+        How base clusterings are made: "auto", the default, leaves it to the rule below; or a name
+        (``consilience methods`` lists them; each is a function of
         :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
-        ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs, or a dict by
-        name. In names, hyphens and underscores are alike.
+        ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs,
+        or a dict by name. In names, hyphens and underscores are alike.
     generator_params : dict, optional
         More parameters of the generator, by name. Unless an ``n_clusters`` of base clusterings is among them,
         these have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger
@@ -109,15 +112,16 @@ class ConsensusClustering(
         n_samples, rounded up (metric-subspace), or between a third of the largest number and the largest,
         which is 60 or the square root of n_samples if that is less, but not below ``n_clusters`` (landmarks).
     method : str or consensus estimator
-        How they are combined: "auto", the default, leaves it to the rule below; or the name of a method (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
-        which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`: its members
-        come from metric-subspace, whatever the default of ``generator``.
+        How they are combined: "auto", the default, leaves it to the rule below; or the name of a method
+        (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
+        which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`:
+        its members come from metric-subspace, whatever the default of ``generator``.
     method_params : dict, optional
         More parameters of the consensus method, by name.
     n_clusterings : int or None
-        Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for metric-subspace, one for each
-        bandwidth for spectral, each clusterer once for a list, 20 for a single one that draws random numbers and one for a
-        single one that does not). A callable decides by itself.
+        Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for
+        metric-subspace, one for each bandwidth for spectral, each clusterer once for a list, 20 for a single
+        one that draws random numbers and one for a single one that does not). A callable decides by itself.
     min_cluster_size : float or None, default None
         Smaller clusters are merged, as by every consensus method: see
         :meth:`consilience.consensus.BaseConsensus.fit`.
@@ -127,8 +131,9 @@ class ConsensusClustering(
         Threads of generator and consensus; -1 is all cores, None as in joblib. A method estimator that was
         given another number keeps it.
     keep_base_models : bool or None
-        Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by neighbors
-        (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps what takes at most 128 MB.
+        Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by
+        neighbors (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps
+        what takes at most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
 
@@ -151,10 +156,11 @@ class ConsensusClustering(
         The base clusterings, with their recipes, and what labels new rows.
     method_ : the fitted consensus method, with all it learned.
     stability_ : float
-        How alike the answers to two ensembles of as many other members would be (adjusted Rand index, 1 is the same), estimated from
-        halves of the members at hand: with another seed much changes where it is low. NaN for fewer than four members. Without
-        ``method`` it is computed in fit, which warns below 0.85, and else when asked for, in the time of ten fits to half of the
-        members and at most 2,000 objects. It does not know of ``must_link`` and ``min_cluster_size``.
+        How alike the answers to two ensembles of as many other members would be (adjusted Rand index, 1 is
+        the same), estimated from halves of the members at hand: with another seed much changes where it is
+        low. NaN for fewer than four members. Without ``method`` it is computed in fit, which warns below
+        0.85, and else when asked for, in the time of ten fits to half of the members and at most 2,000
+        objects. It does not know of ``must_link`` and ``min_cluster_size``.
     study_ : :class:`ChooseKResult`
         How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
     plan_ : :class:`consilience._pipeline.defaults.Plan`
@@ -162,18 +168,21 @@ class ConsensusClustering(
 
     Notes
     -----
-    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardized columns (counts: tf-idf) where the generator is
-    left to the rule, and else of the features as the generator sees them. It takes longer than most fits.
+    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardized columns (counts:
+    tf-idf) where the generator is left to the rule, and else of the features as the generator sees them. It
+    takes longer than most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense, up to 2,500 objects: 400 (from
-    1,000 on 200) members of metric-subspace, four from each embedding, combined by :class:`LCE`; fewer members where they have many
-    clusters. Up to 5,000 objects 80 such members, and up to 12,000 while n_samples^2 n_features is at most 4e10 40, combined by
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense,
+    up to 2,500 objects: 400 (from 1,000 on 200) members of metric-subspace, four from each embedding,
+    combined by :class:`LCE`; fewer members where they have many clusters. Up to 5,000 objects 80 such
+    members, and up to 12,000 while n_samples^2 n_features is at most 4e10 40, combined by
     :class:`LWEA`. They have 2 to max(sqrt(n_samples), 2 n_clusters) clusters. Beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters), combined by :class:`LWEA` (``instability_tolerance`` 1), which of more than 10,000 distinct objects links a sample
-    of so many and places the others. Each sees half of the features, but at least 8. Sparse: 100 (from 1,000 objects on 60, from 2,500 on
-    30) members of k-means with n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features
-    prepared in a way drawn for it, and sparse counts as tf-idf, so that columns need no scaling beforehand. A ``method`` that is named
-    gets 50 members at most. The evidence for it is in docs/methods/consensus-clustering.md.
+    max(60, 2 n_clusters), combined by :class:`LWEA` (``instability_tolerance`` 1), which of more than 10,000
+    distinct objects links a sample of so many and places the others. Each sees half of the features, but at
+    least 8. Sparse: 100 (from 1,000 objects on 60, from 2,500 on 30) members of k-means with n_clusters / 2
+    to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a
+    way drawn for it, and sparse counts as tf-idf, so that columns need no scaling beforehand. A ``method``
+    that is named gets 50 members at most. The evidence for it is in docs/methods/consensus-clustering.md.
 
     Examples
     --------
@@ -282,7 +291,8 @@ class ConsensusClustering(
             progress_shown(shown) if shown is not None else nullcontext(),
             refusing(
                 f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
-                "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and consensus method "
+                "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and "
+                "consensus method "
                 "whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
@@ -304,7 +314,8 @@ class ConsensusClustering(
             features.check_k(n_clusters, "n_clusters")
             if must_link is not None:
                 raise InputError(
-                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, which take no part. Give them a "
+                    f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, "
+                    f"which take no part. Give them a "
                     "small positive weight, or leave them out."
                 )
         plan = fill_in(plan, features, n_clusters)
@@ -350,7 +361,8 @@ class ConsensusClustering(
         most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
             raise InputError(
-                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them distinct: there are too few. Give the "
+                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them "
+                f"distinct: there are too few. Give the "
                 "number of clusters."
             )
         study = choose_k(
@@ -370,7 +382,8 @@ class ConsensusClustering(
     @property
     def _one_cluster(self) -> str:
         return (
-            f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance has, so {type(self).__name__} makes one "
+            f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance "
+            f"has, so {type(self).__name__} makes one "
             "cluster. study_ says what was tested; give n_clusters to divide the objects all the same."
         )
 
@@ -380,7 +393,9 @@ class ConsensusClustering(
         question_features(features, remedy, stacklevel=5)
 
     def _prepared_as(self, features: Features) -> str:
-        """The preparation in which the features are studied: the generator's own, or the plainest that makes columns comparable."""
+        """The preparation in which the features are studied: the generator's own, or the plainest that makes
+        columns comparable.
+        """
         own = (self._generator()[1] or {}).get("preprocess")
         if own in PREPARATIONS:
             return str(own)
@@ -390,7 +405,9 @@ class ConsensusClustering(
         return "standardize" if "standardize" in names else "tf-idf"
 
     def to_local(self: Model) -> Model:
-        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects with their weights."""
+        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects
+        with their weights.
+        """
         check_is_fitted(self, "method_")
         return getattr(self, "_local", self)
 
@@ -442,12 +459,15 @@ class ConsensusClustering(
         shown = listed(unseen if names is None else (repr(names[i]) for i in unseen))
         bagging = find(plan.generator, {"bagging": True})
         more = (
-            ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out the label of the "
+            ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out "
+            "the label of the "
             "nearest one it saw (generator_params={'unseen': 'nearest'})"
         )
         raise InputError(
-            f"{'Object' if unseen.size == 1 else 'Objects'} {shown} {'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
-            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of them "
+            f"{'Object' if unseen.size == 1 else 'Objects'} {shown} "
+            f"{'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
+            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of "
+            f"them "
             f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
@@ -463,7 +483,9 @@ class ConsensusClustering(
         return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
     def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See
+        :func:`consilience.io.save`.
+        """
         from ..io import save
 
         refuse_lazy(getattr(self, "labels_", None), "save")
@@ -481,7 +503,8 @@ class ConsensusClustering(
         return report(self, X, path=path, **options)
 
     def to_frame(self) -> Any:
-        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
+        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of
+        pandas.
 
         A frame of pandas is indexed by row names (or position); another has them, if there are any, in a
         column ``sample``.
@@ -505,7 +528,9 @@ class ConsensusClustering(
         return linkage_matrix(merges_of(self.method_), self.method_.heights_, inverse)
 
     def _n_clusters(self) -> Any:
-        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is neither."""
+        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is
+        neither.
+        """
         asked = self.n_clusters
         if asked is None or is_auto(asked):
             return getattr(self.method, "n_clusters", None) or asked
@@ -520,7 +545,8 @@ class ConsensusClustering(
         default = inspect.signature(type(self).__init__).parameters["generator"].default
         if chosen != default and find(chosen, {whole.generator: True}) is None:
             raise InputError(
-                f"method={self.method!r} is a whole method, whose members come from {whole.generator}: leave out "
+                f"method={self.method!r} is a whole method, whose members come from {whole.generator}: "
+                f"leave out "
                 f"generator={chosen!r}, or choose method={whole.method!r} to combine its members."
             )
         return whole.generator, params

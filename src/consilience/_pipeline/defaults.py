@@ -1,4 +1,5 @@
-"""What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the problem.
+"""What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the
+problem.
 
 | X                                                       | members                        | how many      | consensus, tolerance |
 |---------------------------------------------------------|--------------------------------|---------------|----------------------|
@@ -10,17 +11,20 @@
 | n^2 d is at most EXACT_WORK                             |                                |               |                      |
 | beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
-Of many clusters there are fewer members, so that the links between base clusters take no more than LINKS sums. LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the others.
-Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that sparse counts are tf-idf for
-all; of dense features half, but at least FEWEST_FEATURES: of two features, one alone says little. Members of metric-subspace have 2
-to max(sqrt(n), 2 c) clusters, at most half as many as there are objects, CUTS of them from each embedding, with everything else dealt
-out evenly, and take equal objects for one, without which the graph of a table with many equal rows falls
-apart; those of landmarks have at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
-max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which compares texts with the mean of many, finds
-more there than graphs of neighbors do.
+Of many clusters there are fewer members, so that the links between base clusters take no more than LINKS
+sums. LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the
+others. Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that
+sparse counts are tf-idf for all; of dense features half, but at least FEWEST_FEATURES: of two features, one
+alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as
+there are objects, CUTS of them from each embedding, with everything else dealt out evenly, and take equal
+objects for one, without which the graph of a table with many equal rows falls apart; those of landmarks have
+at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
+max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which
+compares texts with the mean of many, finds more there than graphs of neighbors do.
 
-The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with what else was
-tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of X.
+The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with
+what else was tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of
+X.
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ from .._data.features import Features
 from ..consensus import method
 from ..generate import generators, suitable
 
-#: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and find somewhat less.
+#: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and
+#: find somewhat less.
 EXACT_UP_TO = 5_000
 #: The same, while n^2 d is at most EXACT_WORK.
 DENSE_UP_TO, EXACT_WORK = 12_000, 4e10
@@ -46,7 +51,8 @@ FEW_CLUSTERS = 8
 #: Objects up to which the consensus is LCE and members are many: the answer then hardly depends on the seed.
 SMOOTH_UP_TO, MANY = 2_500, 200
 SMALL, MOST = 1_000, 400
-#: Of the links between base clusters, which take as many as there are clusterings squared by the third power of their clusters.
+#: Of the links between base clusters, which take as many as there are clusterings squared by the third power
+#: of their clusters.
 LINKS, FEWEST = 4e9, 48
 #: Members read from each embedding, and how many in all of more objects.
 CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
@@ -57,7 +63,8 @@ FEWEST_METRICS = 10
 #: Of dense X, and of sparse.
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
 SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lce", "lwea", "lwgp"
-#: Parameters of a method that may be given without naming it: those that any of these has. The one that X gets refuses the others.
+#: Parameters of a method that may be given without naming it: those that any of these has. The one that X
+#: gets refuses the others.
 METHOD_PARAMS = ("instability_tolerance", "max_samples", "decay", "n_init")
 
 
@@ -144,7 +151,9 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
 
 
 def generator_settings() -> list[str]:
-    """Parameters of generators that may be given without naming one: those that all generators of dense X have."""
+    """Parameters of generators that may be given without naming one: those that all generators of dense X
+    have.
+    """
     first, *others = (generators()[name].parameters for name in GENERATORS)
     return [name for name in first if all(name in one for one in others)]
 

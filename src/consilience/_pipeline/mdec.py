@@ -25,32 +25,36 @@ class MDEC(ConsensusClustering):
     """Multi-diversified ensemble clustering of high-dimensional data.
 
     Many spectral clusterings, each with a random kernel on a random half of the features
-    (:func:`consilience.generate.metric_subspace`), then a consensus that trusts a cluster by how well the others agree
-    on it. Made for thousands of features and any number of objects from some ten to some ten thousand.
+    (:func:`consilience.generate.metric_subspace`), then a consensus that trusts a cluster by how well the
+    others agree on it. Made for thousands of features and any number of objects from some ten to some ten
+    thousand.
 
     Parameters
     ----------
     n_clusters : int or "auto"
         Number of clusters returned; "auto" as in :class:`ConsensusClustering`.
     method : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
-        MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square matrix of
-        the distinct objects, the last is linear in them. Any other method can combine the same members.
+        MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square
+        matrix of the distinct objects, the last is linear in them. Any other method can combine the same
+        members.
     n_clusterings : int, default 100
         Number of members.
     instability_tolerance : float, default 1.0
-        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the three ways
-        of the paper only.
+        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the
+        three ways of the paper only.
     feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees.
     kernel : "normal" or "exponential"
-        The kernel of the authors' program or the printed one; see :func:`consilience.generate.metric_subspace`.
+        The kernel of the authors' program or the printed one; see
+        :func:`consilience.generate.metric_subspace`.
     metric : "diversified", "cosine", "correlation" or "spearman"
         Random kernels, or one fixed similarity for all members.
     search : "exact" or "approximate"
-        How members find neighbors; "approximate" for many objects, see :func:`consilience.generate.metric_subspace`.
+        How members find neighbors; "approximate" for many objects, see
+        :func:`consilience.generate.metric_subspace`.
     preprocess : str, default "none"
-        How members see the features: as given, as in the paper, or for instance "standardize", or "diverse": each
-        member its own way. See :mod:`consilience.generate`.
+        How members see the features: as given, as in the paper, or for instance "standardize", or "diverse":
+        each member its own way. See :mod:`consilience.generate`.
     min_cluster_size : float or None, default None
         Smaller clusters are merged, as by every consensus method: see
         :meth:`consilience.consensus.BaseConsensus.fit`.
@@ -59,7 +63,8 @@ class MDEC(ConsensusClustering):
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     keep_base_models : bool or None
-        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at most 128 MB.
+        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at
+        most 128 MB.
     verbose : bool, int or None
         Whether long work shows its progress; None, the default, where there is a terminal.
 
@@ -75,18 +80,19 @@ class MDEC(ConsensusClustering):
     ensemble_ : Ensemble
         The members, with their recipes.
     cluster_reliability_ : array (k,)
-        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``; if the
-        consensus method learns it.
+        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``;
+        if the consensus method learns it.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalized; if the
-        consensus method learns it.
+        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalized; if
+        the consensus method learns it.
     method_ : the fitted consensus method, with all it learned.
     n_features_in_ : int
 
     References
     ----------
-    D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of high-dimensional
-    data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
+    D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of
+    high-dimensional data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11),
+    2022.
 
     Examples
     --------
@@ -159,7 +165,8 @@ class MDEC(ConsensusClustering):
             return chosen, {"instability_tolerance": self.instability_tolerance}
         if self.instability_tolerance != 1:
             raise InputError(
-                f"instability_tolerance={self.instability_tolerance!r} means nothing to method={self.method!r}: leave it out, or choose one of "
+                f"instability_tolerance={self.instability_tolerance!r} means nothing to "
+                f"method={self.method!r}: leave it out, or choose one of "
                 f"{', '.join(_WAYS)}."
             )
         return chosen, {}

@@ -1,4 +1,6 @@
-"""Members of a plan: by a generator of ours, by clusterers of scikit-learn's kind, or by a function of the user's."""
+"""Members of a plan: by a generator of ours, by clusterers of scikit-learn's kind, or by a function of the
+user's.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def make_members(
     n_jobs: int | None,
     owner: str,
 ) -> Ensemble:
-    """The base clusterings of a plan; ``owner`` is the estimator whose parameters are named where they are refused."""
+    """The base clusterings of a plan; ``owner`` is the estimator whose parameters are named where they are
+    refused.
+    """
     chosen, params, count = plan.generator, dict(plan.generator_params), plan.n_clusterings
     if isinstance(chosen, str):
         params.setdefault("keep_base_models", keep_base_models)
@@ -82,7 +86,8 @@ def _returned_by(function: Callable[..., Any], features: Features, params: dict[
     ensemble = Ensemble(found)
     if ensemble.n_samples != features.n_samples:
         raise InputError(
-            f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} rows of X."
+            f"The generator returned labels of {ensemble.n_samples} objects for the {features.n_samples} "
+            f"rows of X."
         )
     return Ensemble(ensemble, sample_names=features.sample_names, sample_weight=features.sample_weight)
 

@@ -1,4 +1,6 @@
-"""Further rows of features, placed in a consensus that was fitted to such: each member labels them, and the consensus places their labels."""
+"""Further rows of features, placed in a consensus that was fitted to such: each member labels them, and the
+consensus places their labels.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class PlacesRows:
     labels_: np.ndarray
     ensemble_: Ensemble
     method_: Any
-    # What fit leaves behind for this: the rows it saw (None where they were not in memory) and their type and names, and
-    # which object of the ensemble each stands for.
+    # What fit leaves behind for this: the rows it saw (None where they were not in memory) and their type and
+    # names, and which object of the ensemble each stands for.
     _keys: RowKeys | None
     _dtype: np.dtype
     _feature_names: list[str] | None
@@ -36,8 +38,9 @@ class PlacesRows:
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of rows with the features of fit: (n_rows,).
 
-        Each member labels the rows, and the consensus places these labels (:meth:`consilience.consensus.LWEA.predict` and its like). A row that
-        is equal to one of fit gets its cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
+        Each member labels the rows, and the consensus places these labels
+        (:meth:`consilience.consensus.LWEA.predict` and its like). A row that is equal to one of fit gets its
+        cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
         """
         if is_lazy(X):
             return self._lazily(X, "predict")
@@ -48,14 +51,18 @@ class PlacesRows:
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of :meth:`predict`."""
+        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of
+        :meth:`predict`.
+        """
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
         codes = self._label(X)[2]
         return self.method_._predictor.shares(codes, n_jobs=self.n_jobs)[1]
 
     def predict_top(self, X: Any, n: int) -> TopClusters:
-        """The n clusters with the largest shares in each row: a named tuple of ``clusters`` and ``shares``, each (n_rows, n)."""
+        """The n clusters with the largest shares in each row: a named tuple of ``clusters`` and ``shares``,
+        each (n_rows, n).
+        """
         check_top(n)
         if is_lazy(X):
             return TopClusters(*self._lazily(X, "predict_top", n))
@@ -79,7 +86,9 @@ class PlacesRows:
         return self.method_._predictor.score(codes, weights, n_jobs=self.n_jobs)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
-        """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of ``confidence_``."""
+        """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of
+        ``confidence_``.
+        """
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
         codes = self._label(X)[2]
@@ -87,11 +96,13 @@ class PlacesRows:
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each other, in [0, 1].
+        """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each
+        other, in [0, 1].
 
-        1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says of such a row is an
-        extrapolation. Distances are those to the nearest center or row of fit, or to the last of a row's landmarks, as a member sees
-        rows, against the largest that a row of fit has (of rows, to the nearest other one).
+        1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says
+        of such a row is an extrapolation. Distances are those to the nearest center or row of fit, or to the
+        last of a row's landmarks, as a member sees rows, against the largest that a row of fit has (of rows,
+        to the nearest other one).
         """
         if is_lazy(X):
             return self._lazily(X, "score_samples")
@@ -112,7 +123,9 @@ class PlacesRows:
     def _label(
         self, X: Any, *, reach: bool = False
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
-        """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach) of rows."""
+        """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach)
+        of rows.
+        """
         check_is_fitted(self, "method_")
         features = Features(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -133,13 +146,16 @@ class PlacesRows:
         return features, known, codes, within if reach else None
 
     def _check_names(self, names: list[str] | None) -> None:
-        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas alone."""
+        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas
+        alone.
+        """
         known = self._feature_names
         if names is None or known is None or names == known:
             return
         j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
         raise InputError(
-            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} there. Pass the same features in the same "
+            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} "
+            f"there. Pass the same features in the same "
             "order, or an array without names."
         )
 
@@ -148,7 +164,8 @@ class PlacesRows:
         high, low = codes.max(axis=0), codes.min()
         if low < -1 or (high >= self.ensemble_.n_clusters_per_clustering).any():
             raise InputError(
-                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its clustering; members give -1, or the "
+                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its "
+                f"clustering; members give -1, or the "
                 "codes of ensemble.labels."
             )
 
@@ -160,13 +177,16 @@ class PlacesRows:
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
-                f"{name} cannot label new rows: its generator is a function that returned labels alone. Label the rows with the base "
-                "clusterings yourself and pass that to model.method_.predict, or return an Ensemble with members."
+                f"{name} cannot label new rows: its generator is a function that returned labels alone. "
+                f"Label the rows with the base "
+                "clusterings yourself and pass that to model.method_.predict, or return an Ensemble with "
+                "members."
             )
         why = f"keep_base_models={self.keep_base_models}" + (
             "" if self.keep_base_models is not None else f" keeps up to {size(MOST_KEPT)}"
         )
         raise InputError(
-            f"{name} did not keep what labels new rows, {size(n_bytes)} for the {self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
+            f"{name} did not keep what labels new rows, {size(n_bytes)} for the "
+            f"{self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
             "it with keep_base_models=True."
         )

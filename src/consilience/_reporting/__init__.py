@@ -1,4 +1,6 @@
-"""One self-contained page about a consensus: the answer, how sure it is, the evidence, and how to reproduce it."""
+"""One self-contained page about a consensus: the answer, how sure it is, the evidence, and how to reproduce
+it.
+"""
 
 from ._report import Report, report
 

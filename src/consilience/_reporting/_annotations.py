@@ -33,7 +33,9 @@ def association(annotation: Annotation, fitted: Fitted) -> tuple[float, str]:
 
 
 def strip(annotation: Annotation, heat: CoassociationDisplay, points: np.ndarray) -> dict[str, Any]:
-    """What the page draws: per cell of the heat map and per point of the scatter, a color; and words for both."""
+    """What the page draws: per cell of the heat map and per point of the scatter, a color; and words for
+    both.
+    """
     b = len(heat.cell_size)
     cells = np.empty(len(heat.order), int)
     cells[heat.order] = np.repeat(np.arange(b), heat.cell_size)

@@ -1,4 +1,6 @@
-"""What the page says of the answer: the lead, the table of clusters, and what a careful colleague would point out."""
+"""What the page says of the answer: the lead, the table of clusters, and what a careful colleague would point
+out.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,8 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
         if seen.size == 0:
             return ["No two objects of one cluster were seen by the same clustering, so firmness is unknown."]
         return [
-            f"The objects of cluster {seen[0]} stay together in {percent(stability[seen[0]])} of the clusterings."
+            f"The objects of cluster {seen[0]} stay together in {percent(stability[seen[0]])} of the "
+            f"clusterings."
         ]
     low, high = known[firmness[known].argmin()], known[firmness[known].argmax()]
     firm = [percent(max(firmness[j], 0.0)) for j in (low, high)]
@@ -83,13 +86,15 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
         sentence = f"The clusters are equally firm ({firm[0]})."
     else:
         sentence = (
-            f"Cluster {low} is the least firm ({firm[0]}; its objects stay together in {percent(stability[low])} of the "
+            f"Cluster {low} is the least firm ({firm[0]}; its objects stay together in "
+            f"{percent(stability[low])} of the "
             f"clusterings), cluster {high} the firmest ({firm[1]}; {percent(stability[high])})."
         )
     sentences = [sentence]
     if k := finer(fitted):
         sentences.append(
-            f"Most base clusterings are finer than the answer (half of them have {number(k)} clusters or more), so they split firm "
+            f"Most base clusterings are finer than the answer (half of them have {number(k)} clusters or "
+            f"more), so they split firm "
             "clusters too: firmness allows for that, how often objects are together does not."
         )
     return sentences
@@ -117,11 +122,13 @@ def cautions(fitted: Fitted) -> list[str]:
         out.append(f"{count(wanted, 'cluster')} were asked for and {number(fitted.n_clusters)} were found.")
     if m < 5:
         out.append(
-            f"Only {count(m, 'base clustering')}: agreement between so few says little. Ten or more are usual."
+            f"Only {count(m, 'base clustering')}: agreement between so few says little. Ten or more are "
+            f"usual."
         )
     if distinct.has_missing:
         out.append(
-            f"{percent(1 - float(fitted.seen.mean()))} of the labels are missing; each pair of objects is judged by the clusterings that saw both."
+            f"{percent(1 - float(fitted.seen.mean()))} of the labels are missing; each pair of objects is "
+            f"judged by the clusterings that saw both."
         )
     if (fitted.weights != 1).any():
         out.append("Objects have weights: sizes here count objects, stability and agreement count weights.")
@@ -129,19 +136,22 @@ def cautions(fitted: Fitted) -> list[str]:
     if single.size:
         names = listed([f"“{printable(distinct.clustering_names[i], 40)}”" for i in single], 4)
         out.append(
-            f"{count(single.size, 'base clustering')} put all objects into one cluster ({names}), which says nothing."
+            f"{count(single.size, 'base clustering')} put all objects into one cluster ({names}), which "
+            f"says nothing."
         )
     alone = int((fitted.sizes == 1).sum())
     if alone:
         out.append(
-            f"{count(alone, 'cluster')} {'holds' if alone == 1 else 'hold'} a single object: an outlier, or a larger number of clusters than the data have."
+            f"{count(alone, 'cluster')} {'holds' if alone == 1 else 'hold'} a single object: an outlier, "
+            f"or a larger number of clusters than the data have."
         )
     if contradicts(fitted) and not fitted.contradiction:
         out.append(_culprit(fitted))
     doubtful = float(fitted.doubtful.mean())
     if doubtful > 0.25:
         out.append(
-            f"{percent(doubtful)} of the objects are doubtful (confidence below {DOUBTFUL:g}). Fewer clusters, or more "
+            f"{percent(doubtful)} of the objects are doubtful (confidence below {DOUBTFUL:g}). Fewer "
+            f"clusters, or more "
             "base clusterings, may suit the data better."
         )
     return out
@@ -159,11 +169,14 @@ def _culprit(fitted: Fitted) -> str:
     hardly = "Objects of the same cluster are hardly more often together than objects of different clusters: "
     if between > max(2 * own, 0.2):
         return (
-            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not with this answer "
-            f"({own:.2f}). The method has failed here; try another one, such as EvidenceAccumulation, and compare."
+            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not "
+            f"with this answer "
+            f"({own:.2f}). The method has failed here; try another one, such as EvidenceAccumulation, and "
+            f"compare."
         )
     return (
-        f"{hardly}the base clusterings hardly agree with each other either (NMI {between:.2f} on average), or do not support this many "
+        f"{hardly}the base clusterings hardly agree with each other either (NMI {between:.2f} on average), "
+        f"or do not support this many "
         "clusters. Other base clusterings, or fewer clusters, may help; another method will not."
         if not np.isnan(between)
         else f"{hardly}one base clustering alone does not support these clusters."

@@ -1,4 +1,6 @@
-"""What the page says of the base clusterings: each beside the consensus, beside each other, and flowing into it."""
+"""What the page says of the base clusterings: each beside the consensus, beside each other, and flowing into
+it.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,13 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
     ]
     if known.size > 1:
         text[0] += (
-            f" Their agreement with the consensus (NMI: 1 is the same, 0 unrelated) is {known.mean():.2f} on average, from {known.min():.2f} to {known.max():.2f}."
+            f" Their agreement with the consensus (NMI: 1 is the same, 0 unrelated) is {known.mean():.2f} "
+            f"on average, from {known.min():.2f} to {known.max():.2f}."
         )
     if trust is not None:
         text.append(
-            "Trust is what the method learned: the share of each clustering, adding up to 1. Bars compare with the largest."
+            "Trust is what the method learned: the share of each clustering, adding up to 1. Bars compare "
+            "with the largest."
         )
     shown = len(rows)
     caption = "Base clusterings, closest to the consensus first."
@@ -112,7 +116,8 @@ def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
     names = [printable(fitted.distinct.clustering_names[i], 40) for i in compared[order]]
     m, shown = fitted.distinct.n_clusterings, len(order)
     text = (
-        f"NMI between every two base clusterings, {fitted.mean_similarity:.2f} on average (1 is the same, 0 unrelated); alike ones side by "
+        f"NMI between every two base clusterings, {fitted.mean_similarity:.2f} on average (1 is the same, "
+        f"0 unrelated); alike ones side by "
         "side. Squares are groups that say the same; stripes that are pale throughout are loners."
     )
     if shown < m:

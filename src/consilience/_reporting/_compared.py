@@ -71,7 +71,8 @@ def against_truth(fitted: Fitted, labels_true: Any) -> dict[str, Any]:
     found = compare_with_base(ensemble, fitted.labels, labels_true, missing="ignore")
     classes = len(np.unique(encode(labels_true, "labels_true")[0]))
     k = finer(fitted, classes)
-    # One-to-one accuracy of a base clustering with more clusters than classes counts all that are left over as wrong.
+    # One-to-one accuracy of a base clustering with more clusters than classes counts all that are left over
+    # as wrong.
     titles = {"nmi": "NMI", "ari": "ARI"} | ({} if k else {"accuracy": "Accuracy"}) | {"purity": "Purity"}
     rows = [
         {"name": name.replace("_", " "), "numbers": [f"{scores[m]:.3f}" for m in titles]}
@@ -82,25 +83,30 @@ def against_truth(fitted: Fitted, labels_true: Any) -> dict[str, Any]:
     text = []
     if k:
         text.append(
-            f"Half of the base clusterings have {number(k)} clusters or more for {number(classes)} classes. NMI and ARI count a class "
-            "that is split as a mistake, so they favor the consensus; purity (the share of objects in the main class of their "
+            f"Half of the base clusterings have {number(k)} clusters or more for {number(classes)} "
+            f"classes. NMI and ARI count a class "
+            "that is split as a mistake, so they favor the consensus; purity (the share of objects in the "
+            "main class of their "
             "cluster) favors finer clusterings. The truth is between the two."
         )
         if own["ari"] > mean["ari"] + 5e-4 and own["purity"] >= mean["purity"] - 5e-4:
             text.append("By both, the consensus is better than the average base clustering.")
         elif own["ari"] > mean["ari"] + 5e-4:
             text.append(
-                f"The consensus has the higher ARI ({own['ari']:.2f}; base mean {mean['ari']:.2f}), the base clusterings the higher "
+                f"The consensus has the higher ARI ({own['ari']:.2f}; base mean {mean['ari']:.2f}), the "
+                f"base clusterings the higher "
                 f"purity ({mean['purity']:.2f}; consensus {own['purity']:.2f})."
             )
         else:
             text.append(
-                f"The consensus is no better than the average base clustering (ARI {own['ari']:.2f} and {mean['ari']:.2f})."
+                f"The consensus is no better than the average base clustering (ARI {own['ari']:.2f} and "
+                f"{mean['ari']:.2f})."
             )
         text.append(f"Accuracy of the consensus, one cluster for each class: {own['accuracy']:.3f}.")
     else:
         verdict = "better than" if own["ari"] > mean["ari"] + 5e-4 else "no better than"
         text.append(
-            f"The consensus is {verdict} the average base clustering (ARI {own['ari']:.2f} and {mean['ari']:.2f})."
+            f"The consensus is {verdict} the average base clustering (ARI {own['ari']:.2f} and "
+            f"{mean['ari']:.2f})."
         )
     return {"text": text, "measures": list(titles.values()), "rows": rows}

@@ -27,7 +27,8 @@ def distinguishing(fitted: Fitted, X: Any) -> dict[str, Any] | None:
         return {
             "panels": [],
             "text": [
-                f"{number(c)} clusters by {number(features.n_features)} features are too many to compare here."
+                f"{number(c)} clusters by {number(features.n_features)} features are too many to compare "
+                f"here."
             ],
         }
     display = FeaturesDisplay.from_fitted(fitted, features)
@@ -39,8 +40,10 @@ def distinguishing(fitted: Fitted, X: Any) -> dict[str, Any] | None:
         )
         panels.append({"cluster": j, "rows": [_feature(display, j, f, largest) for f in chosen]})
     text = [
-        "For each cluster, the features that differ most from all other objects. Effect: the difference of the means in units of "
-        "the spread inside (1: the middle of one group lies one standard deviation off), with its standard error; means "
+        "For each cluster, the features that differ most from all other objects. Effect: the difference of "
+        "the means in units of "
+        "the spread inside (1: the middle of one group lies one standard deviation off), with its standard "
+        "error; means "
         "with their standard deviations."
     ]
     text.append(

@@ -99,7 +99,8 @@ def _gain_text(display: ChooseKDisplay, study: Any) -> str:
     )
     rings = "Rings: also plausible. " if study.alternatives else ""
     return (
-        "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over references without clusters; gray: "
+        "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over "
+        "references without clusters; gray: "
         f"90% of these. {chosen}{rings}".strip()
     )
 

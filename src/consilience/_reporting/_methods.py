@@ -20,7 +20,8 @@ class Words:
 _AIM = "What the method minimizes"
 _PIECES = (
     "Pieces of the learned graph",
-    "The clusters are the pieces that the learned graph falls into: it is driven to as many as were asked for.",
+    "The clusters are the pieces that the learned graph falls into: it is driven to as many as were asked "
+    "for.",
 )
 _WHOLES = "it joins whole groups, and an object that was joined early moves with its group"
 _CUT = "it cuts a graph where that costs least as a whole, and balances the clusters; an object pays where the cut runs"
@@ -31,13 +32,15 @@ _CUT_COST = {
     )
 }
 _VECTORS = (
-    "it compares an object's labels in all base clusterings with the mean of a cluster, in which base clusterings count "
+    "it compares an object's labels in all base clusterings with the mean of a cluster, in which base "
+    "clusterings count "
     "differently"
 )
 _CENTERS = {
     "objective": (
         "Distance from the centers",
-        "How far the objects' labels are from the centers of their clusters, by the measure that the method was given; it "
+        "How far the objects' labels are from the centers of their clusters, by the measure that the "
+        "method was given; it "
         "falls.",
     )
 }
@@ -47,7 +50,8 @@ _MODEL = (
 _LOW_RANK = {
     "residual": (
         "What is left unexplained",
-        "The evidence is written as a simple pattern plus errors; this is how far the two are from adding up. It ends "
+        "The evidence is written as a simple pattern plus errors; this is how far the two are from adding "
+        "up. It ends "
         "below the tolerance.",
     ),
     "rank": ("Patterns kept", "How many independent patterns the simple part is made of."),
@@ -59,36 +63,43 @@ METHODS = {
     "WEAC": Words(f"it trusts clusterings by how well they agree with the others, and {_WHOLES}"),
     "HGPA": Words("it asks for clusters of equal weight, and objects are moved until they are"),
     "CoassociationKMeans": Words(
-        "it puts an object with the center that its whole row of co-association is nearest to, not with the cluster it "
+        "it puts an object with the center that its whole row of co-association is nearest to, not with "
+        "the cluster it "
         "has most ties to"
     ),
     "LWEA": Words(f"it trusts base clusters by how well others agree on them, and {_WHOLES}"),
     "LWSC": Words(
-        "it trusts base clusters by how well others agree on them, and cuts the graph of all objects where that costs least"
+        "it trusts base clusters by how well others agree on them, and cuts the graph of all objects where "
+        "that costs least"
     ),
     "LWGP": Words(
-        "it trusts base clusters by how well others agree on them, and cuts the graph of objects and base clusters where "
+        "it trusts base clusters by how well others agree on them, and cuts the graph of objects and base "
+        "clusters where "
         "that costs least"
     ),
     "SCCABG": Words(
-        "it doubts links that contradict the rest, and an object goes with the piece of the graph that its remaining "
+        "it doubts links that contradict the rest, and an object goes with the piece of the graph that its "
+        "remaining "
         "links hold it in",
         {
             "objective": (
                 _AIM,
-                "Disagreement with the base clusterings, less what is gained by trusting links. It can rise where a new round "
+                "Disagreement with the base clusterings, less what is gained by trusting links. It can "
+                "rise where a new round "
                 "trusts more of them.",
             ),
             "pieces": _PIECES,
         },
     ),
     "SPCE": Words(
-        "it trusts clusterings differently and cuts weak links, and an object goes with the piece that its strongest "
+        "it trusts clusterings differently and cuts weak links, and an object goes with the piece that its "
+        "strongest "
         "links hold it in",
         {
             "objective": (
                 _AIM,
-                "Disagreement with the base clusterings, less what is gained by admitting pairs of objects. It jumps where a "
+                "Disagreement with the base clusterings, less what is gained by admitting pairs of "
+                "objects. It jumps where a "
                 "new stage admits more of them.",
             ),
             "pieces": _PIECES,
@@ -100,27 +111,32 @@ METHODS = {
     "HBGF": Words(_CUT, _CUT_COST),
     "MCLA": Words("base clusters are grouped first, and an object goes where most of its base clusters were grouped"),
     "ECPCS": Words(
-        "objects in different base clusters are alike where those clusters are, through other clusterings, which ties do not count"
+        "objects in different base clusters are alike where those clusters are, through other clusterings, "
+        "which ties do not count"
     ),
     "LCE": Words(
-        "it links an object to base clusters like its own too, which ties do not count, and decides for all objects together"
+        "it links an object to base clusters like its own too, which ties do not count, and decides for "
+        "all objects together"
     ),
     "PTA": Words(f"it compares where random walks among an object's nearest company lead, and {_WHOLES}"),
     "PTGP": Words("it compares where random walks among an object's nearest company lead, and cuts a graph where that costs least"),
     "NMFC": Words(
-        "it explains all evidence together by as many overlapping groups as there are clusters, and an object goes to the group that "
+        "it explains all evidence together by as many overlapping groups as there are clusters, and an "
+        "object goes to the group that "
         "explains most of its company",
         {"objective": ("What is left unexplained", "How far the groups are from the evidence; it may rise a little on the way.")},
     ),
     "DREC": Words("it compares how objects are mixed from all others, not how often they were together, and cuts where that costs least"),
     "RCE": Words("it sets part of the evidence aside as errors, and judges objects by the simpler pattern that is left"),
     "TRCE": Words(
-        "it trusts clusterings and objects differently and cuts weak links, and an object goes with the piece that its strongest links "
+        "it trusts clusterings and objects differently and cuts weak links, and an object goes with the "
+        "piece that its strongest links "
         "hold it in",
         {"pieces": _PIECES},
     ),
     "CESHL": Words(
-        "it takes objects out of base clusters and puts them into others until these fall into pieces, and an object goes with its piece",
+        "it takes objects out of base clusters and puts them into others until these fall into pieces, and "
+        "an object goes with its piece",
         {"pieces": _PIECES},
     ),
     "SEC": Words(_VECTORS, _CENTERS),

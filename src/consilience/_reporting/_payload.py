@@ -55,7 +55,9 @@ def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
 
 
 def members(fitted: Fitted) -> str | None:
-    """The labels of all objects in all base clusterings, for a file to run again with; None if they are too many."""
+    """The labels of all objects in all base clusterings, for a file to run again with; None if they are too
+    many.
+    """
     distinct = fitted.distinct
     wide = distinct.n_clusters_per_clustering.max() > 255
     if 4 * fitted.n_samples * distinct.n_clusterings * (2 if wide else 1) // 3 > _MEMBERS:

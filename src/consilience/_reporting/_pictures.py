@@ -27,7 +27,8 @@ def heat(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str],
         text += f" Each cell averages over blocks of {size} neighboring objects."
     within, across = fitted.togetherness
     aria = (
-        f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside clusters, {percent(across)} "
+        f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside "
+        f"clusters, {percent(across)} "
         "across. Use the arrow keys to read cells."
     )
     data: dict[str, Any] = {
@@ -48,18 +49,22 @@ def shades(values: np.ndarray) -> str:
 
 
 def items(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str], dict[str, Any]] | None:
-    """How often the objects of each cell are together with each cluster; None where there are too many or one cluster."""
+    """How often the objects of each cell are together with each cluster; None where there are too many or one
+    cluster.
+    """
     values = display.items
     if values is None or not 1 < fitted.n_clusters <= GROUPS:
         return None
     text = (
-        "Columns are the objects in the same order, rows are the clusters: the stronger the color, the more often an object is "
+        "Columns are the objects in the same order, rows are the clusters: the stronger the color, the "
+        "more often an object is "
         "together with the members of a cluster. Dark in its own row alone: a firm object."
     )
     own = values[np.arange(len(values)), display.cell_cluster]
     strayed = int((np.nan_to_num(values.max(axis=1)) > np.nan_to_num(own) + 1e-12).sum())
     aria = (
-        f"How often objects are together with each cluster: {percent(strayed / len(values))} of the columns are more together with "
+        f"How often objects are together with each cluster: {percent(strayed / len(values))} of the "
+        f"columns are more together with "
         "another cluster than with their own. Use the arrow keys to read cells."
     )
     return {"text": text, "aria": aria}, {"values": shades(values.T)}
@@ -75,8 +80,10 @@ def scatter(fitted: Fitted, display: EmbeddingDisplay) -> tuple[dict[str, str], 
     p, n = len(display.points), fitted.n_samples
     if display.what == "circle":
         text = (
-            "Every cluster has a place on a circle, next to one that is like it. An object lies between the clusters that the base "
-            "clusterings tie it to: stray points are doubtful. The spots are spread out to show all their objects."
+            "Every cluster has a place on a circle, next to one that is like it. An object lies between "
+            "the clusters that the base "
+            "clusterings tie it to: stray points are doubtful. The spots are spread out to show all their "
+            "objects."
         )
     elif display.what == "dimension":
         text = (

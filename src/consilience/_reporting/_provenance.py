@@ -73,7 +73,8 @@ def facts(
             rows.append(
                 (
                     "Stability",
-                    f"{fitted.seed_agreement:.2f}, the estimated adjusted Rand index to the answer of another seed",
+                    f"{fitted.seed_agreement:.2f}, the estimated adjusted Rand index to the answer of "
+                    f"another seed",
                 )
             )
         ended = "converged" if method.converged_ else "not converged"
@@ -95,7 +96,8 @@ def study_facts(study: Any, source: Any, seconds: float | None) -> list[tuple[st
     rows.append(
         (
             "Base clusterings",
-            f"{count(study.ensemble(int(study.n_clusters_tried[0])).n_clusterings, 'subsample')} for each number",
+            f"{count(study.ensemble(int(study.n_clusters_tried[0])).n_clusterings, 'subsample')} for each "
+            f"number",
         )
     )
     if study.tests:
@@ -142,7 +144,9 @@ def seed_of(estimator: Any) -> str | None:
 def reproduce(
     fitted: Fitted, given: dict[str, Any], command: str | None, *, held: bool
 ) -> list[dict[str, str]]:
-    """Blocks of text and code. given: what else the page was made from; held: whether it carries the base clusterings."""
+    """Blocks of text and code. given: what else the page was made from; held: whether it carries the base
+    clusterings.
+    """
     if command:
         return [{"text": "Run, in the folder with the same file:", "code": printable(command, 4000)}]
     lines = ["import consilience as cs", ""]

@@ -102,25 +102,26 @@ def report(
     seconds: float | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """One self-contained page about a consensus: the answer, how sure it is, the evidence, how to reproduce it.
+    """One self-contained page about a consensus: the answer, how sure it is, the evidence, how to reproduce
+    it.
 
     Parameters
     ----------
     model : fitted consensus method or pipeline, or a dict of them by name, or a list; or a ChooseKResult of :func:`choose_k`
         With several, the first is reported and the others are compared with it. For labels from elsewhere,
-        ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. Of a study, its consensus for the answer is reported; where that
-        is one cluster, the study alone.
+        ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. Of a study, its consensus for
+        the answer is reported; where that is one cluster, the study alone.
     X : array, sparse matrix or data frame (n_samples, n_features), optional
-        The features, for a picture of the objects and for what distinguishes the clusters; without them the picture is
-        made from the clusterings.
+        The features, for a picture of the objects and for what distinguishes the clusters; without them the
+        picture is made from the clusterings.
     path : path, optional
         Where to write the page; checked before any work.
     labels_true : array (n_samples,), optional
         Known classes, for scores, a strip beside the heat map, and a color of the points.
     annotations : data frame or dict of columns, optional
-        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and a color
-        of the points for each column, at most 12. Rows of a data frame are matched by name where it and the objects have
-        names.
+        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and
+        a color of the points for each column, at most 12. Rows of a data frame are matched by name where it
+        and the objects have names.
     title : str, optional
     source : str, optional
         What the data are, such as the name of a file.
@@ -140,9 +141,9 @@ def report(
 
     Notes
     -----
-    O(n m) time beyond the method's own; no array of size n x n. The page stays below 6 MB: pairs are averaged in
-    blocks, points are sampled (and it says so), names are left out if they are too long together. Needs the
-    extra ``report``.
+    O(n m) time beyond the method's own; no array of size n x n. The page stays below 6 MB: pairs are averaged
+    in blocks, points are sampled (and it says so), names are left out if they are too long together. Needs
+    the extra ``report``.
 
     Examples
     --------
@@ -176,7 +177,8 @@ def report(
     if X is not None and _left_out(main, X):
         X = None
         remarks.append(
-            "Objects of weight 0 took no part and are not on this page; the picture is made from the clusterings."
+            "Objects of weight 0 took no part and are not on this page; the picture is made from the "
+            "clusterings."
         )
     notes = [] if annotations is None else read_annotations(annotations, main.n_samples, main.names)
     values = _content_of(main, name, fitted, X, labels_true, notes, source, seconds, command)
@@ -326,7 +328,9 @@ def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _study_of(model: Any) -> ChooseKResult | None:
-    """The study itself, or that by which a pipeline chose its number of clusters; of several models, the first one's."""
+    """The study itself, or that by which a pipeline chose its number of clusters; of several models, the
+    first one's.
+    """
     if isinstance(model, ChooseKResult):
         return model
     first = model if not isinstance(model, (dict, list, tuple)) else next(iter(as_mapping(model).values()))

@@ -1,4 +1,6 @@
-"""Small still drawings for the page. Colors come from the page's style sheet, so that they follow light and dark."""
+"""Small still drawings for the page. Colors come from the page's style sheet, so that they follow light and
+dark.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def ridges(display: ConfidenceDisplay) -> str:
                 )
         low, middle, high = display.quartiles[j]
         title = (
-            f"Cluster {j}: {display.sizes[j]:,} objects, median confidence {middle:.2f}, half of them between {low:.2f} "
+            f"Cluster {j}: {display.sizes[j]:,} objects, median confidence {middle:.2f}, half of them "
+            f"between {low:.2f} "
             f"and {high:.2f}"
         )
         parts.append(
@@ -131,7 +134,8 @@ def short(value: float) -> str:
 
 def picture(width: float, height: float, label: str, parts: list[str]) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'role="img" '
         f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 

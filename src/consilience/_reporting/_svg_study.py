@@ -131,7 +131,8 @@ def cdfs(display: CDFDisplay) -> str:
         y = np.concatenate([[0.0, 0.0], np.repeat(display.shares[j], 2)])
         share = round(100 - 70 * j / max(count - 1, 1))
         parts.append(
-            f'<polyline class="curve" style="stroke-opacity:{share / 100:g}" points="{frame.points(x, y)}"><title>{k} clusters</title></polyline>'
+            f'<polyline class="curve" style="stroke-opacity:{share / 100:g}" '
+            f'points="{frame.points(x, y)}"><title>{k} clusters</title></polyline>'
         )
     label = "Distribution of co-association. Share of ambiguous pairs: " + ", ".join(
         f"{k} clusters {pac:.2f}" for k, pac in zip(display.n_clusters_tried, display.pac)
@@ -177,7 +178,8 @@ def tracking(display: TrackingDisplay) -> str:
         parts += [f'<path d="{"".join(one)}" fill="{color(j)}"/>' for j, one in sorted(paths.items())]
         if k == display.n_clusters:
             parts.append(
-                f'<rect class="chosen-row" x="{left}" y="{top - 1.5}" width="{width - left - 4}" height="{step}"/>'
+                f'<rect class="chosen-row" x="{left}" y="{top - 1.5}" width="{width - left - 4}" '
+                f'height="{step}"/>'
             )
     label = f"Clusters of the objects for {', '.join(map(str, display.n_clusters_tried.tolist()))} clusters, colors kept."
     return picture(width, 8 + step * rows, label, parts)

@@ -12,7 +12,9 @@ from ..errors import InputError
 
 
 def consensus_matrix(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """(n, n) co-association of the objects of a fitted method, with the weights it learned; ``rows`` picks objects."""
+    """(n, n) co-association of the objects of a fitted method, with the weights it learned; ``rows`` picks
+    objects.
+    """
     distinct = model.distinct_
     inverse = distinct.inverse if rows is None else distinct.inverse[rows]
     n, u = inverse.size, distinct.n_samples
@@ -80,8 +82,10 @@ def merges_of(model: Any) -> np.ndarray:
     name = type(model).__name__
     if hasattr(model, "heights_"):
         raise InputError(
-            f"{name} linked a sample of the objects, so that there is no tree of all of them. Fit it with max_samples=None."
+            f"{name} linked a sample of the objects, so that there is no tree of all of them. Fit it with "
+            f"max_samples=None."
         )
     raise InputError(
-        f"{name} builds no tree with these parameters. Use a method that has heights_, such as EvidenceAccumulation."
+        f"{name} builds no tree with these parameters. Use a method that has heights_, such as "
+        f"EvidenceAccumulation."
     )

@@ -27,10 +27,10 @@ def list_methods() -> Any:
     Returns
     -------
     pandas.DataFrame, or list of dicts where pandas is not installed
-        By ``name``, as ``method=`` of :class:`ConsensusClustering` and the command line take it: ``address`` of the class,
-        ``takes`` ("base clusterings", "features" or "features of several tasks"), ``works_on``, ``summary`` in a sentence and
-        ``page`` of the documentation. ``works_on`` says what time and memory grow with: of methods on pairs it is the square of
-        the number of distinct objects.
+        By ``name``, as ``method=`` of :class:`ConsensusClustering` and the command line take it: ``address``
+        of the class, ``takes`` ("base clusterings", "features" or "features of several tasks"), ``works_on``,
+        ``summary`` in a sentence and ``page`` of the documentation. ``works_on`` says what time and memory
+        grow with: of methods on pairs it is the square of the number of distinct objects.
 
     Examples
     --------
@@ -66,17 +66,17 @@ def compare(results: Any, labels_true: Any = None) -> Any:
     Parameters
     ----------
     results : dict of name -> fitted model or labels, or list of models
-        Models of this library, other fitted clusterers (their ``labels_``), label vectors and Series. Where two of them name
-        their objects, they are matched by name.
+        Models of this library, other fitted clusterers (their ``labels_``), label vectors and Series. Where
+        two of them name their objects, they are matched by name.
     labels_true : array-like of shape (n_samples,), optional
         The classes, in the order of the first result.
 
     Returns
     -------
     pandas.DataFrame, or list of dicts where pandas is not installed
-        One row a result: ``n_clusters``; ``consensus_nmi``, the mean NMI with its base clusterings, and ``confidence``, the mean of
-        its objects (NaN where there are no base clusterings); ``ari with NAME``, the adjusted Rand index with each result; with
-        ``labels_true`` also ``accuracy``, ``nmi`` and ``ari``.
+        One row a result: ``n_clusters``; ``consensus_nmi``, the mean NMI with its base clusterings, and
+        ``confidence``, the mean of its objects (NaN where there are no base clusterings); ``ari with NAME``,
+        the adjusted Rand index with each result; with ``labels_true`` also ``accuracy``, ``nmi`` and ``ari``.
 
     Examples
     --------
@@ -92,7 +92,8 @@ def compare(results: Any, labels_true: Any = None) -> Any:
     labels = _matched(named)
     if labels_true is not None and len(labels_true) != len(next(iter(labels.values()))):
         raise InputError(
-            f"labels_true has {len(labels_true)} classes for {len(next(iter(labels.values())))} objects; give one each."
+            f"labels_true has {len(labels_true)} classes for {len(next(iter(labels.values())))} objects; "
+            f"give one each."
         )
     rows = []
     for name, own in labels.items():
@@ -112,7 +113,8 @@ def _named(results: Any) -> dict[str, Any]:
         named = dict(zip(numbered(type(getattr(one, "method_", one)).__name__ for one in results), results))
     else:
         raise InputError(
-            f"compare got a {type(results).__name__}: pass a dict of models or labels by name, or a list of fitted models."
+            f"compare got a {type(results).__name__}: pass a dict of models or labels by name, or a list "
+            f"of fitted models."
         )
     if not named:
         raise InputError("There is nothing to compare: pass at least one fitted model or label vector.")
@@ -136,7 +138,8 @@ def _matched(named: dict[str, Any]) -> dict[str, np.ndarray]:
         codes = codes if where is None else codes[where]
         if out and len(codes) != len(out[first]):
             raise InputError(
-                f"The results have different numbers of objects ({first}: {len(out[first])}, {name}: {len(codes)}); a comparison "
+                f"The results have different numbers of objects ({first}: {len(out[first])}, {name}: "
+                f"{len(codes)}); a comparison "
                 "needs the same objects."
             )
         out[name] = codes

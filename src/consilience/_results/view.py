@@ -24,7 +24,8 @@ DOUBTFUL = 0.6
 UNSTABLE = 0.85
 #: Above, relations of all pairs of clusters are left out.
 MOST_BETWEEN = 1000
-#: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct objects.
+#: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct
+#: objects.
 MOST_CLUSTERINGS, MOST_COMPARED = 100, 20_000
 
 
@@ -32,9 +33,9 @@ MOST_CLUSTERINGS, MOST_COMPARED = 100, 20_000
 class Fitted:
     """A consensus and the evidence behind it. Every number is computed when first asked for, and once.
 
-    labels, confidence (n,); signatures: the distinct objects; names: sample names or None; method: the fitted consensus
-    estimator or None; pipeline: what wraps it, or None; own_weights (n,): those of the objects, or None where only the
-    total of equal ones is known.
+    labels, confidence (n,); signatures: the distinct objects; names: sample names or None; method: the fitted
+    consensus estimator or None; pipeline: what wraps it, or None; own_weights (n,): those of the objects, or
+    None where only the total of equal ones is known.
     """
 
     labels: np.ndarray
@@ -47,7 +48,9 @@ class Fitted:
 
     @classmethod
     def from_estimator(cls, model: Any, *, soft: bool = False) -> Fitted:
-        """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as most is about labels."""
+        """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as
+        most is about labels.
+        """
         pipeline, method = None, model
         if hasattr(model, "method_"):
             pipeline, method = model, model.method_
@@ -55,19 +58,24 @@ class Fitted:
             check_is_fitted(method, "labels_")
         if hasattr(method, "task_labels_"):
             raise InputError(
-                f"{type(model).__name__} is a multi-task method, which combines no base clusterings, so there is no consensus to "
-                "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it beside base "
+                f"{type(model).__name__} is a multi-task method, which combines no base clusterings, so "
+                f"there is no consensus to "
+                "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it "
+                "beside base "
                 "clusterings of the same objects use Fitted.from_ensemble(ensemble, labels_)."
             )
         if not hasattr(method, "distinct_"):
             raise InputError(
-                f"{type(model).__name__} is not a fitted consensus method: expected an estimator of consilience after fit(). "
+                f"{type(model).__name__} is not a fitted consensus method: expected an estimator of "
+                f"consilience after fit(). "
                 "For labels from elsewhere use from_ensemble(ensemble, labels)."
             )
         if isinstance(method.distinct_, SoftEnsemble) and not soft:
             raise InputError(
-                f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about hard base clusterings. Set the "
-                "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model to soft.draw(10)."
+                f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about "
+                f"hard base clusterings. Set the "
+                "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model "
+                "to soft.draw(10)."
             )
         refuse_lazy(method.labels_, "A display or report")
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
@@ -81,7 +89,8 @@ class Fitted:
         values = np.asarray(labels)
         if values.shape != (ensemble.n_samples,):
             raise InputError(
-                f"labels has shape {values.shape} for the {ensemble.n_samples} objects of the ensemble; give one label each."
+                f"labels has shape {values.shape} for the {ensemble.n_samples} objects of the ensemble; "
+                f"give one label each."
             )
         _, codes = np.unique(values, return_inverse=True)
         own = ensemble.sample_weight
@@ -124,7 +133,9 @@ class Fitted:
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """(n,) weight of each object: its own, or where that is not known the mean over those with its signature."""
+        """(n,) weight of each object: its own, or where that is not known the mean over those with its
+        signature.
+        """
         if self.own_weights is not None:
             return self.own_weights
         return (self.distinct.sample_weight / self.copies)[self.inverse]
@@ -156,8 +167,9 @@ class Fitted:
 
     @property
     def doubtful(self) -> np.ndarray:
-        """(n,) which objects the base clusterings are not sure of: by confidence, because ties say as much about how many
-        clusters base clusterings have as about the object."""
+        """(n,) which objects the base clusterings are not sure of: by confidence, because ties say as much
+        about how many clusters base clusterings have as about the object.
+        """
         return self.confidence < DOUBTFUL
 
     @cached_property
@@ -177,7 +189,9 @@ class Fitted:
 
     @cached_property
     def togetherness(self) -> tuple[float, float]:
-        """Mean co-association over pairs of objects of one cluster, and of different ones; NaN if there are none."""
+        """Mean co-association over pairs of objects of one cluster, and of different ones; NaN if there are
+        none.
+        """
         n, stability = self.sizes.astype(float), self.evidence.stability
         within, across = _mean(stability, n * (n - 1) / 2), np.nan
         if 1 < self.n_clusters <= MOST_BETWEEN:
@@ -189,8 +203,8 @@ class Fitted:
     def firmness(self) -> np.ndarray:
         """(c,) how firmly the base clusterings hold each cluster, allowing for how fine or coarse they are.
 
-        0 as by chance, 1 as firmly as clusterings with that many clusters can; see :func:`firmness_of`. NaN where there
-        is no pair to judge by, or only one cluster.
+        0 as by chance, 1 as firmly as clusterings with that many clusters can; see :func:`firmness_of`. NaN
+        where there is no pair to judge by, or only one cluster.
         """
         evidence = self.evidence
         loops = evidence.weights * np.minimum(evidence.weights, 1.0 / evidence.unit)
@@ -210,7 +224,9 @@ class Fitted:
 
     @cached_property
     def compared(self) -> np.ndarray:
-        """Base clusterings whose agreement with each other is measured: all, or evenly from the closest to the furthest."""
+        """Base clusterings whose agreement with each other is measured: all, or evenly from the closest to
+        the furthest.
+        """
         m = self.distinct.n_clusterings
         if m <= MOST_CLUSTERINGS:
             return np.arange(m)
@@ -219,7 +235,9 @@ class Fitted:
 
     @cached_property
     def similarity(self) -> np.ndarray:
-        """NMI between every two of the :attr:`compared` base clusterings; NaN where no object was seen by both."""
+        """NMI between every two of the :attr:`compared` base clusterings; NaN where no object was seen by
+        both.
+        """
         distinct = self.distinct
         rows = np.arange(distinct.n_samples)
         if rows.size > MOST_COMPARED:
@@ -241,7 +259,9 @@ class Fitted:
 
     @property
     def trust(self) -> np.ndarray | None:
-        """(m,) how far the method trusts each base clustering, adding up to 1; None where it learns no such thing."""
+        """(m,) how far the method trusts each base clustering, adding up to 1; None where it learns no such
+        thing.
+        """
         return getattr(self.method, "clustering_weights_", None)
 
     @property
@@ -265,8 +285,10 @@ class Fitted:
         if known is None or known >= UNSTABLE:
             return ""
         return (
-            f"This clustering depends on chance: with another seed the adjusted Rand index to it would be about {known:.2f}, as the "
-            f"answers to halves of its base clusterings tell. The data may have no {self.n_clusters} clusters that are told apart: try "
+            f"This clustering depends on chance: with another seed the adjusted Rand index to it would be "
+            f"about {known:.2f}, as the "
+            f"answers to halves of its base clusterings tell. The data may have no {self.n_clusters} "
+            f"clusters that are told apart: try "
             "another n_clusters, or more n_clusterings."
         )
 
@@ -276,8 +298,10 @@ class Fitted:
         if not getattr(self.method, "contradicted_", False):
             return ""
         return (
-            f"The base clusterings contradict this answer: they agree with it by a mean NMI of {self.method.consensus_nmi_:.2f}, and with "
-            f"a plain average linkage of the same evidence by {self.method.baseline_nmi_:.2f}. Use EvidenceAccumulation, or other settings of "
+            f"The base clusterings contradict this answer: they agree with it by a mean NMI of "
+            f"{self.method.consensus_nmi_:.2f}, and with "
+            f"a plain average linkage of the same evidence by {self.method.baseline_nmi_:.2f}. Use "
+            f"EvidenceAccumulation, or other settings of "
             f"{type(self.method).__name__}."
         )
 
@@ -305,10 +329,11 @@ def read_terms(history: Any) -> dict[str, np.ndarray]:
 
 
 def firmness_of(table: np.ndarray, offsets: np.ndarray, itself: np.ndarray) -> np.ndarray:
-    """(c,) how firmly clusterings hold each group, between chance and the most that clusterings so fine or coarse can.
+    """(c,) how firmly clusterings hold each group, between chance and the most that clusterings so fine or
+    coarse can.
 
-    For clustering i and group j, with T (k, c) the weights of base cluster and group together, ``itself`` (m, c) the
-    pairs of an object with itself, and N the sums of T over the base clusters of i:
+    For clustering i and group j, with T (k, c) the weights of base cluster and group together, ``itself`` (m,
+    c) the pairs of an object with itself, and N the sums of T over the base clusters of i:
 
         together = sum_l T_lj^2 - itself           pairs inside j that i has together                        (1)
         pairs    = N_ij^2 - itself                 all pairs inside j                                        (2)
@@ -316,8 +341,8 @@ def firmness_of(table: np.ndarray, offsets: np.ndarray, itself: np.ndarray) -> n
         chance   = company pairs / (N_ij N_i. - itself)                                                      (4)
         firmness_j = sum_i (together - chance) / sum_i (min(pairs, company) - chance)                        (5)
 
-    A clustering that only splits groups has together = company, one that only joins them together = pairs: both reach
-    the bound, where mean co-association (1) / (2) calls the first one weak.
+    A clustering that only splits groups has together = company, one that only joins them together = pairs:
+    both reach the bound, where mean co-association (1) / (2) calls the first one weak.
     """
     starts = offsets[:-1]
     seen = np.add.reduceat(table, starts, axis=0)

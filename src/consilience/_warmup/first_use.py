@@ -1,12 +1,15 @@
-"""What a first use has to compile, how long that takes, and a process that compiles beside this one meanwhile.
+"""What a first use has to compile, how long that takes, and a process that compiles beside this one
+meanwhile.
 
-``first_use.json`` lists the kernels that each method, generator and measure calls on a few objects, in the order of their calls, with
-the CPU seconds that compiling took when the list was made (``python -m benchmarks.bench_first_use --store``). A kernel that is not on it,
-or is called with other types, is compiled when it is met.
+``first_use.json`` lists the kernels that each method, generator and measure calls on a few objects, in the
+order of their calls, with the CPU seconds that compiling took when the list was made (``python -m
+benchmarks.bench_first_use --store``). A kernel that is not on it, or is called with other types, is compiled
+when it is met.
 
-The process beside compiles from the end of the list, this one from its beginning as it calls them; what one has compiled the other
-finds on disk. No ``fit`` starts it: in a program that embeds Python, ``sys.executable`` may be anything, and who calls a library does not
-expect processes. The command line does, and so can any script.
+The process beside compiles from the end of the list, this one from its beginning as it calls them; what one
+has compiled the other finds on disk. No ``fit`` starts it: in a program that embeds Python,
+``sys.executable`` may be anything, and who calls a library does not expect processes. The command line does,
+and so can any script.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def missing(names: Iterable[str]) -> list[Needed]:
 
 @contextmanager
 def compiling_beside(names: Iterable[str], say: Callable[[str], object] | None = None) -> Iterator[None]:
-    """Within: a process compiles what these need and is not on disk. It says how much that is, and ends with the block or this process."""
+    """Within: a process compiles what these need and is not on disk. It says how much that is, and ends with
+    the block or this process.
+    """
     names = list(names)
     wanted = missing(names)
     seconds = sum(kernel.seconds for kernel in wanted)

@@ -1,4 +1,6 @@
-"""The process that compiles beside another one (:mod:`.first_use`). What takes long to import comes when it listens already."""
+"""The process that compiles beside another one (:mod:`.first_use`). What takes long to import comes when it
+listens already.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Everything that is compiled at first use, compiled now: each method, generator and measure once, on a few objects.
+"""Everything that is compiled at first use, compiled now: each method, generator and measure once, on a few
+objects.
 
-What is compiled is kept on disk (``_kernels/compile/jit.py``), so that it is there for every later process: of a container that is
-being built, of a machine that many share, before measurements.
+What is compiled is kept on disk (``_kernels/compile/jit.py``), so that it is there for every later process:
+of a container that is being built, of a machine that many share, before measurements.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Warmed(NamedTuple):
 
 
 def warm_up(names: list[str] | None = None, *, n_jobs: int | None = -1) -> Iterator[Warmed]:
-    """Use what is named (default: all of :func:`tasks`) once, so that it is compiled; yields each when it is ready.
+    """Use what is named (default: all of :func:`tasks`) once, so that it is compiled; yields each when it is
+    ready.
 
     On several cores in processes beside each other: compilers do not share one.
     """

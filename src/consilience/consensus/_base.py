@@ -54,7 +54,8 @@ Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 @dataclass
 class Solution(BaseSolution):
-    """What a method learned about the u distinct objects it was given, and how (:class:`consilience._base.estimator.Solution`).
+    """What a method learned about the u distinct objects it was given, and how
+    (:class:`consilience._base.estimator.Solution`).
 
     Parameters
     ----------
@@ -68,10 +69,10 @@ class Solution(BaseSolution):
     alone : array (u,), optional
         Distinct objects whose equal objects are each a cluster of their own, numbered last.
     per_sample, per_clustering, per_cluster : dict of arrays
-        Their first axis is that of the ensemble; stored as ``name_`` in the user's order (per_sample expanded to
-        all objects, sparse matrices too). ``clustering_weights`` is what a method trusts each clustering with: larger
-        is more, adding up to 1. ``confidence`` is no method's own: :class:`~consilience._evidence.table.Evidence`
-        defines it for all.
+        Their first axis is that of the ensemble; stored as ``name_`` in the user's order (per_sample expanded
+        to all objects, sparse matrices too). ``clustering_weights`` is what a method trusts each clustering
+        with: larger is more, adding up to 1. ``confidence`` is no method's own:
+        :class:`~consilience._evidence.table.Evidence` defines it for all.
     per_pair : dict of arrays (u, u)
         Stored in the order of ``distinct_`` (the distinct objects), not expanded.
     per_distinct_edge : dict of arrays (u, k)
@@ -92,7 +93,9 @@ class Solution(BaseSolution):
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
 
     def renumber(self, labels: np.ndarray, numbers: np.ndarray) -> None:
-        """Give cluster j of ``labels`` (u,) the number numbers[j], which several may share, wherever clusters are named by number."""
+        """Give cluster j of ``labels`` (u,) the number numbers[j], which several may share, wherever clusters
+        are named by number.
+        """
         self.labels = numbers[labels]
         if "membership" in self.per_sample:
             old = self.per_sample["membership"]
@@ -122,10 +125,14 @@ class Pacing:
 
 
 class _Membership:
-    """``membership_`` of a method that does not learn one of its own, which would be found first: computed when asked for."""
+    """``membership_`` of a method that does not learn one of its own, which would be found first: computed
+    when asked for.
+    """
 
     def __get__(self, model: Any, owner: type) -> Any:
-        """(n_samples, n_clusters) share of each cluster in every object of fit, adding up to 1: as ``predict_proba``."""
+        """(n_samples, n_clusters) share of each cluster in every object of fit, adding up to 1: as
+        ``predict_proba``.
+        """
         if model is None:
             return self
         if "distinct_" not in vars(model):
@@ -208,14 +215,16 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            The base clusterings, (n_samples, n_clusterings); of methods that take it a :class:`~consilience.SoftEnsemble`. Of a
+            The base clusterings, (n_samples, n_clusterings); of methods that take it a
+            :class:`~consilience.SoftEnsemble`. Of a
             :class:`consilience.dask.DaskEnsemble`, or a Dask array or data frame, what is learned about objects is lazy.
         y : ignored
         sample_weight : array (n_samples,), optional
             Positive weights of the objects, at most a factor of 1e15 apart.
         must_link : list of pairs, optional
-            Objects that belong together, by position or sample name: those linked, directly or through others, are one object of
-            their total weight, see :mod:`consilience._data.links`. They get one label.
+            Objects that belong together, by position or sample name: those linked, directly or through
+            others, are one object of their total weight, see :mod:`consilience._data.links`. They get one
+            label.
 
         Notes
         -----
@@ -256,7 +265,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         raise NotImplementedError
 
     def _cost(self, ensemble: Compressed) -> tuple[float, float] | None:
-        """Seconds and bytes that a fit is expected to take, of methods that can take long; None of the others."""
+        """Seconds and bytes that a fit is expected to take, of methods that can take long; None of the
+        others.
+        """
         return None
 
     @final
@@ -303,8 +314,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """The base clusterings, hard or, of a method that takes them, soft."""
         if isinstance(X, Features):
             raise InputError(
-                f"X is a table of {X.n_features} features, and {type(self).__name__} combines base clusterings. To cluster features use "
-                "ConsensusClustering(n_clusters=...).fit(X), or make base clusterings of them with consilience.generate."
+                f"X is a table of {X.n_features} features, and {type(self).__name__} combines base "
+                f"clusterings. To cluster features use "
+                "ConsensusClustering(n_clusters=...).fit(X), or make base clusterings of them with "
+                "consilience.generate."
             )
         if not isinstance(X, SoftEnsemble):
             return as_ensemble(X, sample_weight)
@@ -314,8 +327,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if not self._takes_soft:
             native = [entry.name for entry in _register.CONSENSUS if entry.load()._takes_soft]
             raise InputError(
-                f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass soft.draw(10), hard clusterings drawn "
-                "from the memberships whose expected co-association is theirs, or use a method that takes memberships: "
+                f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass "
+                f"soft.draw(10), hard clusterings drawn "
+                "from the memberships whose expected co-association is theirs, or use a method that takes "
+                "memberships: "
                 f"{listed(native)}."
             )
         return soft
@@ -325,7 +340,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         total = float(compressed.sample_weight.sum())
         if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
             raise InputError(
-                f"min_cluster_size={min_cluster_size:g} exceeds the {total:g} that all objects weigh together; choose at most {total / self.n_clusters:g}, "
+                f"min_cluster_size={min_cluster_size:g} exceeds the {total:g} that all objects weigh "
+                f"together; choose at most {total / self.n_clusters:g}, "
                 f"the mean of {self.n_clusters} clusters."
             )
 
@@ -333,7 +349,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Merge the clusters of a solution that weigh less, and say how many are left."""
         if solution.alone is not None:
             raise InputError(
-                "min_cluster_size is given with mode='authors', which returns what the published program does. Leave one of the two out."
+                "min_cluster_size is given with mode='authors', which returns what the published program "
+                "does. Leave one of the two out."
             )
         labels = by_decreasing_size(solution.labels, canonical.sample_weight, tie_breaker=canonical.rows)
         sizes = np.bincount(labels, weights)
@@ -349,9 +366,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             left = int(numbers.max()) + 1
             one = len(merged) == 1
             said = (
-                f"min_cluster_size={least:g} leaves {left} of the {sizes.size} clusters: {listed(f'{size:g}' for size in merged)} "
-                f"{'is the size of one that was' if one else 'are the sizes of those that were'} merged into the cluster "
-                f"{'it is' if one else 'they are'} most often together with. Ask for fewer clusters, or a smaller min_cluster_size."
+                f"min_cluster_size={least:g} leaves {left} of the {sizes.size} clusters: "
+                f"{listed(f'{size:g}' for size in merged)} "
+                f"{'is the size of one that was' if one else 'are the sizes of those that were'} merged "
+                f"into the cluster "
+                f"{'it is' if one else 'they are'} most often together with. Ask for fewer clusters, or a "
+                f"smaller min_cluster_size."
             )
             solution.messages = [*solution.messages, said]
             warn(said, MergedLabelsWarning, stacklevel=4)
@@ -377,12 +397,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             if ensemble.n_clusterings > ensemble.n_samples:
                 hint = f" (rows are objects: pass labels.T if there are {ensemble.n_clusterings} objects)"
             raise InputError(
-                f"n_clusters={c} exceeds the {ensemble.n_samples} objects in the ensemble{hint}; choose a value between 1 and "
+                f"n_clusters={c} exceeds the {ensemble.n_samples} objects in the ensemble{hint}; choose a "
+                f"value between 1 and "
                 f"{ensemble.n_samples}."
             )
         if c > u:
             raise InputError(
-                f"n_clusters={c} exceeds the {u} distinct objects: the clusterings tell only {u} of the {ensemble.n_samples} objects "
+                f"n_clusters={c} exceeds the {u} distinct objects: the clusterings tell only {u} of the "
+                f"{ensemble.n_samples} objects "
                 f"apart. Choose a value between 1 and {u}, or add finer clusterings."
             )
         return compressed
@@ -393,8 +415,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         low, high = float(weights.min()), float(weights.max())
         if high > LARGEST_SPREAD * low:
             raise InputError(
-                f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: beyond {LARGEST_SPREAD:.0e} the "
-                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their weights."
+                f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: "
+                f"beyond {LARGEST_SPREAD:.0e} the "
+                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their "
+                "weights."
             )
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
@@ -404,18 +428,22 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             self._ask_for_the_unit(compressed)
         if unit_of(weights) != 1.0:
             raise InputError(
-                f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one "
+                f"object, and its answer depends on "
                 "that unit. Divide the weights so that they are near 1."
             )
         return compressed
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
-        """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1 is."""
+        """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1
+        is.
+        """
         weights = compressed.sample_weight
         mean = float(weights.sum()) / (compressed._stands_for or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
-                f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one object, and its answer depends on "
+                f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one "
+                f"object, and its answer depends on "
                 "that unit. If the weights only say which objects count more, divide them by their mean.",
                 stacklevel=4,
             )
@@ -475,7 +503,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def _compare(self, canonical: Compressed) -> None:
-        """Set the answer beside a plain one, ``baseline_nmi_``, and say where the base clusterings contradict it."""
+        """Set the answer beside a plain one, ``baseline_nmi_``, and say where the base clusterings contradict
+        it.
+        """
         agreement = agreement_beside_baseline(
             canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
         )
@@ -484,7 +514,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             (answer, plain), name = agreement, type(self).__name__
             another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
             said = (
-                f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of {answer:.2f}, and "
+                f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of "
+                f"{answer:.2f}, and "
                 f"with a plain average linkage by {plain:.2f}. Use {another}other settings of {name}."
             )
             self.messages_.append(said)
@@ -496,14 +527,15 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of objects from their base labels, those of fit or new ones.
 
-        Objects with the labels of one of fit get its cluster, so that predicting the ensemble of ``fit`` gives ``labels_``. Others
-        go to the cluster they are together with most often; see :mod:`consilience._evidence.prediction`.
+        Objects with the labels of one of fit get its cluster, so that predicting the ensemble of ``fit``
+        gives ``labels_``. Others go to the cluster they are together with most often; see
+        :mod:`consilience._evidence.prediction`.
 
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            Labels of the same clusterings, (n_objects, n_clusterings): matched by name where both sides have names, else by
-            position. A label that a clustering did not have in fit counts as missing.
+            Labels of the same clusterings, (n_objects, n_clusterings): matched by name where both sides have
+            names, else by position. A label that a clustering did not have in fit counts as missing.
 
         Returns
         -------
@@ -519,7 +551,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to 1.
+        """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to
+        1.
 
         The largest is that of the cluster :meth:`predict` gives. An object of which no label is known has
         zeros.
@@ -531,7 +564,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_top(self, X: Any, n: int) -> TopClusters:
-        """The n clusters with the largest shares in each object: of many clusters, less than :meth:`predict_proba`.
+        """The n clusters with the largest shares in each object: of many clusters, less than
+        :meth:`predict_proba`.
 
         Returns
         -------
@@ -548,7 +582,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_confidence(self, X: Any) -> np.ndarray:
-        """How sure the base clusterings are of the clusters that :meth:`predict` gives, on the scale of ``confidence_``."""
+        """How sure the base clusterings are of the clusters that :meth:`predict` gives, on the scale of
+        ``confidence_``.
+        """
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
         codes, _ = self._codes(X)
@@ -582,14 +618,18 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     # What users do next ------------------------------------------------------------------------------------
 
     def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See :func:`consilience.io.save`."""
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See
+        :func:`consilience.io.save`.
+        """
         from ..io import save
 
         refuse_lazy(getattr(self, "labels_", None), "save")
         save(self, path)
 
     def to_local(self: Fitted) -> Fitted:
-        """The same model without anything lazy: of a fit to a Dask ensemble the one of its distinct objects with their weights."""
+        """The same model without anything lazy: of a fit to a Dask ensemble the one of its distinct objects
+        with their weights.
+        """
         check_is_fitted(self, "labels_")
         return getattr(self, "_local", self)
 
@@ -600,10 +640,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return report(self, X, path=path, **options)
 
     def to_frame(self) -> Any:
-        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of pandas.
+        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of
+        pandas.
 
-        Of a fit to Dask data it is one of Dask. A frame of pandas is indexed by sample names (or position); another has them, if there are any, in a
-        column ``sample``.
+        Of a fit to Dask data it is one of Dask. A frame of pandas is indexed by sample names (or position);
+        another has them, if there are any, in a column ``sample``.
         """
         check_is_fitted(self, "labels_")
         if is_lazy(self.labels_):
@@ -628,7 +669,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return consensus_matrix(self)
 
     def linkage_matrix(self) -> np.ndarray:
-        """The tree of a method that builds one, (n_samples - 1, 4), as :mod:`scipy.cluster.hierarchy` takes it.
+        """The tree of a method that builds one, (n_samples - 1, 4), as :mod:`scipy.cluster.hierarchy` takes
+        it.
 
         For ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Leaves are
         the objects of ``fit``, in their order; objects that no clustering tells apart are joined first, at
@@ -647,7 +689,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
 
 def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
-    """Labels renumbered 0, 1, ... from the heaviest cluster down; ties go to the one with the earliest object."""
+    """Labels renumbered 0, 1, ... from the heaviest cluster down; ties go to the one with the earliest
+    object.
+    """
     _, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1)
     sizes = np.bincount(codes, weights=weights)

@@ -5,8 +5,8 @@
 
 References
 ----------
-A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
-Learning Research 3, 2002.
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions",
+Journal of Machine Learning Research 3, 2002.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class BestOf(BaseConsensus):
     n_clusters : int
         Number of clusters returned, by every method.
     methods : sequence of str or consensus estimators, default ("cspa", "mcla", "hbgf")
-        Names as in ``consilience methods`` or class names, with their default parameters; or estimators, whose parameters but
-        n_clusters are kept.
+        Names as in ``consilience methods`` or class names, with their default parameters; or estimators,
+        whose parameters but n_clusters are kept.
     criterion : {"anmi", "ari"}, default "anmi"
         Mean NMI (geometric) or mean adjusted Rand index with the base clusterings.
     min_cluster_size : float or None, default None
@@ -58,8 +58,8 @@ class BestOf(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     scores_ : dict
         Score of every method, by its command-line name (with a number behind it where it is there twice).
     best_method_ : str
@@ -67,8 +67,8 @@ class BestOf(BaseConsensus):
 
     Notes
     -----
-    As dear as all methods together. Scores compare clusterings with the same number of clusters: finer ones tend to score higher. Weights are
-    handed on as they are: to some methods a weight of 1 is one object.
+    As dear as all methods together. Scores compare clusterings with the same number of clusters: finer ones
+    tend to score higher. Weights are handed on as they are: to some methods a weight of 1 is one object.
 
     Differences from the paper: the published three are ``methods=("cspa", "mcla", "hgpa")``.
 
@@ -117,7 +117,8 @@ class BestOf(BaseConsensus):
             name = (
                 name if name not in scores else f"{name} {sum(key.split()[0] == name for key in scores) + 1}"
             )
-            # Of one distinct object a method would say that a consensus needs two; here it stands for several.
+            # Of one distinct object a method would say that a consensus needs two; here it stands for
+            # several.
             alone = ensemble.n_samples == 1
             answers[name] = np.zeros(1, np.int64) if alone else model.fit(ensemble).labels_
             scores[name] = Evidence(ensemble, answers[name]).mean_agreement(_SCORES[self.criterion])

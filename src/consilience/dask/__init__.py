@@ -8,8 +8,9 @@
 [1, 1, 0, 0, 0]
 
 :class:`DaskEnsemble` holds base clusterings as a Dask array or data frame, :func:`make_ensemble` makes them of features. Every consensus
-method takes the ensemble in ``fit``; :class:`~consilience.ConsensusClustering` takes Dask features. What they learn about objects is lazy
-and has the chunks of the input; ``model.to_local()`` is the same model without anything lazy. The page docs/dask.md has more.
+method takes the ensemble in ``fit``; :class:`~consilience.ConsensusClustering` takes Dask features. What they
+learn about objects is lazy and has the chunks of the input; ``model.to_local()`` is the same model without
+anything lazy. The page docs/dask.md has more.
 """
 
 from __future__ import annotations

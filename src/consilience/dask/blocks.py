@@ -1,15 +1,18 @@
-"""Methods that go through all distinct objects in blocks, where these are too many for one place: k x k sums, then rows one by one.
+"""Methods that go through all distinct objects in blocks, where these are too many for one place: k x k sums,
+then rows one by one.
 
-LWGP and CoassociationKMeans are k-means of points z_p = (Y_p M) / (Y_p e), and M and e come from sums over all objects:
+LWGP and CoassociationKMeans are k-means of points z_p = (Y_p M) / (Y_p e), and M and e come from sums over
+all objects:
 
     K = Y' diag(w) Y                                                                                    (1)
     W = Y' diag(w / d) Y,   d = Y e                                                                     (2)
     LWGP                  e the reliabilities by K,  M = diag(e) V,  V the leading vectors by W         (3)
     CoassociationKMeans   e = 1,  M = R,  K = R R'                                                      (4)
 
-Y (u, k) is the indicator of u distinct objects, w (u,) their weights. Every object goes to the nearest center of a k-means of the heaviest
-distinct objects (:data:`SAMPLE` at most). Sums of whole weights are exact, those of (2) round bucket by bucket: answers are those of
-one machine up to that, and to what k-means makes of the heaviest objects in place of all.
+Y (u, k) is the indicator of u distinct objects, w (u,) their weights. Every object goes to the nearest center
+of a k-means of the heaviest distinct objects (:data:`SAMPLE` at most). Sums of whole weights are exact, those
+of (2) round bucket by bucket: answers are those of one machine up to that, and to what k-means makes of the
+heaviest objects in place of all.
 """
 
 from __future__ import annotations
@@ -67,7 +70,8 @@ def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float
     """(a model of the heaviest distinct objects that places all as the method does, no names, 1)."""
     if model.min_cluster_size is not None:
         raise InputError(
-            f"min_cluster_size is given, and {found.size:,} distinct objects are more than the {found.limit:,} that are brought to one place. Raise "
+            f"min_cluster_size is given, and {found.size:,} distinct objects are more than the "
+            f"{found.limit:,} that are brought to one place. Raise "
             "max_distinct, or merge small clusters of labels_ afterwards."
         )
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in found.categories])])
@@ -136,7 +140,8 @@ def _groups(labels: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
 
 
-# Sums over all objects -----------------------------------------------------------------------------------------
+# Sums over all objects
+# -----------------------------------------------------------------------------------------
 
 
 class Sums:
@@ -199,7 +204,8 @@ def _most_company(table: Table, weights: np.ndarray, offsets: np.ndarray, placer
     return most[None]
 
 
-# The methods ---------------------------------------------------------------------------------------------------
+# The methods
+# ---------------------------------------------------------------------------------------------------
 
 
 def _learn_lwgp(model: LWGP, sums: Sums) -> Learned:
@@ -237,7 +243,8 @@ def _learn_kmeans(model: CoassociationKMeans, sums: Sums) -> Learned:
 _LEARN: dict[type, Callable[[Any, Sums], Learned]] = {LWGP: _learn_lwgp, CoassociationKMeans: _learn_kmeans}
 
 
-# Rows to points, and to clusters -------------------------------------------------------------------------------
+# Rows to points, and to clusters
+# -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Where tasks run: on the client in force, or else on this machine by the scheduler that Dask is set to, by default its threads.
+"""Where tasks run: on the client in force, or else on this machine by the scheduler that Dask is set to, by
+default its threads.
 
 Results are waited for with an eye on the workers, and asked for again where they were lost on the way.
 """
@@ -45,11 +46,14 @@ def client_in_force() -> Any:
 
 
 def refuse_inside_task() -> None:
-    """A task that waits for others takes the place of one of them: with all places taken it would wait for ever."""
+    """A task that waits for others takes the place of one of them: with all places taken it would wait for
+    ever.
+    """
     worker = sys.modules.get("distributed.worker")
     if worker is not None and hasattr(worker.thread_state, "execution_state"):
         raise InputError(
-            "A fit of a Dask ensemble was called inside a Dask task, where it would wait for tasks that wait for it. Call it where the "
+            "A fit of a Dask ensemble was called inside a Dask task, where it would wait for tasks that "
+            "wait for it. Call it where the "
             "client is; to fit inside a task pass NumPy labels."
         )
 
@@ -73,14 +77,16 @@ def collect(tasks: Sequence[Delayed]) -> list[Any]:
             client.cancel(futures, force=True)
             if client.status != "running":
                 raise InputError(
-                    "The Dask client was closed, or lost its scheduler, while a fit was waiting for its tasks. "
+                    "The Dask client was closed, or lost its scheduler, while a fit was waiting for its "
+                    "tasks. "
                     "Connect again, and fit again."
                 ) from error
         except BaseException:
             client.cancel(futures, force=True)
             raise
     raise InputError(
-        f"Dask lost what a fit needs {_ATTEMPTS} times in a row, as it does when all workers die. Look at their logs, "
+        f"Dask lost what a fit needs {_ATTEMPTS} times in a row, as it does when all workers die. Look at "
+        f"their logs, "
         "give them more memory, and fit again."
     )
 
@@ -91,7 +97,9 @@ def itself(thing: Any) -> Any:
 
 
 def _gathered(client: Any, futures: list[Any]) -> list[Any]:
-    """The results of futures; an error where no worker can run a task for too long, for which Dask waits for ever."""
+    """The results of futures; an error where no worker can run a task for too long, for which Dask waits for
+    ever.
+    """
     pending = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
     )

@@ -25,30 +25,33 @@ from .graphs import blocks_of, call, indexes_of
 
 
 class DaskEnsemble(NamedClusterings):
-    """Several clusterings of the same objects, held by Dask: what consensus methods take past one machine's memory.
+    """Several clusterings of the same objects, held by Dask: what consensus methods take past one machine's
+    memory.
 
     Parameters
     ----------
     labels : dask array or dask data frame (n_samples, n_clusterings)
-        Rows are objects, columns are clusterings. Values mean what they mean to :class:`consilience.Ensemble`: any names, -1, NaN and
-        the like are missing. Chunks may be of unknown or zero size.
-        Columns of a data frame are matched by name in every partition.
+        Rows are objects, columns are clusterings. Values mean what they mean to
+        :class:`consilience.Ensemble`: any names, -1, NaN and the like are missing. Chunks may be of unknown
+        or zero size. Columns of a data frame are matched by name in every partition.
     clustering_names : sequence, optional
         Names of the columns; those of a data frame by default.
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of the labels.
     max_distinct : int or None
-        The most distinct objects that are brought to one place. None is what fits into a quarter of the memory here. Up to as many, a
-        fit is the one of a single machine, label for label. Of more, LWGP and CoassociationKMeans go through all of them in blocks,
-        and every other method is fitted to as many of the heaviest and places the rest as ``predict`` does; ``coverage_`` of
-        the fitted model is the share of the weight that took part.
+        The most distinct objects that are brought to one place. None is what fits into a quarter of the
+        memory here. Up to as many, a fit is the one of a single machine, label for label. Of more, LWGP and
+        CoassociationKMeans go through all of them in blocks, and every other method is fitted to as many of
+        the heaviest and places the rest as ``predict`` does; ``coverage_`` of the fitted model is the share
+        of the weight that took part.
     recipes, base_models : list, optional
         As of :class:`consilience.Ensemble`; :func:`consilience.dask.make_ensemble` fills them in.
 
     Notes
     -----
-    Nothing is computed before it is needed, and the labels are then read once: each block gives its distinct rows, which are merged in a fixed
-    tree. Give blocks of some 10^5 to 10^6 rows. ``fit`` reads them a second time when its ``labels_`` are asked for.
+    Nothing is computed before it is needed, and the labels are then read once: each block gives its distinct
+    rows, which are merged in a fixed tree. Give blocks of some 10^5 to 10^6 rows. ``fit`` reads them a second
+    time when its ``labels_`` are asked for.
 
     Examples
     --------
@@ -161,13 +164,15 @@ class DaskEnsemble(NamedClusterings):
     # Distinct rows -----------------------------------------------------------------------------------------
 
     def distinct(self) -> LocalEnsemble:
-        """The distinct rows with their total weights as an ordinary ensemble, in memory: measures, plots and reports take it.
+        """The distinct rows with their total weights as an ordinary ensemble, in memory: measures, plots and
+        reports take it.
 
         In the order of their first appearance. Raises where there are more than ``max_distinct``.
         """
         if self.found.whole is None:
             raise InputError(
-                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} that are brought to one place. Raise "
+                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} "
+                f"that are brought to one place. Raise "
                 "max_distinct, or fit a method: it goes through them in blocks or takes the heaviest."
             )
         return self.found.whole
@@ -197,7 +202,9 @@ class DaskEnsemble(NamedClusterings):
 
 
 def framed(columns: dict[str, da.Array], indexes: list[Delayed] | None) -> Any:
-    """A dask data frame of vectors of the same chunks, with the index of each block; positions where there is none."""
+    """A dask data frame of vectors of the same chunks, with the index of each block; positions where there is
+    none.
+    """
     pandas = need("pandas", "pandas", "to_frame()")
     frames = need("dask.dataframe", "dask", "to_frame() of a fit to Dask data")
     vectors = list(columns.values())
@@ -241,7 +248,8 @@ def _collection_of(labels: Any) -> tuple[Any, list[str] | None]:
     if isinstance(labels, da.Array):
         if labels.ndim != 2:
             raise InputError(
-                f"labels has shape {labels.shape}; expected two dimensions (n_samples, n_clusterings). Several vectors become one array by "
+                f"labels has shape {labels.shape}; expected two dimensions (n_samples, n_clusterings). "
+                f"Several vectors become one array by "
                 "dask.array.stack(vectors, axis=1)."
             )
         if labels.shape[1] == 0:
@@ -270,14 +278,16 @@ def _weights_of(sample_weight: Any, labels: Any) -> Any:
         sample_weight = sample_weight.to_dask_array()
     if not isinstance(sample_weight, da.Array) or sample_weight.ndim != 1:
         raise InputError(
-            f"sample_weight is a {type(sample_weight).__name__}; expected a dask array of shape (n_samples,) in the chunks of the labels."
+            f"sample_weight is a {type(sample_weight).__name__}; expected a dask array of shape "
+            f"(n_samples,) in the chunks of the labels."
         )
     blocks = labels.npartitions if _is_frame(labels) else labels.numblocks[0]
     same = sample_weight.numblocks[0] == blocks
     known = not _is_frame(labels) and not np.isnan([*labels.chunks[0], *sample_weight.chunks[0]]).any()
     if not same or (known and sample_weight.chunks[0] != labels.chunks[0]):
         raise InputError(
-            f"sample_weight has {sample_weight.numblocks[0]} blocks beside {blocks} blocks of labels, or others in size: give both the same "
+            f"sample_weight has {sample_weight.numblocks[0]} blocks beside {blocks} blocks of labels, or "
+            f"others in size: give both the same "
             "chunks, sample_weight.rechunk(labels.chunks[0])."
         )
     return sample_weight

@@ -46,7 +46,8 @@ class Source(NamedTuple):
 
 
 def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
-    """Features of a Parquet file, of a folder of such files in the order of their names, or of a zarr array; sizes come from their headers.
+    """Features of a Parquet file, of a folder of such files in the order of their names, or of a zarr array;
+    sizes come from their headers.
 
     index : whether column 1 holds row names; None: if it is text. An index that pandas stored is taken for row names
         unless this is False, and is never a feature.
@@ -128,7 +129,9 @@ def chosen(source: Source, columns: Sequence[str]) -> tuple[da.Array, list[str] 
 def write_blocks(
     folder: str, labels: da.Array, *, confidence: Any = None, names: Sequence[Delayed] | None = None
 ) -> int:
-    """Labels, and how sure they are, to one Parquet file for each block, in order; returns how many files there are."""
+    """Labels, and how sure they are, to one Parquet file for each block, in order; returns how many files
+    there are.
+    """
     check_folder(folder)
     os.makedirs(folder, exist_ok=True)
     own = blocks_of(labels)
@@ -200,7 +203,8 @@ def _columns(schema: Any, path: str, index: bool | None) -> tuple[list[str], str
     odd = [repr(field.name) for field in fields if not _is_number(field)]
     if odd:
         raise InputError(
-            f"{path} has columns that are no numbers: {listed(odd)}. Leave them out, or turn them into numbers."
+            f"{path} has columns that are no numbers: {listed(odd)}. Leave them out, or turn them into "
+            f"numbers."
         )
     if not fields:
         raise InputError(f"{path} has no columns of numbers.")
@@ -213,7 +217,8 @@ def _stored_index(schema: Any, path: str) -> str | None:
     names = [name for name in columns if isinstance(name, str)]
     if len(names) > 1:
         raise InputError(
-            f"{path} has an index of {len(names)} columns, {listed([repr(name) for name in names])}: row names are one "
+            f"{path} has an index of {len(names)} columns, {listed([repr(name) for name in names])}: row "
+            f"names are one "
             "column. Store it after frame.reset_index(), with one of them for index."
         )
     return names[0] if names else None
@@ -234,7 +239,8 @@ def _type(schema: Any, columns: list[str]) -> np.dtype:
     )
 
 
-# Tasks -------------------------------------------------------------------------------------------------------
+# Tasks
+# -------------------------------------------------------------------------------------------------------
 
 
 def _read(run: Run, columns: list[str]) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""The distinct rows of labels that are not in memory: one pass over the blocks, whose tables are merged or dealt out."""
+"""The distinct rows of labels that are not in memory: one pass over the blocks, whose tables are merged or
+dealt out.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class Found:
 
 
 def find_distinct(ensemble: DaskEnsemble) -> Found:
-    """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into one place."""
+    """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into
+    one place.
+    """
     _ensure_blocks_fit(ensemble)
     found = Found()
     found.limit = _limit(ensemble)
@@ -103,7 +107,8 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
     _check_seen(table, found.exponent)
     if weights.min() == 0:
         raise InputError(
-            f"sample_weight spreads too wide: beside a weight of {weights.max():g} some distinct objects weigh nothing. Leave out the "
+            f"sample_weight spreads too wide: beside a weight of {weights.max():g} some distinct objects "
+            f"weigh nothing. Leave out the "
             "lightest, or raise their weights."
         )
     found.names = ensemble._names or table.names
@@ -139,11 +144,14 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEn
     _say_twins(found.categories, found.names)
 
 
-# Tasks -------------------------------------------------------------------------------------------------------
+# Tasks
+# -------------------------------------------------------------------------------------------------------
 
 
 def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarray:
-    """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects follow."""
+    """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects
+    follow.
+    """
     table, places = pair
     with one_thread(), one_blas_thread():
         if table.size == 0:
@@ -176,7 +184,8 @@ def _weight_facts(weights: Any) -> tuple:
     return tables.check_weights(weights)
 
 
-# Rules -------------------------------------------------------------------------------------------------------
+# Rules
+# -------------------------------------------------------------------------------------------------------
 
 
 def _look_at_weights(ensemble: DaskEnsemble, weights: list[Any]) -> int | None:
@@ -204,8 +213,9 @@ def _limit(ensemble: DaskEnsemble) -> int:
 
 
 def _remembers(ensemble: DaskEnsemble) -> bool:
-    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where rows are labeled by
-    members, which takes long, and where that is little beside the memory there is."""
+    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where
+    rows are labeled by members, which takes long, and where that is little beside the memory there is.
+    """
     if ensemble._keep_places or not ensemble.knows_lengths:
         return ensemble._keep_places
     free = memory_in_all()
@@ -213,7 +223,9 @@ def _remembers(ensemble: DaskEnsemble) -> bool:
 
 
 def _bytes_of_row(m: int) -> float:
-    """What a distinct row takes while tables are merged: itself twice, its weight and place, and what tells rows apart."""
+    """What a distinct row takes while tables are merged: itself twice, its weight and place, and what tells
+    rows apart.
+    """
     return 2 * (4.0 * m + 16) + 40
 
 
@@ -237,14 +249,16 @@ def _ensure_blocks_fit(ensemble: DaskEnsemble) -> None:
         ensure_task_fits(
             rows * each,
             what=f"A block of {rows:,} objects and {m} clusterings",
-            remedy=f"divide the labels into smaller blocks, labels.rechunk(({better}, -1)), or give workers more memory",
+            remedy=f"divide the labels into smaller blocks, labels.rechunk(({better}, -1)), or give "
+            f"workers more memory",
         )
 
 
 def _say_lengths(ensemble: DaskEnsemble) -> None:
     if not ensemble.knows_lengths and not ensemble.is_frame:
         warn(
-            f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted while the labels were read. "
+            f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted "
+            f"while the labels were read. "
             "labels.compute_chunk_sizes() beforehand tells them.",
             stacklevel=5,
         )
@@ -255,7 +269,8 @@ def _check_filled(categories: list[np.ndarray], ensemble: DaskEnsemble) -> None:
     if empty:
         names = ensemble.clustering_names
         raise InputError(
-            f"Clustering {', '.join(repr(names[i]) for i in empty[:5])} has no labels at all: every entry is missing. Drop it."
+            f"Clustering {', '.join(repr(names[i]) for i in empty[:5])} has no labels at all: every entry "
+            f"is missing. Drop it."
         )
 
 
@@ -269,8 +284,10 @@ def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
         if twins:
             name = repr(names[i]) if names is not None else str(i)
             warn(
-                f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and {str(twins[0])!r}: they "
-                "count as different clusters. Give the column one type in every block, such as by astype(str).",
+                f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and "
+                f"{str(twins[0])!r}: they "
+                "count as different clusters. Give the column one type in every block, such as by "
+                "astype(str).",
                 stacklevel=6,
             )
 
@@ -283,6 +300,7 @@ def _check_seen(table: Table, exponent: int | None) -> None:
 
 def _refuse_unseen(count: float, first: int) -> None:
     raise InputError(
-        f"Objects of weight {count:g}, the first of them object {first}, are missing from every clustering, so no consensus can place them. "
+        f"Objects of weight {count:g}, the first of them object {first}, are missing from every "
+        f"clustering, so no consensus can place them. "
         "Leave them out, as labels[(labels >= 0).any(axis=1)]."
     )

@@ -1,7 +1,9 @@
-"""The unchanged methods on a lazy ensemble: fitted to the distinct rows, and what they learned led back to all objects, lazily.
+"""The unchanged methods on a lazy ensemble: fitted to the distinct rows, and what they learned led back to
+all objects, lazily.
 
-A method sees distinct, weighted objects wherever the objects are, in an order that their content decides, and ties by first appearance.
-The table of :mod:`.tables` has those rows in that order with those weights; so a fit to it is the fit of one machine, label for label.
+A method sees distinct, weighted objects wherever the objects are, in an order that their content decides, and
+ties by first appearance. The table of :mod:`.tables` has those rows in that order with those weights; so a
+fit to it is the fit of one machine, label for label.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
     lazy = as_lazy(X, sample_weight)
     if must_link is not None:
         raise InputError(
-            "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give linked objects one row of labels "
+            "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give "
+            "linked objects one row of labels "
             "before, or fit model.fit(ensemble.distinct()), whose objects can be linked."
         )
     found = lazy.found
@@ -85,7 +88,8 @@ def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
     vars(local).pop("_local", None)
     if seen[-1].alone is not None and seen[-1].alone.any():
         raise InputError(
-            f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off into a cluster of its own, which needs "
+            f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off "
+            f"into a cluster of its own, which needs "
             "every object in one place. Use mode='standard', or fit NumPy labels."
         )
     return local, tuple(seen[-1].per_sample)
@@ -95,7 +99,8 @@ def _check_count(model: Any, found: Found, n: int) -> None:
     c = model.n_clusters
     if isinstance(c, (int, np.integer)) and c > found.size:
         raise InputError(
-            f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only {found.size} of the {n} objects apart. "
+            f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only "
+            f"{found.size} of the {n} objects apart. "
             f"Choose a value between 1 and {found.size}, or add finer clusterings."
         )
 
@@ -109,7 +114,9 @@ def _fit_whole(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
 
 
 def _fit_fewer(model: Any, found: Found, error: Exception) -> tuple[Any, tuple[str, ...], float]:
-    """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they fit."""
+    """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they
+    fit.
+    """
     assert found.whole is not None
     table = Table(
         found.whole.labels,
@@ -152,14 +159,16 @@ def heaviest_of(found: Found, most: int) -> tuple[LocalEnsemble, float]:
 
 def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
     warn(
-        f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, {100 * coverage:.3g}% of the weight "
+        f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, "
+        f"{100 * coverage:.3g}% of the weight "
         "(coverage_); the others are placed by their base labels, as predict does. LWGP takes all of them.",
         LowAgreementWarning,
         stacklevel=6,
     )
 
 
-# What is lazy ------------------------------------------------------------------------------------------------
+# What is lazy
+# ------------------------------------------------------------------------------------------------
 
 
 class Signatures(Compressed):
@@ -174,7 +183,8 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     """values[inverse], lazily; values (u,) or (u, width)."""
     if not isinstance(values, np.ndarray):
         raise InputError(
-            f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the distinct ones."
+            f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the "
+            f"distinct ones."
         )
     held = share(values)
     tasks = [call(getitem, held, block) for block in blocks_of(inverse)]
@@ -225,7 +235,8 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
     lazy = as_lazy(X)
     if not lazy.knows_lengths:
         raise InputError(
-            f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an array, or "
+            f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an "
+            f"array, or "
             "frame.to_dask_array(lengths=True)."
         )
     predictor = model._predictor
@@ -244,7 +255,9 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
 
 
 def frame_lazily(model: Any) -> Any:
-    """Label and confidence of each object as a dask data frame, with the index of the frame that was fitted to."""
+    """Label and confidence of each object as a dask data frame, with the index of the frame that was fitted
+    to.
+    """
     return framed({"label": model.labels_, "confidence": model.confidence_}, model._indexes)
 
 
@@ -253,13 +266,15 @@ def score_lazily(model: Any, X: Any) -> float:
     n = as_lazy(X).n_samples
     if n != model.n_samples_:
         raise InputError(
-            f"score was given {n} objects, but {type(model).__name__} was fitted to {model.n_samples_}: it judges the clustering of those."
+            f"score was given {n} objects, but {type(model).__name__} was fitted to {model.n_samples_}: it "
+            f"judges the clustering of those."
         )
     local = model.to_local()
     return local.score(local.distinct_)
 
 
-# Tasks -------------------------------------------------------------------------------------------------------
+# Tasks
+# -------------------------------------------------------------------------------------------------------
 
 
 def codes_in(block: Any, predictor: Predictor) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Base clusterings of features that are not in memory: members are fitted to a sample, and label every row where it is.
+"""Base clusterings of features that are not in memory: members are fitted to a sample, and label every row
+where it is.
 
-The sample is drawn by position, from the seed and the number of rows alone, so that it does not depend on how rows are divided into
-blocks. A sample of all rows makes the members of one machine.
+The sample is drawn by position, from the seed and the number of rows alone, so that it does not depend on how
+rows are divided into blocks. A sample of all rows makes the members of one machine.
 """
 
 from __future__ import annotations
@@ -50,19 +51,21 @@ def make_ensemble(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> DaskEnsemble:
-    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where it is, when needed.
+    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where
+    it is, when needed.
 
     Parameters
     ----------
     X : dask array or dask data frame (n_samples, n_features)
         Finite numbers.
     generator : str, default "auto"
-        Name of a generator (``consilience methods`` lists them); "auto" is the choice of :class:`~consilience.ConsensusClustering` for as
-        many objects as the sample has.
+        Name of a generator (``consilience methods`` lists them); "auto" is the choice of
+        :class:`~consilience.ConsensusClustering` for as many objects as the sample has.
     n_clusterings : int or None
         Number of members; None leaves it to the generator.
     n_clusters : int or None
-        Number of clusters that the consensus will have, by which generators choose how many their members have.
+        Number of clusters that the consensus will have, by which generators choose how many their members
+        have.
     generator_params : dict, optional
         More parameters of the generator, by name.
     max_samples : int, default 200,000
@@ -134,7 +137,8 @@ class Rows:
             known = collect([call(len, block) for block in (blocks_of(_one_column(X)) if frame else blocks)])
             warn(
                 f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
-                f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an array, or "
+                f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an "
+                f"array, or "
                 "frame.to_dask_array(lengths=True), beforehand tells them.",
                 stacklevel=4,
             )
@@ -143,7 +147,8 @@ class Rows:
             ensure_task_fits(
                 float(most) * X.shape[1] * (X.dtype.itemsize + 8),
                 what=f"A block of {most:,} rows and {X.shape[1]} features",
-                remedy=f"divide X into smaller blocks, X.rechunk(({max(1, most // 8)}, -1)), or give workers more memory",
+                remedy=f"divide X into smaller blocks, X.rechunk(({max(1, most // 8)}, -1)), or give "
+                f"workers more memory",
             )
         weights = None
         if sample_weight is not None:
@@ -209,7 +214,8 @@ def labeled(
     members = fitted.base_models
     if members is None:
         raise InputError(
-            "The generator kept nothing that labels further rows, and of Dask features it sees a sample alone. Use a generator of the "
+            "The generator kept nothing that labels further rows, and of Dask features it sees a sample "
+            "alone. Use a generator of the "
             "library, or return an Ensemble with members."
         )
     dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
@@ -231,7 +237,8 @@ def labeled(
     return ensemble
 
 
-# Features to a consensus ---------------------------------------------------------------------------------------
+# Features to a consensus
+# ---------------------------------------------------------------------------------------
 
 
 def sampled(X: Any, sample_weight: Any, random_state: Any) -> Features:
@@ -299,7 +306,8 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
     rows = Rows.of(X)
     if rows.width != model.n_features_in_:
         raise InputError(
-            f"X has {rows.width} features, but {type(model).__name__} was fitted to {model.n_features_in_}. Pass the same features."
+            f"X has {rows.width} features, but {type(model).__name__} was fitted to "
+            f"{model.n_features_in_}. Pass the same features."
         )
     held = _on_workers(model)
     c = model.method_._predictor.n_clusters
@@ -322,7 +330,9 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
 
 
 class _Held:
-    """A model where tasks find it, for as long as it is not fitted again; copies and files of the model do without."""
+    """A model where tasks find it, for as long as it is not fitted again; copies and files of the model do
+    without.
+    """
 
     def __init__(self, method: Any = None, client: Any = None, held: Any = None):
         self.method, self.client, self.held = method, client, held
@@ -340,7 +350,8 @@ def _on_workers(model: Any) -> Any:
     return own.held
 
 
-# Tasks -------------------------------------------------------------------------------------------------------
+# Tasks
+# -------------------------------------------------------------------------------------------------------
 
 
 def drawn(n: int, size: int, seed: int) -> np.ndarray:
@@ -353,7 +364,9 @@ def drawn(n: int, size: int, seed: int) -> np.ndarray:
 def _pick(
     block: Any, weights: Any, n: int, size: int, seed: int, start: int, stop: int
 ) -> tuple[Any, np.ndarray | None]:
-    """The rows of a block that are in the sample: drawn anew in every task, so that no positions are in the graph."""
+    """The rows of a block that are in the sample: drawn anew in every task, so that no positions are in the
+    graph.
+    """
     positions = drawn(n, size, seed)
     return _rows_at(
         block,
@@ -378,7 +391,9 @@ def _label(block: Any, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
 
 
 def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
-    """(the row of fit that each row is, codes, share of members that know the like or why there is none) of a block."""
+    """(the row of fit that each row is, codes, share of members that know the like or why there is none) of a
+    block.
+    """
     if len(block) == 0:
         return None
     with one_thread(), one_blas_thread(), warnings.catch_warnings():

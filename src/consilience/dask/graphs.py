@@ -1,10 +1,11 @@
 """Graphs of tasks whose results outlive what they were made with: models, ensembles, workers and clients.
 
-No data of more than :data:`MOST_IN_GRAPH` bytes are put into a graph: with a client they are scattered to every
-worker, so that the loss of one loses none of them; without one, tasks share them in memory.
+No data of more than :data:`MOST_IN_GRAPH` bytes are put into a graph: with a client they are scattered to
+every worker, so that the loss of one loses none of them; without one, tasks share them in memory.
 
-What stays on workers, scattered or kept, is looked for whenever a graph is used. If it is gone, with all workers or
-with the client, or if another scheduler is in force, the graph has the data itself, or the tasks that make it again.
+What stays on workers, scattered or kept, is looked for whenever a graph is used. If it is gone, with all
+workers or with the client, or if another scheduler is in force, the graph has the data itself, or the tasks
+that make it again.
 """
 
 from __future__ import annotations
@@ -157,7 +158,8 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
     settled = not _holds_futures(collection) and not _holds_choices(collection)
     blocks = list(np.ravel(collection.to_delayed(optimize_graph=settled)))
     if hasattr(collection, "npartitions") and len(blocks) != collection.npartitions:
-        # Files of which few columns are read are put together, and blocks would not lie beside those of others.
+        # Files of which few columns are read are put together, and blocks would not lie beside those of
+        # others.
         blocks = collection.simplify().to_delayed(optimize_graph=False)
     if not hasattr(collection, "columns"):
         return blocks
@@ -220,7 +222,9 @@ def n_bytes(thing: Any) -> int:
 
 
 def in_tree(tasks: list[Delayed], function: Callable[[list[Any]], Any]) -> Delayed:
-    """One task that has ``function`` of all results, in order, a few at a time; ``function`` is associative and takes a list."""
+    """One task that has ``function`` of all results, in order, a few at a time; ``function`` is associative
+    and takes a list.
+    """
     while len(tasks) > 1:
         tasks = [call(function, tasks[a : a + FAN_IN]) for a in range(0, len(tasks), FAN_IN)]
     return tasks[0]

@@ -1,4 +1,6 @@
-"""Labels against labels that are lazy: every block becomes its distinct pairs of labels with their counts, and these are compared as usual."""
+"""Labels against labels that are lazy: every block becomes its distinct pairs of labels with their counts,
+and these are compared as usual.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
-    """The distinct pairs of two vectors of labels, by their names, with their counts, in one pass over the blocks of both."""
+    """The distinct pairs of two vectors of labels, by their names, with their counts, in one pass over the
+    blocks of both.
+    """
     given = dict(both)
     first, labels = next(iter(given.items()))
     if sample_weight is not None:
@@ -29,7 +33,8 @@ def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
     for name, vector in given.items():
         if not is_lazy(vector):
             raise InputError(
-                f"{name} is in memory, and other labels are lazy: pass dask.array.from_array({name}, chunks=...) with the chunks of those, or "
+                f"{name} is in memory, and other labels are lazy: pass dask.array.from_array({name}, "
+                f"chunks=...) with the chunks of those, or "
                 "their .compute()."
             )
         if vector.ndim != 1:
@@ -47,7 +52,8 @@ def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
         known = not np.isnan([*vector.chunks[0], *like.chunks[0]]).any()
         if known and sum(vector.chunks[0]) != sum(like.chunks[0]):
             raise InputError(
-                f"{first} has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both must label the same objects in the "
+                f"{first} has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both "
+                f"must label the same objects in the "
                 "same order."
             )
         if known and vector.chunks != like.chunks:
@@ -56,7 +62,8 @@ def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
     others = blocks_of(like)
     if len(own) != len(others):
         raise InputError(
-            f"{first} has {len(others)} blocks but {name} has {len(own)}, and their sizes are not known: give both the same blocks."
+            f"{first} has {len(others)} blocks but {name} has {len(own)}, and their sizes are not known: "
+            f"give both the same blocks."
         )
     return own
 

@@ -1,9 +1,11 @@
-"""Distinct rows of blocks of labels, and how those of many blocks become those of all: NumPy alone, a task each.
+"""Distinct rows of blocks of labels, and how those of many blocks become those of all: NumPy alone, a task
+each.
 
-A :class:`Table` is what one block, or any run of neighboring blocks, says: its distinct rows by first appearance, how much each
-weighs, and the label values that the codes stand for. Tables of neighboring runs are merged into that of both. Rows stay in the order
-of their first appearance and weights are whole numbers, so that the outcome does not depend on how objects were dealt into blocks:
-it is the one that :meth:`consilience.Ensemble.distinct` has for all objects in one place.
+A :class:`Table` is what one block, or any run of neighboring blocks, says: its distinct rows by first
+appearance, how much each weighs, and the label values that the codes stand for. Tables of neighboring runs
+are merged into that of both. Rows stay in the order of their first appearance and weights are whole numbers,
+so that the outcome does not depend on how objects were dealt into blocks: it is the one that
+:meth:`consilience.Ensemble.distinct` has for all objects in one place.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def _nothing(m: int, width: int) -> tuple[Table, np.ndarray]:
 
 
 def _refuse_what_is_none(ensemble: Ensemble) -> None:
-    """Features and identifiers hardly repeat: told at the first block, before their values are gathered from all."""
+    """Features and identifiers hardly repeat: told at the first block, before their values are gathered from
+    all.
+    """
     filled = np.flatnonzero(ensemble.n_clusters_per_clustering)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is a mere question is asked of the whole
@@ -105,7 +109,8 @@ def _units(weights: Any, exponent: int | None, groups: np.ndarray, count: int, n
     weights = np.asarray(weights, float)
     if weights.shape != (n,):
         raise InputError(
-            f"sample_weight has a block of shape {weights.shape} beside a block of {n} objects: give both the same chunks, "
+            f"sample_weight has a block of shape {weights.shape} beside a block of {n} objects: give both "
+            f"the same chunks, "
             "sample_weight.rechunk(labels.chunks[0])."
         )
     parts = weights[:, None] if exponent is None else to_limbs(weights, exponent)
@@ -114,13 +119,16 @@ def _units(weights: Any, exponent: int | None, groups: np.ndarray, count: int, n
 
 
 def check_weights(weights: Any) -> tuple[float, float, float, bool, int]:
-    """(smallest, largest, sum, whether all are whole, objects) of a block of weights, or the reason why they are none."""
+    """(smallest, largest, sum, whether all are whole, objects) of a block of weights, or the reason why they
+    are none.
+    """
     weights = np.asarray(weights, float)
     bad = ~(np.isfinite(weights) & (weights > 0))
     if weights.ndim != 1 or bad.any():
         value = weights.ravel()[np.argmax(bad)] if weights.ndim == 1 else weights.shape
         raise InputError(
-            f"sample_weight holds {value}: expected one positive number per object. Leave out objects that should not count."
+            f"sample_weight holds {value}: expected one positive number per object. Leave out objects that "
+            f"should not count."
         )
     whole = bool((weights == np.rint(weights)).all())
     low, high = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
@@ -165,12 +173,14 @@ def _names_of(tables: Sequence[Table]) -> list[str] | None:
 def united(found: Sequence[list[np.ndarray]]) -> tuple[list[np.ndarray], list[list[np.ndarray]]]:
     """(values of each clustering, for each part the new code of each of its old ones).
 
-    Values that differ between parts in type, as whole numbers do where others hold fractions, mean what they mean in one vector.
+    Values that differ between parts in type, as whole numbers do where others hold fractions, mean what they
+    mean in one vector.
     """
     widths = {len(own) for own in found}
     if len(widths) > 1:
         raise InputError(
-            f"Blocks have different numbers of clusterings: {sorted(widths)}. Every block needs the same columns."
+            f"Blocks have different numbers of clusterings: {sorted(widths)}. Every block needs the same "
+            f"columns."
         )
     categories: list[np.ndarray] = []
     numbers: list[list[np.ndarray]] = [[] for _ in found]
@@ -206,13 +216,16 @@ def recoded(labels: np.ndarray, numbers: list[np.ndarray], dtype: Any) -> np.nda
     return out
 
 
-# Tables that together are too large for one place -------------------------------------------------------------
+# Tables that together are too large for one place
+# -------------------------------------------------------------
 
 
 def dealt(
     table: Table, numbers: list[np.ndarray], categories: list[np.ndarray], start: int, count: int
 ) -> list[Table]:
-    """The rows of a table dealt into ``count`` by what they say, in the codes of ``categories``; positions count from ``start`` on."""
+    """The rows of a table dealt into ``count`` by what they say, in the codes of ``categories``; positions
+    count from ``start`` on.
+    """
     with one_thread(), one_blas_thread():
         dtype = code_dtype(max((len(own) for own in categories), default=0))
         labels = recoded(table.labels, numbers, dtype)
@@ -237,8 +250,9 @@ def heaviest(table: Table, most: int, exponent: int | None) -> Table:
 
 
 def heaviest_rows(table: Table, weights: np.ndarray, most: int) -> np.ndarray:
-    """Positions of the ``most`` heaviest rows, by first appearance. Of equally heavy ones those whose hash is smaller: a draw that depends
-    on neither the order of objects nor that of blocks."""
+    """Positions of the ``most`` heaviest rows, by first appearance. Of equally heavy ones those whose hash is
+    smaller: a draw that depends on neither the order of objects nor that of blocks.
+    """
     rows = np.arange(table.size)
     if table.size > most:
         rows = np.lexsort((hash_rows(table.labels), -weights))[:most]

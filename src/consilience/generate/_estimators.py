@@ -100,16 +100,17 @@ def estimators(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """Any clusterers that have ``fit_predict``, each on all objects and features or on random samples of them.
+    """Any clusterers that have ``fit_predict``, each on all objects and features or on random samples of
+    them.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
-        Or, where the clusterers have ``metric="precomputed"`` (``affinity="precomputed"``), the matrix (n_samples, n_samples) of distances
-        (similarities): a sample is then one of rows and columns.
+        Or, where the clusterers have ``metric="precomputed"`` (``affinity="precomputed"``), the matrix
+        (n_samples, n_samples) of distances (similarities): a sample is then one of rows and columns.
     clusterers : clusterer, list of clusterers or (name, clusterer) pairs, or dict by name
-        Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get a seed of
-        their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
+        Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get
+        a seed of their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
     n_clusterings : int or None
         Number of members; the clusterers are used in turn. None uses each once.
     sample_fraction : float in (0, 1], default 1
@@ -119,11 +120,13 @@ def estimators(
     bootstrap : bool, default False
         Draw the sample with replacement (repeats are then seen once).
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
-        "diverse", each in one drawn for it. All objects are prepared, before the sample is drawn.
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", each in one drawn for it. All objects are prepared, before the sample is
+        drawn.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: a clusterer with ``predict`` itself, else X, once for all members,
-        as a new row gets the label of the nearest row that the member saw. None keeps them if X takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: a clusterer with ``predict`` itself,
+        else X, once for all members, as a new row gets the label of the nearest row that the member saw. None
+        keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
         Members fitted at the same time, on threads; -1 is all cores, None as in joblib. BLAS and OpenMP have
@@ -217,7 +220,8 @@ def _check_clusterers(clusterers: Any) -> list[tuple[str, Any]]:
             )
         if not hasattr(model, "fit_predict") or not hasattr(model, "get_params"):
             raise InputError(
-                f"clusterers[{i}]={model!r} is not a scikit-learn style clusterer: it needs fit_predict and get_params."
+                f"clusterers[{i}]={model!r} is not a scikit-learn style clusterer: it needs fit_predict "
+                f"and get_params."
             )
     return models
 
@@ -242,13 +246,15 @@ def _check_pairs(
     if not all(of_pairs):
         other = models[of_pairs.index(False)][0]
         raise InputError(
-            f"{models[of_pairs.index(True)][0]} takes precomputed pairs and {other} takes features, but X can be only one of them. Make two "
+            f"{models[of_pairs.index(True)][0]} takes precomputed pairs and {other} takes features, but X "
+            f"can be only one of them. Make two "
             "ensembles and join them with concatenate."
         )
     n, d = features.shape
     if n != d:
         raise InputError(
-            f"X has shape {(n, d)}, but precomputed distances or similarities are a square matrix (n_samples, n_samples). Pass that, or use "
+            f"X has shape {(n, d)}, but precomputed distances or similarities are a square matrix "
+            f"(n_samples, n_samples). Pass that, or use "
             "clusterers of features."
         )
     if preprocess not in (None, "none"):
@@ -257,12 +263,14 @@ def _check_pairs(
         )
     if feature_fraction < 1:
         raise InputError(
-            f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use sample_fraction, which "
+            f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use "
+            f"sample_fraction, which "
             "draws objects."
         )
     if keep_base_models:
         raise InputError(
-            "keep_base_models=True needs features to label further objects by, and X is a matrix of pairs. Leave it out."
+            "keep_base_models=True needs features to label further objects by, and X is a matrix of pairs. "
+            "Leave it out."
         )
     return True
 

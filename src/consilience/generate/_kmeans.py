@@ -74,10 +74,11 @@ def kmeans(
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
     preprocess : str, default "none"
-        How members see the features: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or "diverse",
-        where each member draws one of those that suit the data. See :mod:`consilience.generate`.
+        How members see the features: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or
+        "diverse", where each member draws one of those that suit the data. See :mod:`consilience.generate`.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects, the centers; None keeps them if they take at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects, the centers; None keeps them if they
+        take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for the clusterings and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -234,7 +235,9 @@ class OnColumns(NamedTuple):
         keep_base_models: bool | None,
         n_jobs: int | None,
     ) -> Ensemble:
-        """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at most."""
+        """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at
+        most.
+        """
         n_bytes = _center_bytes(ks, most)
         keep = to_keep(keep_base_models, n_bytes)
 
@@ -406,7 +409,8 @@ def bagging(
     drawn = max(1, round(sample_fraction * n))
     if max(ks) > drawn:
         raise InputError(
-            f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for n_clusters={max(ks)}; raise "
+            f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for "
+            f"n_clusters={max(ks)}; raise "
             "sample_fraction or lower n_clusters."
         )
 

@@ -1,15 +1,17 @@
-"""Spectral clusterings through landmarks: every member has its own landmarks, features, width and number of clusters.
+"""Spectral clusterings through landmarks: every member has its own landmarks, features, width and number of
+clusters.
 
-A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred landmarks by a short
-k-means of a sample of the objects, links each object to the K landmarks nearest to it, and cuts that graph on the side of the
-landmarks (the formulas stand in :mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
-landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centers, and every object goes
-to the center nearest to its own vector.
+A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred
+landmarks by a short k-means of a sample of the objects, links each object to the K landmarks nearest to it,
+and cuts that graph on the side of the landmarks (the formulas stand in
+:mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
+landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centers, and
+every object goes to the center nearest to its own vector.
 
 References
 ----------
-D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble clustering", IEEE
-Transactions on Knowledge and Data Engineering 32(6), 2020.
+D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble
+clustering", IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
 """
 
 from __future__ import annotations
@@ -106,8 +108,8 @@ class _Runs:
     def of_view(self, view: View, workers: int) -> Iterator[tuple[int, tuple[np.ndarray, dict, Any]]]:
         """(member, (labels, recipe, what labels further objects)) of all members of a view.
 
-        Landmarks of some members side by side, then one member after the other by blocks of rows: one needs memory for
-        all objects at a time, and an interrupt waits for a block and not for a member.
+        Landmarks of some members side by side, then one member after the other by blocks of rows: one needs
+        memory for all objects at a time, and an interrupt waits for a block and not for a member.
         """
         X, unit = view.features.X, unit_of_largest(view.features.X)
         for first, last in blocks(len(view.members), workers):
@@ -171,7 +173,8 @@ def landmarks(
 ) -> Ensemble:
     """Spectral clusterings of any number of objects, each seen through its own landmarks and features.
 
-    Finds clusters of any shape, as :func:`metric_subspace` does, in time that grows with the number of objects alone.
+    Finds clusters of any shape, as :func:`metric_subspace` does, in time that grows with the number of
+    objects alone.
 
     Parameters
     ----------
@@ -189,13 +192,14 @@ def landmarks(
     n_neighbors : int, default 5
         Landmarks that each object is linked to, K.
     scales : pair of float, default (0.5, 1)
-        Range of the width of a member's kernel, as a multiple of the mean distance between an object and its landmarks.
+        Range of the width of a member's kernel, as a multiple of the mean distance between an object and its
+        landmarks.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
-        "diverse", each in one drawn for it.
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", each in one drawn for it.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: its landmarks, for each clustering. None keeps them if
-        they take at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: its landmarks, for each clustering. None
+        keeps them if they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -214,8 +218,9 @@ def landmarks(
     -----
     A graph in k pieces or more is clustered by them, those with the nearest means put together first.
 
-    Per member: O(p^2 d) for landmarks from a sample of 10 p objects, O(p^3) for eigenvectors, and O(n (sqrt(p) d + K k)) for
-    all objects. Memory beside X: 8 n K bytes (12 n K for float64) for one member at a time, and O(p d) for each thread.
+    Per member: O(p^2 d) for landmarks from a sample of 10 p objects, O(p^3) for eigenvectors, and O(n
+    (sqrt(p) d + K k)) for all objects. Memory beside X: 8 n K bytes (12 n K for float64) for one member at a
+    time, and O(p d) for each thread.
 
     Examples
     --------
@@ -239,7 +244,8 @@ def landmarks(
     ks = choose_ks(n_clusters, features, seeds, widest=min(widest(n), n_landmarks), share=SMALLEST_SHARE)
     if max(ks) > n_landmarks:
         raise InputError(
-            f"n_landmarks={n_landmarks} is below n_clusters={max(ks)}, and no member has more clusters than landmarks; "
+            f"n_landmarks={n_landmarks} is below n_clusters={max(ks)}, and no member has more clusters "
+            f"than landmarks; "
             f"raise n_landmarks, or lower n_clusters to at most {n_landmarks}."
         )
     workers = min(resolve_jobs(n_jobs), len(seeds))
@@ -377,7 +383,8 @@ def learn(
         lambda a, b: model.of_neighbors(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
     )
     labels = np.concatenate(found)
-    # A center of landmarks that is no object's nearest is none: without it labels are codes, and nobody's label changes.
+    # A center of landmarks that is no object's nearest is none: without it labels are codes, and nobody's
+    # label changes.
     filled = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
     if filled.size < len(centers):
         model = replace(model, centers=centers[filled])
@@ -402,8 +409,8 @@ def cut_landmarks(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """(vectors (p, c) of the landmarks, centers (k, c) of the clusters, pieces of the graph) from E (p, p).
 
-    A graph in k pieces or more leaves eigenvectors undetermined: pieces with the nearest means are put together, and vectors
-    and centers are those of the unit cube.
+    A graph in k pieces or more leaves eigenvectors undetermined: pieces with the nearest means are put
+    together, and vectors and centers are those of the unit cube.
     """
     mass = E.sum(axis=1)
     used = np.flatnonzero(mass > 0)
@@ -440,7 +447,9 @@ def _landmark_bytes(features: Features, d: int, p: int, n_neighbors: int) -> flo
 def _ensure_fits(
     features: Features, d: int, p: int, n_neighbors: int, m: int, workers: int, keep: bool
 ) -> None:
-    """Refuse what will not fit: labels, the neighbors of one member, landmarks of several and what places them."""
+    """Refuse what will not fit: labels, the neighbors of one member, landmarks of several and what places
+    them.
+    """
     n, number = features.n_samples, features.X.dtype.itemsize
     p = min(p, n)
     size = min(n, SAMPLED * p)

@@ -1,23 +1,23 @@
 """Diversified metrics on random subspaces: every member has its own kernel, features and number of clusters.
 
-A member draws a share of the features, a number of neighbors k in [5, 20], a scale mu in [0.2, 0.8] and a number
-of clusters K in [2, sqrt(n)]. Its similarity is a kernel scaled by how crowded the two ends are, kept only between
-neighbors:
+A member draws a share of the features, a number of neighbors k in [5, 20], a scale mu in [0.2, 0.8] and a
+number of clusters K in [2, sqrt(n)]. Its similarity is a kernel scaled by how crowded the two ends are, kept
+only between neighbors:
 
     rho(i)    = mean distance of i to its k nearest neighbors
     eps(i, l) = (rho(i) + rho(l) + d(i, l)) / 3
     W(i, l)   = exp( -d(i, l) / (mu eps(i, l)) )                                    "exponential"   (1)
     W(i, l)   = exp( -D^2 / (2 s^2) ) / (s sqrt(2 pi)),  s = mu eps,  D = d^2       "normal"        (2)
 
-(1) is the published kernel, between k nearest neighbors either way. (2) is the one of the authors' program, where
-every distance is squared, also in rho and eps, and each object keeps its k most similar ones. The member is the
-spectral clustering of W: the K leading eigenvectors of D^-1/2 W D^-1/2 with rows scaled to length one (Ng, Jordan
-and Weiss), then k-means.
+(1) is the published kernel, between k nearest neighbors either way. (2) is the one of the authors' program,
+where every distance is squared, also in rho and eps, and each object keeps its k most similar ones. The
+member is the spectral clustering of W: the K leading eigenvectors of D^-1/2 W D^-1/2 with rows scaled to
+length one (Ng, Jordan and Weiss), then k-means.
 
 References
 ----------
-D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of high-dimensional
-data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
+D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of
+high-dimensional data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ class _Runs:
         return partial(self.run, view, _Source(view.features, kept, self.given["metric"]), kept)
 
     def run(self, view: View, source: _Source, kept: int, g: int) -> tuple[list, list, list]:
-        """(labels (n,), recipes, what labels further objects) of the members of metric ``g``, which sees ``kept`` features."""
+        """(labels (n,), recipes, what labels further objects) of the members of metric ``g``, which sees
+        ``kept`` features.
+        """
         own = range(g * self.cuts, min((g + 1) * self.cuts, len(self.seeds)))
         seed = self.seeds[own[0]]
         columns, mu, k = self._drawn(view, kept, g)
@@ -228,25 +230,27 @@ def metric_subspace(
     scales : pair of float, default (0.2, 0.8)
         Range of the scale mu.
     search : "exact" or "approximate"
-        Compare every pair of objects, or only those in nearby groups of about sqrt(n) objects each: for some ten
-        thousand objects and more, where pairs cost more than all the rest. See Notes.
+        Compare every pair of objects, or only those in nearby groups of about sqrt(n) objects each: for some
+        ten thousand objects and more, where pairs cost more than all the rest. See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
     cuts_per_metric : int, default 1
-        Members that share features, kernel and eigenvectors, and differ in their number of clusters, which then is spread
-        evenly over its range instead of drawn. The eigenvectors take most of the time of a member.
+        Members that share features, kernel and eigenvectors, and differ in their number of clusters, which
+        then is spread evenly over its range instead of drawn. The eigenvectors take most of the time of a
+        member.
     balanced : bool, default False
-        Deal out features, preparations, numbers of neighbors and scales evenly from a random start instead of drawing each
-        member's by itself: ensembles of different seeds are then more alike.
+        Deal out features, preparations, numbers of neighbors and scales evenly from a random start instead of
+        drawing each member's by itself: ensembles of different seeds are then more alike.
     distinct : bool, default False
-        Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in the authors'
-        program, equal objects are each other's neighbors, and the graph of a table with many of them falls apart.
+        Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in
+        the authors' program, equal objects are each other's neighbors, and the graph of a table with many of
+        them falls apart.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
-        "diverse", each in one drawn for it.
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", each in one drawn for it.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new row gets the label of the
-        row nearest to it; None keeps them if that takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new
+        row gets the label of the row nearest to it; None keeps them if that takes at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighborhoods do not see them.
     random_state : int, numpy generator or None
@@ -257,11 +261,11 @@ def metric_subspace(
     -------
     Ensemble
         Each recipe holds ``algorithm, n_clusters, seed, kernel, metric, search, distinct, n_neighbors, scale,
-        feature_fraction, features, pieces, missing, preprocess, n_vectors``, and with ``cuts_per_metric`` also
-        ``metric_seed``, which members of one embedding share;
-        pieces is the number of connected components of the member's graph, missing the number of objects that
-        a fixed similarity finds similar to nothing, which get no label, n_vectors how many eigenvectors were sought, of which
-        the first k count.
+        feature_fraction, features, pieces, missing, preprocess, n_vectors``, and with ``cuts_per_metric``
+        also ``metric_seed``, which members of one embedding share; pieces is the number of connected
+        components of the member's graph, missing the number of objects that a fixed similarity finds similar
+        to nothing, which get no label, n_vectors how many eigenvectors were sought, of which the first k
+        count.
 
     Warns
     -----
@@ -270,13 +274,13 @@ def metric_subspace(
 
     Notes
     -----
-    A graph in exactly K pieces is clustered by them; of one in more pieces, those with the nearest means are put
-    together first (their eigenvectors are undetermined). A member never fails in silence.
+    A graph in exactly K pieces is clustered by them; of one in more pieces, those with the nearest means are
+    put together first (their eigenvectors are undetermined). A member never fails in silence.
 
-    Per member: n^2 d / 2 multiplications for (1), twice that for (2) beyond some 4,000 objects, and O(n K^2) for
-    eigenvectors and k-means; memory O(n (d + K)) and at most 64 MB of inner products for each thread, never n by n. With
-    ``search="approximate"`` each group of objects is compared with the 24 nearest groups of about sqrt(n), which
-    found 97 to 99.8% of the neighbors on digits and spoken letters.
+    Per member: n^2 d / 2 multiplications for (1), twice that for (2) beyond some 4,000 objects, and O(n K^2)
+    for eigenvectors and k-means; memory O(n (d + K)) and at most 64 MB of inner products for each thread,
+    never n by n. With ``search="approximate"`` each group of objects is compared with the 24 nearest groups
+    of about sqrt(n), which found 97 to 99.8% of the neighbors on digits and spoken letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
@@ -349,7 +353,8 @@ def _warn_of_rough(recipes: list[dict]) -> None:
     rough = [i for i, recipe in enumerate(recipes) if not recipe["converged"]]
     if rough:
         warn(
-            f"Eigenvectors of {len(rough)} of {len(recipes)} members (members {listed(rough)}) were not found to full "
+            f"Eigenvectors of {len(rough)} of {len(recipes)} members (members {listed(rough)}) were not "
+            f"found to full "
             "accuracy; their clusterings are rougher than others.",
             stacklevel=4,
         )
@@ -424,8 +429,8 @@ def spectral_cut(
 ) -> tuple[np.ndarray, dict]:
     """(k clusters of the graph W, facts for the recipe); Z (n, d) are the rows it was made from.
 
-    An object that is similar to nothing (never so with random kernels) is missing from the member: -1. ``n_vectors`` are the
-    eigenvectors that were sought, of which the first k count.
+    An object that is similar to nothing (never so with random kernels) is missing from the member: -1.
+    ``n_vectors`` are the eigenvectors that were sought, of which the first k count.
     """
     return spectral_embedding(W, n_vectors or k, Z).cut(k, seed=seed, n_init=n_init, weight=weight)
 
@@ -470,14 +475,17 @@ class Embedding:
 
 
 def spectral_embedding(W: sp.csr_array, k: int, Z: Any) -> Embedding:
-    """The k leading eigenvectors of D^-1/2 W D^-1/2, D the row sums of the graph W; Z (n, d) are the rows it was made from."""
+    """The k leading eigenvectors of D^-1/2 W D^-1/2, D the row sums of the graph W; Z (n, d) are the rows it
+    was made from.
+    """
     n, linked = W.shape[0], None
     W = sp.csr_array(W)
     W.eliminate_zeros()
     if (some := np.flatnonzero(np.diff(W.indptr))).size < n:
         if some.size == 0:
             raise InputError(
-                "No two objects are similar in a random subspace: use a larger feature_fraction or metric='diversified'."
+                "No two objects are similar in a random subspace: use a larger feature_fraction or "
+                "metric='diversified'."
             )
         linked, W, Z = some, W[some][:, some], Z[some]
     sought, k = k, min(k, W.shape[0])
@@ -527,7 +535,8 @@ class _Source:
         self.metric = metric
         self.sparse = sp.issparse(features.X)
         self.X = features.X.tocsc() if self.sparse else features.X
-        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near one.
+        # Fourth powers of distances are formed and machine epsilon is added to squares: bring any unit near
+        # one.
         self.scale = unit_of_largest(features.X)
         n = features.n_samples
         if self.sparse and metric in ("correlation", "spearman"):

@@ -5,9 +5,9 @@
 
 The k leading eigenvectors of S, with rows scaled to length one, go to k-means (Ng, Jordan and Weiss, 2001).
 
-A narrow kernel cuts the graph in pieces. Objects linked to nothing are then missing from the member. More than k
-pieces leave the leading eigenvectors undetermined (their eigenvalues are all 1): the k largest pieces are then
-the clusters, and objects of the others are missing too.
+A narrow kernel cuts the graph in pieces. Objects linked to nothing are then missing from the member. More
+than k pieces leave the leading eigenvectors undetermined (their eigenvalues are all 1): the k largest pieces
+are then the clusters, and objects of the others are missing too.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ def spectral(
     n_clusters : int, pair, list or range
         Clusters of each member, or what to draw them from, see :mod:`consilience.generate`.
     n_clusterings : int or None
-        Number of members, at least one for each width; None is exactly one for each. Widths are used in turn: members
-        of the same width differ in the start of the final k-means (and in the number of clusters where that
-        is drawn).
+        Number of members, at least one for each width; None is exactly one for each. Widths are used in turn:
+        members of the same width differ in the start of the final k-means (and in the number of clusters
+        where that is drawn).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several preparations, or
-        "diverse", each in one drawn for it.
+        How members see the features, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", each in one drawn for it.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new row gets the label of the
-        row nearest to it; None keeps them if that takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new
+        row gets the label of the row nearest to it; None keeps them if that takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib.
@@ -84,14 +84,14 @@ def spectral(
     Warns
     -----
     ConsilienceWarning
-        Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a graph
-        in more pieces than clusters the largest are the clusters; and a member with fewer linked objects is
-        left out.
+        Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a
+        graph in more pieces than clusters the largest are the clusters; and a member with fewer linked
+        objects is left out.
 
     Notes
     -----
-    Holds two dense n x n arrays (16 n^2 bytes), refused beforehand if they will not fit. Time is a few products of n x n
-    by n x k for each width.
+    Holds two dense n x n arrays (16 n^2 bytes), refused beforehand if they will not fit. Time is a few
+    products of n x n by n x k for each width.
 
     References
     ----------
@@ -212,9 +212,9 @@ def affinity(squares: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]
 def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int) -> np.ndarray:
     """The k leading eigenvectors of S: one for each piece of the graph, then by eigenvalue.
 
-    Those of the pieces are known, the roots of the degrees. The others are at least -1/min(degree), because a Gaussian
-    kernel is positive, and are lifted by that. The solver then sees them at their own scale, however close to each other a
-    wide kernel puts them.
+    Those of the pieces are known, the roots of the degrees. The others are at least -1/min(degree), because a
+    Gaussian kernel is positive, and are lifted by that. The solver then sees them at their own scale, however
+    close to each other a wide kernel puts them.
     """
     n, count = len(S), int(piece.max()) + 1
     known = np.zeros((n, count))
@@ -269,7 +269,8 @@ def _check_count(n_clusterings: Any, grid: list[float]) -> int:
     check("n_clusterings", n_clusterings, Integer(1))
     if n_clusterings < len(grid):
         raise InputError(
-            f"n_clusterings={n_clusterings} is below the {len(grid)} bandwidths, of which each makes at least one member; "
+            f"n_clusterings={n_clusterings} is below the {len(grid)} bandwidths, of which each makes at "
+            f"least one member; "
             f"ask for {len(grid)} or more, or give fewer bandwidths."
         )
     return int(n_clusterings)
@@ -279,7 +280,8 @@ def _ensure_squares(n: int, count: int) -> None:
     """Refuse that many dense arrays between all objects if they will not fit."""
     ensure_fits(
         8.0 * count * n * n,
-        what=f"Spectral clustering of {n} objects ({count} more dense {n} x {n} array{'s' if count > 1 else ''})",
+        what=f"Spectral clustering of {n} objects ({count} more dense {n} x {n} "
+        f"array{'s' if count > 1 else ''})",
         remedy=_REMEDY,
     )
 
@@ -294,7 +296,8 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     """One warning about all widths that were too narrow; an error if none was wide enough."""
     if not recipes:
         raise InputError(
-            f"Every bandwidth ({listed(left_out)}) leaves fewer than n_clusters={k} of the {n} objects linked to others; "
+            f"Every bandwidth ({listed(left_out)}) leaves fewer than n_clusters={k} of the {n} objects "
+            f"linked to others; "
             "use wider ones, for instance bandwidths=[0.5, 1, 5]."
         )
     thin = {recipe["bandwidth"]: recipe["missing"] for recipe in recipes if recipe["missing"]}
@@ -304,11 +307,13 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     parts = []
     if left_out:
         parts.append(
-            f"bandwidth {listed(left_out)} leaves fewer than n_clusters={k} objects linked to others and made no member"
+            f"bandwidth {listed(left_out)} leaves fewer than n_clusters={k} objects linked to others and "
+            f"made no member"
         )
     if broken:
         parts.append(
-            f"at bandwidth {listed(broken)} the graph has more pieces than n_clusters, of which the largest are the clusters"
+            f"at bandwidth {listed(broken)} the graph has more pieces than n_clusters, of which the "
+            f"largest are the clusters"
         )
     if thin:
         shown = listed(f"{count} of {n} at {width:g}" for width, count in thin.items())

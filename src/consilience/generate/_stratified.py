@@ -27,7 +27,9 @@ _STARTS = 5  # of the k-means of features
 
 
 def strata_of(X: Any, n_strata: int, seed: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """(n_features,) stratum of each column: k-means of the columns, in which objects count by weight, the best of five starts."""
+    """(n_features,) stratum of each column: k-means of the columns, in which objects count by weight, the
+    best of five starts.
+    """
     columns = np.ascontiguousarray(X.T) if isinstance(X, np.ndarray) else X.T.tocsr()
     if weights is not None:
         root = np.sqrt(weights / weights.max()).astype(columns.dtype)
@@ -69,7 +71,8 @@ def stratified(
 ) -> Ensemble:
     """k-means on features drawn from groups of alike features in each member.
 
-    Known as stratified feature sampling: with plain sampling of many features a small group that matters may be missed.
+    Known as stratified feature sampling: with plain sampling of many features a small group that matters may
+    be missed.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ def stratified(
     feature_fraction : float in (0, 1], default 0.1
         Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
     n_strata : int, default 10
-        Groups of features, found by k-means of the columns once for all members; at most the number of features.
+        Groups of features, found by k-means of the columns once for all members; at most the number of
+        features.
     init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
@@ -90,8 +94,8 @@ def stratified(
 
     References
     ----------
-    L. Jing, K. Tian and J. Z. Huang, "Stratified feature sampling method for ensemble clustering of high dimensional data", Pattern Recognition 48(11),
-    2015.
+    L. Jing, K. Tian and J. Z. Huang, "Stratified feature sampling method for ensemble clustering of high
+    dimensional data", Pattern Recognition 48(11), 2015.
 
     Examples
     --------

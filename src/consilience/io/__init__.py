@@ -1,8 +1,8 @@
 """Files in, files out: label ensembles and feature tables as CSV/TSV, NPY/NPZ, Parquet and MATLAB files.
 
-Readers say what they decided about headers and row names (``on_note=print`` shows it), never unpickle, and refuse
-a file that promises more than it holds before allocating anything. Writers are atomic: the file appears whole or
-not at all.
+Readers say what they decided about headers and row names (``on_note=print`` shows it), never unpickle, and
+refuse a file that promises more than it holds before allocating anything. Writers are atomic: the file
+appears whole or not at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files of named arrays (NPY, NPZ, MATLAB): what they hold is listed first, one array is loaded on demand.
 
-No size is believed before it is checked against the bytes that are there and the memory that is free, and nothing is
-ever unpickled.
+No size is believed before it is checked against the bytes that are there and the memory that is free, and
+nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ._matlab import filled, is_matlab, native, variables
 from ._sparse import sparse_from_pieces
 
 _REMEDY_OBJECTS = (
-    "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays instead: "
+    "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays "
+    "instead: "
     "np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
 )
 _HDF5 = b"\x89HDF\r\n"
@@ -83,7 +84,9 @@ def open_archive(kind: str, handle: BinaryIO, name: str, stack: ExitStack) -> Ar
 
 
 def announced_by(kind: str, start: bytes) -> int | None:
-    """The size of a file in bytes by its first ones: 0 where they are of another format, None where they say nothing."""
+    """The size of a file in bytes by its first ones: 0 where they are of another format, None where they say
+    nothing.
+    """
     if kind == "npy":
         head = io.BytesIO(start)
         try:
@@ -111,7 +114,8 @@ def _announced_by_hdf5(start: bytes, at: int) -> int | None:
     return int(base + end)
 
 
-# NumPy ---------------------------------------------------------------------------------------------------------
+# NumPy
+# ---------------------------------------------------------------------------------------------------------
 
 _LONGEST_HEADER = 10_000  # NumPy's own limit for files that are not trusted
 
@@ -141,13 +145,16 @@ def _read_header(handle: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtyp
         raise FileError(f"{what} has the impossible shape {shape}.")
     if dtype.itemsize == 0:
         raise FileError(
-            f"{what} has the type {dtype.str!r}: texts of no width, so nothing to read; write it again with its texts."
+            f"{what} has the type {dtype.str!r}: texts of no width, so nothing to read; write it again "
+            f"with its texts."
         )
     return shape, fortran, dtype
 
 
 def read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
-    """One array of an open NPY stream of ``n_bytes`` bytes; the promised size is checked before anything is allocated."""
+    """One array of an open NPY stream of ``n_bytes`` bytes; the promised size is checked before anything is
+    allocated.
+    """
     shape, fortran, dtype = _read_header(handle, what)
     promised = math.prod(shape) * dtype.itemsize
     if promised > n_bytes:
@@ -234,7 +241,8 @@ def _check_start(handle: BinaryIO, name: str, magic: bytes, ending: str) -> None
         )
 
 
-# MATLAB --------------------------------------------------------------------------------------------------------
+# MATLAB
+# --------------------------------------------------------------------------------------------------------
 
 
 class MatFile(Archive):
@@ -274,7 +282,8 @@ class Hdf5File(Archive):
         entry = self.entries[key]
         if entry.kind not in "biuf":
             raise FileError(
-                f"{self.name}: {key!r} is not a plain matrix; v7.3 files are read for matrices of numbers only."
+                f"{self.name}: {key!r} is not a plain matrix; v7.3 files are read for matrices of numbers "
+                f"only."
             )
         with guarded(self.name, "a MATLAB file"):
             item = self._file[key]
@@ -285,7 +294,9 @@ class Hdf5File(Archive):
             return self._numbers(item, key).T
 
     def _entry(self, item: Any) -> Entry | None:
-        """A matrix, or a group that holds the pieces of a sparse one (an empty one has no entries and no rows stored)."""
+        """A matrix, or a group that holds the pieces of a sparse one (an empty one has no entries and no rows
+        stored).
+        """
         if isinstance(item, self._h5py.Group):
             rows = item.attrs.get("MATLAB_sparse")
             if rows is None or not all(self._is_plain(item.get(piece)) for piece in ("data", "ir", "jc")):
@@ -308,7 +319,8 @@ class Hdf5File(Archive):
         size = self._file.id.get_filesize()
         if item.size > 1100 * size:
             raise FileError(
-                f"{self.name} is damaged: {key!r} claims the shape {item.shape[::-1]} in a file of {size} bytes."
+                f"{self.name} is damaged: {key!r} claims the shape {item.shape[::-1]} in a file of {size} "
+                f"bytes."
             )
         ensure_fits(item.dtype.itemsize * item.size, what=what, remedy="store fewer columns")
         return native(np.asarray(item[()]))

@@ -25,12 +25,13 @@ _STALE = 3600  # seconds
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file in the folder of ``path``; on success it replaces ``path``, on any failure it is removed.
+    """Open a temporary file in the folder of ``path``; on success it replaces ``path``, on any failure it is
+    removed.
 
     ``KeyboardInterrupt`` counts as failure, so Ctrl-C leaves the old file, or none. A device or pipe
-    (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed. Only a process that is
-    killed outright leaves its temporary file (``.consilience-*.tmp``) behind; the next write to the same target removes it
-    once it is an hour old.
+    (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed. Only a
+    process that is killed outright leaves its temporary file (``.consilience-*.tmp``) behind; the next write
+    to the same target removes it once it is an hour old.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options:
 def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> None:
     """Raise :class:`FileError` now if writing ``path`` would fail later.
 
-    Checks the ending of the name and the package it needs (unless ``formats=False``), the folder, and, by creating and
-    removing an empty file, that the folder takes new files.
+    Checks the ending of the name and the package it needs (unless ``formats=False``), the folder, and, by
+    creating and removing an empty file, that the folder takes new files.
     """
     name = os.fspath(path)
     if formats:
@@ -134,7 +135,9 @@ def _target(path: str | os.PathLike[str]) -> str:
 
 
 def _temporary(target: str) -> str:
-    """A name beside the target: short, so that a target near the limit of name lengths still works, and marked as its own."""
+    """A name beside the target: short, so that a target near the limit of name lengths still works, and
+    marked as its own.
+    """
     return os.path.join(os.path.dirname(target), f"{_mark(target)}{secrets.token_hex(8)}.tmp")
 
 
@@ -144,7 +147,9 @@ def _mark(target: str) -> str:
 
 
 def _lock(descriptor: int) -> bool:
-    """Claim an open file for as long as it is open; False if a living writer has it (or the system knows no locks)."""
+    """Claim an open file for as long as it is open; False if a living writer has it (or the system knows no
+    locks).
+    """
     if fcntl is None:
         return False
     try:
@@ -157,8 +162,8 @@ def _lock(descriptor: int) -> bool:
 def _remove_stale(target: str) -> None:
     """Remove what a killed process left of an earlier write to the same target.
 
-    Only files with the mark of this target, ours, untouched for an hour, and locked by nobody: a writer holds the lock
-    of its file until the rename. Where the system has no locks nothing is removed.
+    Only files with the mark of this target, ours, untouched for an hour, and locked by nobody: a writer holds
+    the lock of its file until the rename. Where the system has no locks nothing is removed.
     """
     mark, folder = _mark(target), os.path.dirname(target)
     with contextlib.suppress(OSError):

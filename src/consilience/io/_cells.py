@@ -1,6 +1,7 @@
 """Cells of text: which spell numbers, and which labels the cells of a column stand for.
 
-Text has no types. What labels themselves mean, and which are missing, is said in :mod:`consilience._data.labels`.
+Text has no types. What labels themselves mean, and which are missing, is said in
+:mod:`consilience._data.labels`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def as_number(cell: str) -> float | None:
 
 
 def label_values(spellings: list[str]) -> np.ndarray:
-    """The labels that the cells of one column stand for: integers if all are, else floats if all are, else their text.
+    """The labels that the cells of one column stand for: integers if all are, else floats if all are, else
+    their text.
 
-    Text has no types: labels are numbers if every cell that is not missing spells one (or infinity, for :func:`encode`
-    to refuse), and if two of them do not become one label by it.
+    Text has no types: labels are numbers if every cell that is not missing spells one (or infinity, for
+    :func:`encode` to refuse), and if two of them do not become one label by it.
     """
     cells = [None if is_missing(spelling) else spelling.strip(BLANKS) for spelling in spellings]
     given = [cell for cell in cells if cell is not None]
@@ -52,7 +54,9 @@ def label_values(spellings: list[str]) -> np.ndarray:
 
 
 def read_back(spellings: list[str]) -> list[Any]:
-    """What a column of labels with these spellings is read as: the labels in the order given, None for a missing one."""
+    """What a column of labels with these spellings is read as: the labels in the order given, None for a
+    missing one.
+    """
     values = label_values(spellings)
     if values.dtype.kind == "f" and np.isinf(values).any():
         return values.tolist()
@@ -61,7 +65,9 @@ def read_back(spellings: list[str]) -> list[Any]:
 
 
 def are_usual_integers(text: str, delimiter: str) -> bool:
-    """Whether every cell is a whole number as str() writes it: another spelling (007, +1, 1.0) is a label of its own."""
+    """Whether every cell is a whole number as str() writes it: another spelling (007, +1, 1.0) is a label of
+    its own.
+    """
     if not text.isascii():
         return False
     characters = np.frombuffer(text.encode(), np.uint8)

@@ -62,7 +62,9 @@ def shown(target: Any) -> str:
 
 
 def format_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """(format, gzipped) of a path, judged by its name; a device or pipe (``/dev/null``, ``/dev/stdin``) is text."""
+    """(format, gzipped) of a path, judged by its name; a device or pipe (``/dev/null``, ``/dev/stdin``) is
+    text.
+    """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     gzipped = bool(suffixes) and suffixes[-1] == ".gz"
     if gzipped:
@@ -138,7 +140,8 @@ def damaged(name: str, error: BaseException, what: str) -> FileError:
 
 @contextmanager
 def guarded(name: str, what: str) -> Iterator[None]:
-    """The boundary around other people's parsers: whatever they stumble over in a file becomes one of our errors.
+    """The boundary around other people's parsers: whatever they stumble over in a file becomes one of our
+    errors.
 
     A damaged file makes them raise nearly anything, from ``struct.error`` to ``KeyError``. Interrupts pass.
     """
@@ -148,7 +151,8 @@ def guarded(name: str, what: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise NotEnoughMemoryError(
-            f"{name} needs more memory than there is ({reason(error)}); store fewer rows or columns, or use a larger machine."
+            f"{name} needs more memory than there is ({reason(error)}); store fewer rows or columns, or "
+            f"use a larger machine."
         ) from None
     except Exception as error:
         raise damaged(name, error, what) from None

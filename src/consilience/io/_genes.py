@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: Accession numbers of genes, transcripts and probes: Ensembl, RefSeq, Entrez with a prefix, Affymetrix, Illumina.
+#: Accession numbers of genes, transcripts and probes: Ensembl, RefSeq, Entrez with a prefix, Affymetrix,
+#: Illumina.
 _ACCESSION = re.compile(
     r"(ENS[A-Z]{0,6}[GT]\d{6,}(\.\d+)?(_.*)?|[NX][MR]_\d{4,}(\.\d+)?|ENTREZ:?\d+|HGNC:\d+|ILMN_\d{4,}|(AFFX-\S+|\d{3,}(_[a-z])*)_at)"
 )

@@ -59,7 +59,9 @@ def widest_line(text: str, delimiter: str) -> int:
 
 
 def escapes_quotes(text: str) -> bool:
-    """Whether quotes inside quoted cells are written \\" as R writes them, rather than "": told by the quotes that close."""
+    """Whether quotes inside quoted cells are written \\" as R writes them, rather than "": told by the quotes
+    that close.
+    """
     start, stop = text.find("\n") + 1, text.rfind("\n") + 1
     # Whole lines only, which the first and the last of a block may not be.
     lines = "\n" + (text[start:stop] if text[start:stop].count('\\"') else text) + "\n"
@@ -75,11 +77,15 @@ def _well_quoted(lines: str) -> bool:
 
 
 def check_width(n_columns: int, name: str, *, labels: bool) -> None:
-    """Each column of labels costs time and memory of its own, so a table that is absurdly wide is refused at once."""
+    """Each column of labels costs time and memory of its own, so a table that is absurdly wide is refused at
+    once.
+    """
     if labels and n_columns > MOST_CLUSTERINGS:
         raise FileError(
-            f"{name} has {n_columns} columns, and each column of labels is one clustering; at most {MOST_CLUSTERINGS} "
-            "are read. If the rows are the clusterings, read it with transpose=True (--transpose); if these are features, "
+            f"{name} has {n_columns} columns, and each column of labels is one clustering; at most "
+            f"{MOST_CLUSTERINGS} "
+            "are read. If the rows are the clusterings, read it with transpose=True (--transpose); if "
+            "these are features, "
             "read_features reads them."
         )
     if n_columns > MOST_CLUSTERINGS:
@@ -180,7 +186,8 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
     cells = first[1:] or first
     # Of millions of features the first thousands show what line 1 is.
     text = [as_number(cell) is None for cell in (cells if labels else cells[:_HEAD_CELLS])]
-    # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5 is.
+    # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5
+    # is.
     if body and len(first) >= (6 if labels else 3) and first == [str(i) for i in range(len(first))]:
         return True, "it counts the columns"
     if not labels:
@@ -239,6 +246,7 @@ def _find_index(
     if not labels and counts and len(rows) > 3:
         return (
             False,
-            "Column 1 counts the rows but is kept as a feature; say so if it holds row names (index=True, or --index).",
+            "Column 1 counts the rows but is kept as a feature; say so if it holds row names (index=True, "
+            "or --index).",
         )
     return False, ""

@@ -1,7 +1,9 @@
-"""MATLAB files up to version 7, read by the rules of the format: plain matrices, text, cells of these, sparse matrices.
+"""MATLAB files up to version 7, read by the rules of the format: plain matrices, text, cells of these, sparse
+matrices.
 
-SciPy's reader trusts the sizes in a file and can take the process with it when they are damaged. Here every element is
-read from a :class:`_Part` that ends where the element around it ends, so a wrong size ends in a message.
+SciPy's reader trusts the sizes in a file and can take the process with it when they are damaged. Here every
+element is read from a :class:`_Part` that ends where the element around it ends, so a wrong size ends in a
+message.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def is_matlab(start: bytes) -> bool:
     return start[126:128] in (b"IM", b"MI")
 
 
-# Parts of a file -----------------------------------------------------------------------------------------------
+# Parts of a file
+# -----------------------------------------------------------------------------------------------
 
 
 class _Part:
@@ -107,7 +110,8 @@ def _inflated(packed: _Part) -> Callable[[int], bytes]:
     return read
 
 
-# Version 5 to 7 ------------------------------------------------------------------------------------------------
+# Version 5 to 7
+# ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -245,7 +249,8 @@ def _value(part: _Part, order: str, what: str, *, nested: bool) -> Any:
         return _cells(part, order, header.dims, what)
     where = "a cell of " if nested else ""
     raise FileError(
-        f"{where}{what} is not plain numbers or text; save a plain matrix, or cells with one text or number each."
+        f"{where}{what} is not plain numbers or text; save a plain matrix, or cells with one text or "
+        f"number each."
     )
 
 
@@ -292,7 +297,8 @@ def _cells(part: _Part, order: str, dims: tuple[int, ...], what: str) -> np.ndar
     return out.reshape(dims, order="F")
 
 
-# Version 4 -----------------------------------------------------------------------------------------------------
+# Version 4
+# -----------------------------------------------------------------------------------------------------
 
 _NUMBERS_4 = ("f8", "f4", "i4", "i2", "u2", "u1")
 
@@ -373,11 +379,14 @@ def _sparse_4(triples: np.ndarray, what: str) -> Any:
     return sparse_from_pieces(what, triples[:-1, 2][order], indices, indptr, shape, layout="csr")
 
 
-# Arrays --------------------------------------------------------------------------------------------------------
+# Arrays
+# --------------------------------------------------------------------------------------------------------
 
 
 def filled(read: Callable[[int], bytes], count: int, dtype: np.dtype, what: str) -> np.ndarray:
-    """A vector read straight into place, in pieces: a stream that ends early has not cost more than the vector."""
+    """A vector read straight into place, in pieces: a stream that ends early has not cost more than the
+    vector.
+    """
     promised = count * dtype.itemsize
     ensure_fits(promised, what=what, remedy="store fewer columns, or a sparse matrix")
     flat = np.empty(count, dtype)

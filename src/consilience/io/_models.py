@@ -1,8 +1,10 @@
-"""Fitted models as files: numbers in NPY arrays, all else in JSON, in one zip archive; nothing in it is ever run.
+"""Fitted models as files: numbers in NPY arrays, all else in JSON, in one zip archive; nothing in it is ever
+run.
 
-``model.json`` holds {"format", "version", "written_by", "model"}. What JSON cannot say by itself is an object with the key "!":
-an array ("a0.npy" beside it), a tuple, a date, or a thing of one of the kinds listed here, by the names of its fields. Names
-are looked up in that list and in the register of estimators, never imported. A thing that occurs twice is written once.
+``model.json`` holds {"format", "version", "written_by", "model"}. What JSON cannot say by itself is an object
+with the key "!": an array ("a0.npy" beside it), a tuple, a date, or a thing of one of the kinds listed here,
+by the names of its fields. Names are looked up in that list and in the register of estimators, never
+imported. A thing that occurs twice is written once.
 """
 
 from __future__ import annotations
@@ -50,9 +52,10 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     obj : fitted consensus method, ConsensusClustering, MDEC, Ensemble or ChooseKResult
-        A model with its parameters, all it learned, and what labels new rows; an ensemble with names, weights, recipes and what
-        labels further objects; what :func:`consilience.choose_k` returns. Functions and clusterers of other packages are code, which
-        a file of data cannot hold: what was given or keeps one is refused.
+        A model with its parameters, all it learned, and what labels new rows; an ensemble with names,
+        weights, recipes and what labels further objects; what :func:`consilience.choose_k` returns. Functions
+        and clusterers of other packages are code, which a file of data cannot hold: what was given or keeps
+        one is refused.
     path : path
         Any name; "model.consilience" for instance.
     """
@@ -61,7 +64,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     name = type(obj).__name__
     if not _is_whole(obj):
         raise InputError(
-            f"{name} is no estimator of consilience that can be saved, nor an ensemble or a study; pass a fitted consensus method, "
+            f"{name} is no estimator of consilience that can be saved, nor an ensemble or a study; pass a "
+            f"fitted consensus method, "
             "ConsensusClustering, an Ensemble or what choose_k returns."
         )
     if _estimator_name(obj) is not None:
@@ -80,7 +84,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """The model, ensemble or study that :func:`save` wrote: a model predicts the same, bit by bit.
 
-    Nothing in the file is run. A file that is cut short, damaged, of another kind or of a newer version is refused.
+    Nothing in the file is run. A file that is cut short, damaged, of another kind or of a newer version is
+    refused.
 
     Examples
     --------
@@ -122,7 +127,8 @@ def _read(handle: BinaryIO, name: str) -> Any:
         version = content.get("version")
         if type(version) is not int or version > VERSION:
             raise FileError(
-                f"{name} has version {version!r} of the format, written by {content.get('written_by')}; consilience {__version__} reads up "
+                f"{name} has version {version!r} of the format, written by {content.get('written_by')}; "
+                f"consilience {__version__} reads up "
                 f"to version {VERSION}. Update consilience to read it."
             )
         try:
@@ -145,7 +151,9 @@ def _is_whole(obj: Any) -> bool:
 
 
 def _estimator_name(model: Any) -> str | None:
-    """The name of an estimator that can be written: one that predicts from base labels, or from features through them."""
+    """The name of an estimator that can be written: one that predicts from base labels, or from features
+    through them.
+    """
     saved = (*_register.CONSENSUS, *_register.FEATURES)
     return next(
         (entry.name for entry in saved if type(model).__name__ == entry.name and type(model) is entry.load()),
@@ -158,7 +166,9 @@ def _made_of(make: Callable[..., Any], parts: dict) -> Any:
 
 
 def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
-    """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and numbers."""
+    """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and
+    numbers.
+    """
     from .._choosing.rule import Test
     from .._choosing.statistics import Pairs
     from .._choosing.study import ChooseKResult, References
@@ -271,8 +281,10 @@ class _Writer:
                 "parts": {key: self.encode(part, f"{where}.{key}") for key, part in parts.items()},
             }
         raise InputError(
-            f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which cannot be saved: a model file holds "
-            "numbers, text and the estimators of consilience, no code of others. Save model.method_, which predicts from base "
+            f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which "
+            f"cannot be saved: a model file holds "
+            "numbers, text and the estimators of consilience, no code of others. Save model.method_, which "
+            "predicts from base "
             "labels, or pickle the model for yourself."
         )
 
@@ -310,7 +322,8 @@ class _Writer:
         state = value.get_state(legacy=False) if legacy else value.bit_generator.state
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise InputError(
-                f"{where} is a random generator of the kind {state['bit_generator']}, which cannot be saved; use a number."
+                f"{where} is a random generator of the kind {state['bit_generator']}, which cannot be "
+                f"saved; use a number."
             )
         return {"!": "random", "legacy": legacy, "state": self.encode(state, where)}
 
@@ -426,7 +439,9 @@ class _Reader:
 
 
 def _plain(value: Any) -> Any:
-    """A key or an element: a value, or a tuple of values, whose hash takes no more time than the file is long."""
+    """A key or an element: a value, or a tuple of values, whose hash takes no more time than the file is
+    long.
+    """
     for item in value if type(value) is tuple else (value,):
         if item is not None and not isinstance(item, _VALUES):
             raise ValueError(f"a {type(item).__name__} where a number or text belongs")

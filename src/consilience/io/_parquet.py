@@ -52,8 +52,8 @@ def _read_table(handle: BinaryIO, name: str, pyarrow: Any) -> Any:
         file = pyarrow.parquet.ParquetFile(handle, read_dictionary=texts)
     parts = []
     for group in range(metadata.num_row_groups):
-        # As it is once unpacked, before a dictionary is expanded. (The columns say it too, but pyarrow's door to them
-        # ends the process where their notes are damaged.)
+        # As it is once unpacked, before a dictionary is expanded. (The columns say it too, but pyarrow's door
+        # to them ends the process where their notes are damaged.)
         promised = metadata.row_group(group).total_byte_size
         ensure_fits(2 * promised, what=name, remedy=remedy)
         parts.append(file.read_row_group(group))
@@ -138,7 +138,8 @@ def write_parquet(handle: Any, columns: dict[str, Any], index: str | None, name:
             arrays[heading] = pyarrow.array(values, from_pandas=True)
         except (pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise FileError(
-                f"{name}: column {heading!r} cannot be kept in Parquet: {reason(error)}; give it values of one type."
+                f"{name}: column {heading!r} cannot be kept in Parquet: {reason(error)}; give it values of "
+                f"one type."
             ) from None
     table = pyarrow.table(arrays)
     if index is not None:

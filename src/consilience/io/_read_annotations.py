@@ -46,8 +46,8 @@ def read_annotations(
     Returns
     -------
     Annotations
-        ``columns``, a dict of lists by name, for ``annotations=`` of :func:`consilience.report`, and ``sample_names``. A cell that
-        is empty, -1, NA or the like, as in :func:`read_labels`, is None.
+        ``columns``, a dict of lists by name, for ``annotations=`` of :func:`consilience.report`, and
+        ``sample_names``. A cell that is empty, -1, NA or the like, as in :func:`read_labels`, is None.
 
     Examples
     --------

@@ -120,7 +120,8 @@ def _numbers(cells: Any, heading: str, name: str) -> np.ndarray:
         number = as_number(cell) if spelled else np.nan if cell is None else None
         if number is None:
             raise FileError(
-                f"{name}, column {heading!r}, row {i + 1}: {short(str(cell))} is not a number; drop the column or encode it."
+                f"{name}, column {heading!r}, row {i + 1}: {short(str(cell))} is not a number; drop the "
+                f"column or encode it."
             )
         out[i] = number
     return out
@@ -156,7 +157,8 @@ def _sparse_from(archive: Archive) -> Any:
     layout = "csr" if stored is None else stored
     if layout not in ("csr", "csc"):
         raise FileError(
-            f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, X.tocsr())."
+            f"{archive.name} holds a sparse matrix in {layout!r} format; save it as CSR: save_npz(path, "
+            f"X.tocsr())."
         )
     refusal = archive.refusal(_SPARSE_PIECES)
     absent = [piece for piece in _SPARSE_PIECES[:3] if piece not in archive.entries]
@@ -164,7 +166,8 @@ def _sparse_from(archive: Archive) -> Any:
         raise refusal
     if absent:
         raise FileError(
-            f"{archive.name} holds a sparse matrix without {listed(map(repr, absent))}; write it again with save_npz."
+            f"{archive.name} holds a sparse matrix without {listed(map(repr, absent))}; write it again "
+            f"with save_npz."
         )
     data, indices, indptr = (np.asarray(archive.load(piece)).ravel() for piece in _SPARSE_PIECES[:3])
     if "shape" in archive.entries:
@@ -185,7 +188,8 @@ def _transpose(raw: _RawTable, column: str | None, name: str) -> None:
     """Columns of the file become the objects."""
     if column is not None:
         raise InputError(
-            f"{name}: the column {column!r} cannot be read apart from a transposed table, whose columns are objects. Turn the "
+            f"{name}: the column {column!r} cannot be read apart from a transposed table, whose columns "
+            f"are objects. Turn the "
             "file round first, or leave out transpose."
         )
     raw.values = raw.values.T.tocsr() if hasattr(raw.values, "tocsr") else np.ascontiguousarray(raw.values.T)
@@ -209,19 +213,19 @@ def read_features(
     Parameters
     ----------
     path : path or binary file
-        As for :func:`read_labels`. An ``.npz`` file may hold ``X``, or a sparse matrix as :func:`scipy.sparse.save_npz`
-        writes it.
+        As for :func:`read_labels`. An ``.npz`` file may hold ``X``, or a sparse matrix as
+        :func:`scipy.sparse.save_npz` writes it.
     column : str, optional
-        A column that is no feature but something else, such as the task, group or site of each row; it may hold text.
-        In a text file without header its position from 0; in an ``.npz`` or ``.mat`` file the name of an array beside
-        the features.
+        A column that is no feature but something else, such as the task, group or site of each row; it may
+        hold text. In a text file without header its position from 0; in an ``.npz`` or ``.mat`` file the name
+        of an array beside the features.
     key : str, optional
         Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
     header, index : bool, optional
         Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
     transpose : bool, default=False
-        Rows of the file are features and columns are objects, as in many tables of genes. Where names of rows look like
-        genes and this is not set, the reader says so.
+        Rows of the file are features and columns are objects, as in many tables of genes. Where names of rows
+        look like genes and this is not set, the reader says so.
     least_rows : int, default=2
         How many objects there must be: 1 for those that a model is to label.
     on_note : callable, optional
@@ -261,7 +265,8 @@ def read_features(
     cells = None if column is None else _tidy_column(raw.cells, n, column, name)
     if not transpose and n > p and look_like_genes(raw.row_names):
         raw.decisions.append(
-            f"The {n} row names look like genes ({listed(map(repr, (raw.row_names or [])[:2]))}, ...), and rows are what is clustered: "
+            f"The {n} row names look like genes ({listed(map(repr, (raw.row_names or [])[:2]))}, ...), and "
+            f"rows are what is clustered: "
             "to cluster the columns give transpose=True (--transpose)."
         )
     say(on_note, name, raw.decisions)

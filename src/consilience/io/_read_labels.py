@@ -77,11 +77,11 @@ def read_labels(
     Parameters
     ----------
     path : path or binary file
-        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; what an open binary
-        file holds is told by its first bytes.
+        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; what an
+        open binary file holds is told by its first bytes.
     columns : list of str or int, optional
-        Which clusterings to keep, by name or by position from 0; all by default. A file with the columns ``label`` and
-        ``confidence``, as ``consilience consensus`` writes it, gives ``label`` alone.
+        Which clusterings to keep, by name or by position from 0; all by default. A file with the columns
+        ``label`` and ``confidence``, as ``consilience consensus`` writes it, gives ``label`` alone.
     key : str, optional
         Which array of an ``.npz`` or ``.mat`` file; by default ``labels`` and some usual other names.
     header, index : bool, optional
@@ -91,17 +91,17 @@ def read_labels(
     transpose : bool, default=False
         Rows of the file are clusterings and columns are objects.
     least_rows : int, default=2
-        How many objects there must be. 1 is for those that a model is to label: then neither few rows nor columns without any label
-        are taken for a mistake.
+        How many objects there must be. 1 is for those that a model is to label: then neither few rows nor
+        columns without any label are taken for a mistake.
     on_note : callable, optional
         Called once with what was decided, for instance ``print``.
 
     Returns
     -------
     Ensemble
-        What a label means, and which are missing, is said at :class:`~consilience.Ensemble`. Text files have no types:
-        there columns of whole numbers are integer labels, of other numbers floats, and anything else is text, blanks
-        around it included; a number written with leading zeros is text.
+        What a label means, and which are missing, is said at :class:`~consilience.Ensemble`. Text files have
+        no types: there columns of whole numbers are integer labels, of other numbers floats, and anything
+        else is text, blanks around it included; a number written with leading zeros is text.
 
     Examples
     --------
@@ -256,7 +256,8 @@ def _labels_from(archive: Archive, key: str, transpose: bool) -> _Raw:
     if weights is not None and weights.kind in "biuf" and not weights.sparse:
         if math.prod(weights.shape) != matrix.shape[0]:
             raise FileError(
-                f"{archive.name}: 'sample_weight' has the shape {weights.shape} for {matrix.shape[0]} objects."
+                f"{archive.name}: 'sample_weight' has the shape {weights.shape} for {matrix.shape[0]} "
+                f"objects."
             )
         raw.weights = np.asarray(archive.load("sample_weight"), float).ravel()
     if (recipes := single_text(archive, "recipes")) is not None:
@@ -276,7 +277,8 @@ def _coded(archive: Archive, position: int, codes: np.ndarray) -> Coded:
     categories = np.asarray(archive.load(f"categories_{position}")).ravel()
     if codes.dtype.kind not in "biu":
         raise FileError(
-            f"{archive.name}: 'labels' is of type {codes.dtype}, but beside 'categories_{position}' it must hold whole numbers."
+            f"{archive.name}: 'labels' is of type {codes.dtype}, but beside 'categories_{position}' it "
+            f"must hold whole numbers."
         )
     codes = codes.astype(np.int64)
     if codes.size and (codes.max() >= len(categories) or codes.min() < -1):

@@ -25,7 +25,8 @@ COLUMN_KEYS = ("clustering_names", "column_names", "feature_names")
 
 
 def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
-    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is no header.
+    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is
+    no header.
 
     Examples
     --------
@@ -114,7 +115,8 @@ def choose(
             raise refusal
         if key in archive.entries:
             raise FileError(
-                f"{archive.name}: {key!r} {archive.entries[key].shape} cannot be {what}; the file holds {there}."
+                f"{archive.name}: {key!r} {archive.entries[key].shape} cannot be {what}; the file holds "
+                f"{there}."
             )
         raise FileError(f"{archive.name} has no array {key!r}; it holds {there}.")
     for candidate in preferred:
@@ -125,7 +127,8 @@ def choose(
     if len(usable) == 1:
         return next(iter(usable))
     raise FileError(
-        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, so it is not "
+        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, "
+        f"so it is not "
         f"clear which are the {what}. Name one (key=..., or --key)."
     )
 

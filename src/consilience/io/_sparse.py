@@ -14,7 +14,8 @@ from ..errors import FileError
 def sparse_from_pieces(
     what: str, data: Any, indices: Any, indptr: Any, shape: tuple[Any, ...], *, layout: str
 ) -> Any:
-    """The CSR array of ``layout`` ("csr" or "csc") pieces, or a :class:`FileError` that says what does not fit.
+    """The CSR array of ``layout`` ("csr" or "csc") pieces, or a :class:`FileError` that says what does not
+    fit.
 
     ``indices`` and ``data`` may be longer than ``indptr`` says, as MATLAB leaves them.
     """

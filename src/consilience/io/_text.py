@@ -1,8 +1,9 @@
 """Delimited text, read by blocks.
 
-A file is decoded and parsed in blocks of a few megabytes that end at a line end outside quotes, so neither a large
-file nor a decompressed one is ever held as text. Numbers go through NumPy's C reader; a block it refuses (quotes,
-missing cells, an error) goes through the csv module, which also finds the line to name in the message.
+A file is decoded and parsed in blocks of a few megabytes that end at a line end outside quotes, so neither a
+large file nor a decompressed one is ever held as text. Numbers go through NumPy's C reader; a block it
+refuses (quotes, missing cells, an error) goes through the csv module, which also finds the line to name in
+the message.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class TextTable:
         head = [row for row in itertools.islice(self._rows(self._first[0]), HEAD) if not _is_blank(row)]
         if not head:
             raise FileError(f"{name} is empty: its first {HEAD} lines hold no cells.")
-        # On their side, names are told from labels as they are from numbers: columns do not repeat what they hold.
+        # On their side, names are told from labels as they are from numbers: columns do not repeat what they
+        # hold.
         self.layout = decide(
             head,
             delimiter,
@@ -134,7 +136,9 @@ class TextTable:
         return texts
 
     def _check_memory(self, parts: Sequence[np.ndarray] = (), books: Sequence[_Book] = ()) -> None:
-        """What is packed tells nothing of what it unpacks to: look after each block whether all parts can still be joined."""
+        """What is packed tells nothing of what it unpacks to: look after each block whether all parts can
+        still be joined.
+        """
         needed = 2 * sum(part.nbytes for part in parts) + self._kept_texts + sum(book.size for book in books)
         ensure_fits(needed, what=self.name, remedy="use fewer rows or columns, or write it as .npz")
 
@@ -192,14 +196,16 @@ class TextTable:
                 self._n_blank += 1
                 if self._n_blank > _MOST_BLANK:
                     raise FileError(
-                        f"{self.name} holds more than {_MOST_BLANK} blank lines, the first is line {self._first_blank}; "
+                        f"{self.name} holds more than {_MOST_BLANK} blank lines, the first is line "
+                        f"{self._first_blank}; "
                         "is it a table? Remove them."
                     )
             elif len(row) != self.layout.n_columns:
                 raise self._ragged(self._line_of(block, i, first_line), len(row))
             elif self._n_blank and len(row) == 1:
                 raise FileError(
-                    f"{self.name}, line {self._first_blank} is blank: in a table of one column it may be a missing value or "
+                    f"{self.name}, line {self._first_blank} is blank: in a table of one column it may be a "
+                    f"missing value or "
                     "no row at all. Write NA for a missing value, or remove the line."
                 )
             else:
@@ -208,7 +214,8 @@ class TextTable:
 
     def _ragged(self, line: int, n_cells: int) -> FileError:
         return FileError(
-            f"{self.name}, line {line} has {count_of(n_cells, 'cell')} where the table has {self.layout.n_columns} "
+            f"{self.name}, line {line} has {count_of(n_cells, 'cell')} where the table has "
+            f"{self.layout.n_columns} "
             f"(separated by {NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
             "a cell that needs quotes."
         )
@@ -278,7 +285,8 @@ class TextTable:
             return None  # NumPy warns of blank lines only
         try:
             with warnings.catch_warnings():
-                # NumPy 1 reads integers beyond 64 bits through floats, as other numbers, and calls that deprecated.
+                # NumPy 1 reads integers beyond 64 bits through floats, as other numbers, and calls that
+                # deprecated.
                 warnings.simplefilter("error", DeprecationWarning)
                 values: np.ndarray = np.loadtxt(lines, dtype, delimiter=delimiter, comments=None, ndmin=2)
         except (ValueError, DeprecationWarning):
@@ -422,13 +430,15 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
             except UnicodeDecodeError as error:
                 at = line + _n_lines(held) + error.object[: error.start].count(b"\n")
                 raise FileError(
-                    f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is probably in "
+                    f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is "
+                    f"probably in "
                     "Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
                 ) from None
             if "\0" in text:
                 at = line + _n_lines(held) + text[: text.index("\0")].count("\n")
                 raise FileError(
-                    f"{name}, line {at} holds a NUL byte: it is binary data or UTF-16, not UTF-8 text. Convert it first."
+                    f"{name}, line {at} holds a NUL byte: it is binary data or UTF-16, not UTF-8 text. "
+                    f"Convert it first."
                 )
             if size is not None:
                 bar.update(max(0, (handle.tell() >> 20) - bar.n))
@@ -452,7 +462,8 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 quotes = quotes_before_cut + text.count('"', cut)
             if sum(map(len, held)) > _LONGEST_LINE:
                 raise FileError(
-                    f"{name}, line {line}: no line ends within {_LONGEST_LINE} characters; is it text, with every quote closed?"
+                    f"{name}, line {line}: no line ends within {_LONGEST_LINE} characters; is it text, "
+                    f"with every quote closed?"
                 )
 
 

@@ -50,7 +50,8 @@ def write_table(
     columns : mapping
         Heading to values: numbers or text; None, NaN and masked values are written as missing.
     sample_names : sequence, optional
-        Names of the rows; by default they are counted from 0. In text and Parquet they are the column ``name``.
+        Names of the rows; by default they are counted from 0. In text and Parquet they are the column
+        ``name``.
 
     Examples
     --------
@@ -80,13 +81,15 @@ def write_table(
             write_parquet(handle, {heading: names or _counted(n), **data}, heading, shown(path))
         elif kind == "npy":
             raise FileError(
-                f"{shown(path)}: .npy holds one array without headings; write the table as .npz, .csv or .parquet."
+                f"{shown(path)}: .npy holds one array without headings; write the table as .npz, .csv or "
+                f".parquet."
             )
         else:
             arrays = {key: _plain(values, shown(path)) for key, values in data.items()}
             if names is not None and "sample_names" in arrays:
                 raise FileError(
-                    f"{shown(path)}: a column is called 'sample_names', as the array of row names is; rename the column."
+                    f"{shown(path)}: a column is called 'sample_names', as the array of row names is; "
+                    f"rename the column."
                 )
             _write_archive(handle, kind, {**arrays, **_named("sample_names", names)}, shown(path))
 
@@ -98,13 +101,14 @@ def write_labels(
     sample_names: Sequence[Any] | None = None,
     confidence: Any = None,
 ) -> None:
-    """Write one clustering: columns ``name`` (or the row number from 0), ``label`` and, if given, ``confidence``.
+    """Write one clustering: columns ``name`` (or the row number from 0), ``label`` and, if given,
+    ``confidence``.
 
     Parameters
     ----------
     path : path or binary file
-        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and ``sample_names``;
-        ``.npy`` holds the labels alone.
+        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and
+        ``sample_names``; ``.npy`` holds the labels alone.
     labels : array (n_samples,)
         The clustering.
     sample_names, confidence : sequence, optional
@@ -139,11 +143,13 @@ def write_features(
     Parameters
     ----------
     path : path or binary file
-        The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or ``.mat``.
+        The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or
+        ``.mat``.
     values : array, sparse matrix or Features (n_samples, n_features)
         The numbers.
     sample_names, feature_names : sequence, optional
-        Names, by default those of the Features; columns are called ``x0``, ``x1``, ... where a format needs headings.
+        Names, by default those of the Features; columns are called ``x0``, ``x1``, ... where a format needs
+        headings.
     """
     import scipy.sparse as sp
 
@@ -168,7 +174,8 @@ def write_features(
     _check_encodable(headings or (), name)
     if sparse and kind not in ("npz", "mat"):
         raise FileError(
-            f"{name}: a sparse matrix cannot be written in this format; write .npz or .mat, or pass values.toarray()."
+            f"{name}: a sparse matrix cannot be written in this format; write .npz or .mat, or pass "
+            f"values.toarray()."
         )
     if kind in ("text", "parquet"):
         headings = headings or [f"x{j}" for j in range(p)]
@@ -189,16 +196,19 @@ def write_features(
 
 
 def write_ensemble(ensemble: Ensemble, path: Target) -> None:
-    """Write an ensemble with its names, missing labels and categories, so that :func:`read_labels` gives it back.
+    """Write an ensemble with its names, missing labels and categories, so that :func:`read_labels` gives it
+    back.
 
-    Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB files hold the
-    matrix ``labels`` (missing: -1), ``clustering_names``, ``sample_names``, ``sample_weight`` and ``recipes``; where labels
-    are not whole numbers, ``labels`` are codes and ``categories_0``, ... what they stand for. Weights and recipes are
-    kept by these two only. NPY holds the matrix alone.
+    Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB
+    files hold the matrix ``labels`` (missing: -1), ``clustering_names``, ``sample_names``, ``sample_weight``
+    and ``recipes``; where labels are not whole numbers, ``labels`` are codes and ``categories_0``, ... what
+    they stand for. Weights and recipes are kept by these two only. NPY holds the matrix alone.
 
-    Text has no types: a column is numbers if every label spells one, whatever blanks are around it. What text would
-    bring back as something else (the text ``"1"`` or ``" 7 "``) is therefore refused there; the other formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the text
-    that ``str`` makes of them, and names of objects too; 2.0 comes back as 2; names that only count the objects from 0 are not kept.
+    Text has no types: a column is numbers if every label spells one, whatever blanks are around it. What text
+    would bring back as something else (the text ``"1"`` or ``" 7 "``) is therefore refused there; the other
+    formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the
+    text that ``str`` makes of them, and names of objects too; 2.0 comes back as 2; names that only count the
+    objects from 0 are not kept.
 
     Parameters
     ----------
@@ -219,7 +229,8 @@ def write_ensemble(ensemble: Ensemble, path: Target) -> None:
     if kind in ("text", "parquet"):
         if set(clusterings) >= {"label", "confidence"}:
             raise FileError(
-                f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and how sure it is; "
+                f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and "
+                f"how sure it is; "
                 "rename one of them, or write .npz or .mat."
             )
         if not np.all(ensemble.sample_weight == 1):
@@ -262,7 +273,9 @@ def write_ensemble(ensemble: Ensemble, path: Target) -> None:
 
 
 def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: bool) -> None:
-    """Refuse labels that would not come back: text is read by its spelling alone, and no format keeps all characters."""
+    """Refuse labels that would not come back: text is read by its spelling alone, and no format keeps all
+    characters.
+    """
     numbers = categories.dtype.kind in "biuf"
     values = categories.tolist()
     spellings = list(map(str, values))
@@ -276,12 +289,14 @@ def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: b
         if got != value:
             what = "as missing" if got is None else f"as the number {got!r}"
             raise FileError(
-                f"{name}: in clustering {clustering!r} the label {value!r} would be read back {what}, because text keeps no "
+                f"{name}: in clustering {clustering!r} the label {value!r} would be read back {what}, "
+                f"because text keeps no "
                 "types; write .npz, .parquet or .mat, or rename the label."
             )
 
 
-# Columns -------------------------------------------------------------------------------------------------------
+# Columns
+# -------------------------------------------------------------------------------------------------------
 
 
 def _column(values: Any) -> Any:
@@ -355,13 +370,16 @@ def _quote(cell: str) -> str:
 
 
 def _check_encodable(texts: Iterable[str], file: str) -> None:
-    """Refuse characters that cannot be written: NUL, which no format keeps, and half a surrogate pair, which no encoding has."""
+    """Refuse characters that cannot be written: NUL, which no format keeps, and half a surrogate pair, which
+    no encoding has.
+    """
     for text in texts:
         if "\0" in text:
             raise FileError(f"{file}: {short(text)} holds a NUL character, which no format keeps; rename it.")
         if not text.isascii() and _SURROGATE.search(text):
             raise FileError(
-                f"{file}: {short(text)} holds half a surrogate pair, which is no character of its own (text decoded with "
+                f"{file}: {short(text)} holds half a surrogate pair, which is no character of its own "
+                f"(text decoded with "
                 "'surrogateescape' has them); decode it with the right encoding, or rename it."
             )
 
@@ -388,7 +406,8 @@ def _index_heading(headings: list[str], names: Sequence[str] | None, file: str) 
         if heading not in taken:
             return heading
     raise FileError(
-        f"{file}: every heading for the row names ({listed(map(repr, sorted(INDEX_HEADINGS)), 6)}) is the name of a column "
+        f"{file}: every heading for the row names ({listed(map(repr, sorted(INDEX_HEADINGS)), 6)}) is the "
+        f"name of a column "
         "or row; rename one, or write .npz."
     )
 
@@ -401,7 +420,8 @@ def _jsonable(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-# Files ---------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _path(target: Target) -> str | os.PathLike[str]:
@@ -461,7 +481,8 @@ def _write_archive(handle: Any, kind: str, arrays: dict[str, Any], name: str) ->
     for key, array in arrays.items():
         if not _MATLAB_NAME.fullmatch(key):
             raise FileError(
-                f"{name}: {key!r} cannot be the name of a MATLAB variable (a letter, then letters, digits and underscores, "
+                f"{name}: {key!r} cannot be the name of a MATLAB variable (a letter, then letters, digits "
+                f"and underscores, "
                 "63 at most); rename the column, or write .npz."
             )
         if getattr(array, "dtype", np.dtype(float)).kind == "U" and array.ndim:

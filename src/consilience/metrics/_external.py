@@ -1,6 +1,7 @@
 """Scores of labels against labels, all read off one contingency table.
 
-n_ij objects are in cluster i of ``labels_pred`` and class j of ``labels_true``; a_i and b_j are the margins, n the total.
+n_ij objects are in cluster i of ``labels_pred`` and class j of ``labels_true``; a_i and b_j are the margins,
+n the total.
 
     ACC      max over one-to-one matchings s of  sum_i n_i,s(i) / n                               (1)
     MI       sum_ij n_ij/n log( n n_ij / (a_i b_j) ),      NMI = MI / mean(H(a), H(b))            (2)
@@ -9,8 +10,8 @@ n_ij objects are in cluster i of ``labels_pred`` and class j of ``labels_true``;
     F1       2 tp / (2 tp + fp + fn)  over pairs of objects                                       (5)
     purity   sum_i max_j n_ij / n                                                                 (6)
 
-Where scikit-learn has the measure the value is the same, also at the edges: two partitions that are equal score
-1, even if both are one cluster or all singletons.
+Where scikit-learn has the measure the value is the same, also at the edges: two partitions that are equal
+score 1, even if both are one cluster or all singletons.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ NORMALIZATION = Choice("max", "geometric", "arithmetic")
 
 
 class PairConfusion(NamedTuple):
-    """Pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together. Each pair is counted once.
+    """Pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together. Each pair is
+    counted once.
 
     Attributes
     ----------
@@ -216,24 +218,23 @@ def scores(
     Returns
     -------
     dict
-        Keys are names of functions of this module, with the mean of ``nmi`` behind it where it is not the default.
-        ``accuracy``: share of objects in the right class under the best one-to-one matching of clusters and classes.
-        ``nmi``, ``nmi_geometric``, ``nmi_max``: normalized mutual information by the arithmetic mean of the two
-        entropies as in scikit-learn, by their geometric mean, and by the larger one; published tables differ in
-        this, and the values differ much when the numbers of clusters do.
+        Keys are names of functions of this module, with the mean of ``nmi`` behind it where it is not the
+        default. ``accuracy``: share of objects in the right class under the best one-to-one matching of
+        clusters and classes. ``nmi``, ``nmi_geometric``, ``nmi_max``: normalized mutual information by the
+        arithmetic mean of the two entropies as in scikit-learn, by their geometric mean, and by the larger
+        one; published tables differ in this, and the values differ much when the numbers of clusters do.
         ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
-        (unless the partitions are equal, or one is a single cluster).
-        ``ari``: Rand index adjusted for chance.
-        ``f1``: harmonic mean of precision and recall over pairs of objects.
-        ``purity``: share of objects in the most frequent class of their cluster. It grows with the number of
-        clusters by itself and reaches 1 for singletons.
+        (unless the partitions are equal, or one is a single cluster). ``ari``: Rand index adjusted for
+        chance. ``f1``: harmonic mean of precision and recall over pairs of objects. ``purity``: share of
+        objects in the most frequent class of their cluster. It grows with the number of clusters by itself
+        and reaches 1 for singletons.
 
     Notes
     -----
-    One pass over the labels in O(n) on all cores; everything after works on the table of k clusters and c classes.
-    The matching takes up to O(k c min(k, c)), E[MI] a sum over pairs of distinct cluster and class sizes.
-    All but ``f1``, ``accuracy`` and ``purity`` equal scikit-learn's functions; those it does not have. Only ``purity``
-    changes when the two are exchanged.
+    One pass over the labels in O(n) on all cores; everything after works on the table of k clusters and c
+    classes. The matching takes up to O(k c min(k, c)), E[MI] a sum over pairs of distinct cluster and class
+    sizes. All but ``f1``, ``accuracy`` and ``purity`` equal scikit-learn's functions; those it does not have.
+    Only ``purity`` changes when the two are exchanged.
 
     Examples
     --------
@@ -250,8 +251,8 @@ def accuracy(
 ) -> float:
     """Share of objects in the right class under the best one-to-one matching of clusters and classes.
 
-    There may be more clusters than classes or fewer; objects of an unmatched cluster count as wrong. Parameters
-    as in :func:`scores`.
+    There may be more clusters than classes or fewer; objects of an unmatched cluster count as wrong.
+    Parameters as in :func:`scores`.
 
     Examples
     --------
@@ -277,8 +278,9 @@ def nmi(
     labels_true, labels_pred, sample_weight, missing
         As in :func:`scores`.
     normalization : {"arithmetic", "geometric", "max"}, default="arithmetic"
-        The mean of the two entropies that the information is divided by. Arithmetic is scikit-learn's default;
-        geometric is that of Strehl and Ghosh (2002); the programs behind many published tables use the maximum.
+        The mean of the two entropies that the information is divided by. Arithmetic is scikit-learn's
+        default; geometric is that of Strehl and Ghosh (2002); the programs behind many published tables use
+        the maximum.
 
     Examples
     --------
@@ -317,8 +319,10 @@ def ami(
     table = _table(labels_true, labels_pred, sample_weight, missing)
     if not table.is_whole:
         raise InputError(
-            "ami needs whole numbers as sample_weight (how often each object counts), adding up to less than 2**53: its "
-            "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi or ari."
+            "ami needs whole numbers as sample_weight (how often each object counts), adding up to less "
+            "than 2**53: its "
+            "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi "
+            "or ari."
         )
     return _ami(table, _Information.of(table), normalization)
 
@@ -357,8 +361,8 @@ def pair_confusion(
 ) -> PairConfusion:
     """Count pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together.
 
-    Parameters as in :func:`scores`. Each unordered pair counts once (scikit-learn's matrix counts it twice), in
-    integers that do not overflow.
+    Parameters as in :func:`scores`. Each unordered pair counts once (scikit-learn's matrix counts it twice),
+    in integers that do not overflow.
 
     Examples
     --------
@@ -370,7 +374,8 @@ def pair_confusion(
     table = _crossed(labels_true, labels_pred, sample_weight, missing)
     if table.total > 1e150:
         raise InputError(
-            f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all floating-point numbers. Divide the "
+            f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all "
+            f"floating-point numbers. Divide the "
             "weights by the largest."
         )
     return _pairs(table)
@@ -391,7 +396,9 @@ def f1(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing
 
 
 def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
-    """Whole numbers that are not taken: those that follow, or the smallest where floats no longer tell those apart."""
+    """Whole numbers that are not taken: those that follow, or the smallest where floats no longer tell those
+    apart.
+    """
     highest = math.floor(taken.max())
     if highest + 1 + count < 2**53:
         return list(range(highest + 1, highest + 1 + count))
@@ -402,27 +409,30 @@ def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
 def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarray:
     """Rename the clusters of ``labels`` after those of ``reference`` that they match best.
 
-    Cluster numbers mean nothing, so two runs on the same objects cannot be compared label by label. This renames
-    by the one-to-one matching with the most objects in common, so that they can; the partition stays as it is.
+    Cluster numbers mean nothing, so two runs on the same objects cannot be compared label by label. This
+    renames by the one-to-one matching with the most objects in common, so that they can; the partition stays
+    as it is.
 
     Parameters
     ----------
     labels : array-like of shape (n_samples,), or fitted model
         The clustering to rename; of a model its ``labels_``.
     reference : array-like of shape (n_samples,), or fitted model
-        The clustering, or classes, whose names to use. Objects are matched by position; if both name them (pandas Series and
-        frames of one column by their index, models by ``sample_names_``) and the names differ, by name, and those that only one of
-        them has take no part in the matching: two months, two samples.
+        The clustering, or classes, whose names to use. Objects are matched by position; if both name them
+        (pandas Series and frames of one column by their index, models by ``sample_names_``) and the names
+        differ, by name, and those that only one of them has take no part in the matching: two months, two
+        samples.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object of ``labels`` counts in the matching.
 
     Returns
     -------
     array of shape (n_samples,)
-        In the order of ``labels``, of the reference's type. A cluster left over when all its possible partners are taken gets a new
-        name, larger clusters first: the next whole numbers above the reference's (the smallest it does not use, where
-        those would be too large to count up from), or ``"extra-1"``, ``"extra-2"`` among text. Objects missing
-        from ``labels`` stay missing (-1, NaN, or None).
+        In the order of ``labels``, of the reference's type. A cluster left over when all its possible
+        partners are taken gets a new name, larger clusters first: the next whole numbers above the
+        reference's (the smallest it does not use, where those would be too large to count up from), or
+        ``"extra-1"``, ``"extra-2"`` among text. Objects missing from ``labels`` stay missing (-1, NaN, or
+        None).
 
     Examples
     --------

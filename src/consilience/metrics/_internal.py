@@ -1,8 +1,8 @@
 """Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
 (except by :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings).
 
-All are read off the table of base clusters and clusters of the partition that :mod:`consilience._evidence.table` counts, never
-off an n-by-n matrix; its equations are there.
+All are read off the table of base clusters and clusters of the partition that
+:mod:`consilience._evidence.table` counts, never off an n-by-n matrix; its equations are there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 def anmi(ensemble: Any, labels: Any, *, normalization: str = "geometric") -> float:
     """Mean normalized mutual information of a partition with the base clusterings.
 
-    The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is kept.
+    The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is
+    kept.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ def anmi(ensemble: Any, labels: Any, *, normalization: str = "geometric") -> flo
 
     Notes
     -----
-    Time O(n m), one pass over the labels; memory 8 k c bytes for k base clusters and c clusters of the partition.
+    Time O(n m), one pass over the labels; memory 8 k c bytes for k base clusters and c clusters of the
+    partition.
 
     Examples
     --------
@@ -62,14 +64,14 @@ def sample_stability(ensemble: Any, labels: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n_samples,)
-        In [0, 1]: how often, over base clusterings that saw both, an object is together with the other members of
-        its cluster. NaN where there is no evidence: an object that is alone in its cluster, was never seen
-        together with another member, or has no label.
+        In [0, 1]: how often, over base clusterings that saw both, an object is together with the other
+        members of its cluster. NaN where there is no evidence: an object that is alone in its cluster, was
+        never seen together with another member, or has no label.
 
     Notes
     -----
-    Eq. (5) of :mod:`consilience._evidence.table`: the mean co-association with the cluster, without the n-by-n matrix. Time O(n m),
-    memory 8 k c bytes. An object of weight w counts as w equal objects.
+    Eq. (5) of :mod:`consilience._evidence.table`: the mean co-association with the cluster, without the
+    n-by-n matrix. Time O(n m), memory 8 k c bytes. An object of weight w counts as w equal objects.
 
     References
     ----------
@@ -162,8 +164,8 @@ def compare_with_base(
     Returns
     -------
     dict of dicts
-        ``"base mean"``, ``"base best"`` and ``"consensus"``, each with the measures of :func:`scores`. The best is
-        taken measure by measure with the truth in hand, so no one could have picked it without.
+        ``"base mean"``, ``"base best"`` and ``"consensus"``, each with the measures of :func:`scores`. The
+        best is taken measure by measure with the truth in hand, so no one could have picked it without.
 
     Examples
     --------
@@ -204,7 +206,8 @@ def _codes(labels: Any, ensemble: Ensemble, name: str) -> tuple[np.ndarray, np.n
 def _evidence(ensemble: Any, labels: Any) -> Evidence:
     if isinstance(labels, Ensemble):
         raise InputError(
-            f"labels is an Ensemble of {labels.n_clusterings} clusterings; expected the ensemble first and one partition second. "
+            f"labels is an Ensemble of {labels.n_clusterings} clusterings; expected the ensemble first and "
+            f"one partition second. "
             "Swap the arguments: (ensemble, labels)."
         )
     ensemble = as_ensemble(ensemble)

@@ -13,8 +13,9 @@ _LARGEST_DENSE_MATCHING = 1 << 22  # cells; 2000 x 2000 takes about a second at 
 def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the one-to-one matching with the largest total count; only cells that are not zero.
 
-    Clusters and classes that meet in nothing separate the table into parts that are matched alone: a part with a
-    single row or column takes its largest cell, any other goes to the Hungarian method, dense or sparse by size.
+    Clusters and classes that meet in nothing separate the table into parts that are matched alone: a part
+    with a single row or column takes its largest cell, any other goes to the Hungarian method, dense or
+    sparse by size.
     """
     k, c = table.shape
     if k * c <= max(_WHOLE_MATCHING, 4 * len(table.counts)):  # small, or too full to fall into parts

@@ -1,4 +1,6 @@
-"""Labels with the names of their objects, wherever they come from: a fitted model, a Series, one column of a frame, a vector."""
+"""Labels with the names of their objects, wherever they come from: a fitted model, a Series, one column of a
+frame, a vector.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
         return given, row_names(given) if type(given).__name__ == "Series" else None
     if frame.shape[1] != 1:
         raise InputError(
-            f"{what} is a data frame of {frame.shape[1]} columns; pass the one that holds the labels, such as {what}['label']."
+            f"{what} is a data frame of {frame.shape[1]} columns; pass the one that holds the labels, such "
+            f"as {what}['label']."
         )
     return values_of(next(iter(frame.iter_columns()))), row_names(given)
 
@@ -31,7 +34,9 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
 def positions(
     names: Sequence[Any] | None, others: Sequence[Any] | None, what: tuple[str, str]
 ) -> np.ndarray | None:
-    """Where each of the names stands among the others, -1 where it does not; None where rows correspond by position."""
+    """Where each of the names stands among the others, -1 where it does not; None where rows correspond by
+    position.
+    """
     if names is None or others is None or list(names) == list(others):
         return None
     for each, called in ((names, what[0]), (others, what[1])):
@@ -40,7 +45,9 @@ def positions(
     where = np.array([places.get(name, -1) for name in names], np.int64)
     if (where < 0).all():
         raise InputError(
-            f"{what[0]} and {what[1]} have no object in common: their indexes share no name. If rows correspond by position, pass "
-            f"their labels as arrays, such as {what[0]}.to_numpy() of a Series or {what[0]}.labels_ of a model."
+            f"{what[0]} and {what[1]} have no object in common: their indexes share no name. If rows "
+            f"correspond by position, pass "
+            f"their labels as arrays, such as {what[0]}.to_numpy() of a Series or {what[0]}.labels_ of a "
+            f"model."
         )
     return where

@@ -21,7 +21,8 @@ MISSING = Choice("error", "ignore", "cluster")
 
 @dataclass(frozen=True)
 class Contingency:
-    """How often each cluster of ``labels`` meets each class of ``truth``: the non-zero cells and both margins.
+    """How often each cluster of ``labels`` meets each class of ``truth``: the non-zero cells and both
+    margins.
 
     Attributes
     ----------
@@ -69,7 +70,9 @@ class Contingency:
         return len(self.counts) == self.shape[0] == self.shape[1]
 
     def in_ordinary_unit(self) -> Contingency:
-        """The same table with counts that can be squared: divided by a power of two where they are far from 1."""
+        """The same table with counts that can be squared: divided by a power of two where they are far from
+        1.
+        """
         unit = 1.0 if self.is_whole else unit_of(self.counts)
         return self if unit == 1.0 else replace(self, counts=self.counts / unit)
 
@@ -110,8 +113,8 @@ def contingency_table(
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
         Labels of the same objects in the same order: lists, arrays, or series of integers, text, floats or
-        anything that can be a dictionary key. Values are only names. Of Dask arrays or series both are, and one pass over
-        their blocks counts them.
+        anything that can be a dictionary key. Values are only names. Of Dask arrays or series both are, and
+        one pass over their blocks counts them.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object counts; an object of weight 3 equals three equal objects, one of weight 0 none.
     missing : {"error", "ignore", "cluster"}, default="error"
@@ -154,7 +157,9 @@ def cross(given: Mapping[str, Any], *, sample_weight: Any, missing: str) -> Cont
 def table_of_codes(
     a, b, weights, *, missing: str, names=(None, None), called: tuple[str, str] = ("labels", "reference")
 ) -> Contingency:
-    """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted table."""
+    """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted
+    table.
+    """
     cells = count_pairs(a, b, weights)
     whole = weights is None or are_counts(weights)
     return _finish(cells, names, missing, whole, called)
@@ -197,7 +202,8 @@ def _finish(cells: Cells, names, missing: str, whole: bool, called: tuple[str, s
         cells = _subset(cells, keep)
     if cells.counts.size == 0:
         raise InputError(
-            f"No object is left to compare: every one lacks a label in {called[0]} or in {called[1]}, or has weight zero."
+            f"No object is left to compare: every one lacks a label in {called[0]} or in {called[1]}, or "
+            f"has weight zero."
         )
     counts = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
     row_labels, column_labels = _named(cells.row_values, names[0]), _named(cells.column_values, names[1])
@@ -228,7 +234,9 @@ def _subset(cells: Cells, keep: np.ndarray) -> Cells:
 
 
 def _codes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Integers to count, with -1 missing, and the labels they stand for (None: themselves, which saves a pass)."""
+    """Integers to count, with -1 missing, and the labels they stand for (None: themselves, which saves a
+    pass).
+    """
     if labels.dtype.kind in "iu" and not isinstance(labels, np.ma.MaskedArray):
         return labels, None
     return encode(labels, name)
@@ -260,7 +268,8 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
         raise InputError(
-            f"sample_weight[{bad[0]}]={weights[bad[0]]:g} is not a weight: expected finite numbers of at least 0."
+            f"sample_weight[{bad[0]}]={weights[bad[0]]:g} is not a weight: expected finite numbers of at "
+            f"least 0."
         )
     if not weights.any():
         raise InputError("sample_weight is zero for every object: there is nothing to compare.")

@@ -25,8 +25,8 @@ from ._tasks import Tasks
 class ASI(BaseMultitask):
     """Adaptive subspace iteration (ASI): clustering in a learned subspace, each task by itself or all as one.
 
-    The shared term of :class:`LSSMTC` alone. It is the single-task baseline of multi-task clustering, and with ``pooled=True``
-    the other one: forget about the tasks.
+    The shared term of :class:`LSSMTC` alone. It is the single-task baseline of multi-task clustering, and
+    with ``pooled=True`` the other one: forget about the tasks.
 
     Parameters
     ----------
@@ -40,8 +40,9 @@ class ASI(BaseMultitask):
     Attributes
     ----------
     labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
-        As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A task of pooled
-        examples may lack a cluster. Entries of the history also say which ``task`` they are of.
+        As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A
+        task of pooled examples may lack a cluster. Entries of the history also say which ``task`` they are
+        of.
     task_subspaces_ : list of arrays (n_features, n_components)
         W of each task; the same one for all if pooled.
     task_centers_ : list of arrays (n_clusters, n_components)

@@ -24,7 +24,8 @@ Fitted = TypeVar("Fitted", bound="BaseMultitask")
 
 @dataclass
 class TaskSolution(Solution):
-    """What a method learned, examples in the order of :class:`Tasks`, and how (:class:`consilience._base.estimator.Solution`).
+    """What a method learned, examples in the order of :class:`Tasks`, and how
+    (:class:`consilience._base.estimator.Solution`).
 
     centers : of each task; they place its examples, and those of ``predict``.
     parts : (n, c) P.
@@ -106,7 +107,8 @@ class BaseMultitask(BaseMethod):
     def _check_counts(self) -> None:
         if isinstance(self.n_clusters, (list, tuple, np.ndarray, dict)):
             raise InputError(
-                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because they share their centers. "
+                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because "
+                f"they share their centers. "
                 "Give one whole number, or fit tasks with other numbers by themselves."
             )
 
@@ -119,7 +121,8 @@ class BaseMultitask(BaseMethod):
         moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
         if moved:
             said = (
-                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each was given the example nearest to it, so "
+                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each was given "
+                f"the example nearest to it, so "
                 f"that there are {c}. Choose fewer clusters, or another random_state."
             )
             solution.messages = [*solution.messages, said]

@@ -25,8 +25,8 @@ class Centers:
     def memberships(self, P: np.ndarray) -> np.ndarray:
         """(n, c) how much each center contributes to each example; rows sum to 1, or are 0 where P is.
 
-        The columns of P can be scaled against those of the centers; the length of a contribution, p_j times the
-        length of center j, cannot.
+        The columns of P can be scaled against those of the centers; the length of a contribution, p_j times
+        the length of center j, cannot.
         """
         size = P * np.sqrt(np.maximum(np.diag(self.B), 0.0))
         total = size.sum(axis=1, keepdims=True)

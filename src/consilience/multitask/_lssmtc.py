@@ -25,21 +25,24 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 class LSSMTC(BaseMultitask):
     """Multi-task clustering with a shared subspace (LSSMTC): every example counts from the start.
 
-    Related tasks (the same features, examples from different sources) are clustered together: each has centers of its own, and
-    all have centers in one subspace, so that a task with little evidence leans on the others. Cluster j of one task
-    corresponds to cluster j of every other.
+    Related tasks (the same features, examples from different sources) are clustered together: each has
+    centers of its own, and all have centers in one subspace, so that a task with little evidence leans on the
+    others. Cluster j of one task corresponds to cluster j of every other.
 
     Parameters
     ----------
     n_clusters : int
         Clusters of each task (c).
     trade_off : float in [0, 1]
-        Weight of the tasks' own centers (lambda in the paper): 1 clusters every task by itself, 0 by the shared centers alone.
+        Weight of the tasks' own centers (lambda in the paper): 1 clusters every task by itself, 0 by the
+        shared centers alone.
     n_components : int or None
-        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for more.
+        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for
+        more.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        What W is: the directions of the shared centers; the smallest eigenvectors in the span of the data; the same in the
-        space of all features, as printed; or the multiplicative step of the public program. See Notes.
+        What W is: the directions of the shared centers; the smallest eigenvectors in the span of the data;
+        the same in the space of all features, as printed; or the multiplicative step of the public program.
+        See Notes.
     init : "random" or array (n_samples, n_clusters)
         Where P starts.
     max_iter : int
@@ -53,7 +56,8 @@ class LSSMTC(BaseMultitask):
     Attributes
     ----------
     labels_ : array (n_samples,)
-        Cluster of each example in the order of the rows (of a list: one task after the other); 0 is the largest over all tasks.
+        Cluster of each example in the order of the rows (of a list: one task after the other); 0 is the
+        largest over all tasks.
     task_labels_ : list of arrays
         The same by task, in the order of ``tasks_``.
     tasks_ : array
@@ -77,23 +81,24 @@ class LSSMTC(BaseMultitask):
 
     Notes
     -----
-    Time: two products with X and O((n + d) c^2) a round with "reconstruction" and "nonnegative"; "span" adds one
-    eigendecomposition of order min(n, d) for every set of weights, "printed" one of order d every round. A sparse X stays sparse;
-    beside it O((n + d) (c + l)) memory, and with "span" 24 min(n, d)^2 bytes.
+    Time: two products with X and O((n + d) c^2) a round with "reconstruction" and "nonnegative"; "span" adds
+    one eigendecomposition of order min(n, d) for every set of weights, "printed" one of order d every round.
+    A sparse X stays sparse; beside it O((n + d) (c + l)) memory, and with "span" 24 min(n, d)^2 bytes.
 
     Centers combine without a constant: features with a large common offset should be centered first.
 
-    The objective falls in every round with "reconstruction" and "span". Labels do not depend on the order of examples or
-    tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an
-    empty cluster had to be filled.
+    The objective falls in every round with "reconstruction" and "span". Labels do not depend on the order of
+    examples or tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an empty
+    cluster had to be filled.
 
-    **Differences from the paper.** The printed W minimizes ``|W'X - M P'|`` with W'W = I, which it does by looking where the data hardly
-    vary: with more features than examples W'X vanishes, and in the span of the data W reproduces any P exactly, so that the
-    shared term carries nothing from task to task. The default minimizes ``|X - W M P'|`` instead, which adds the variance that W
-    leaves out; M and P keep their updates. Labels are read off the best P for the final centers, each
-    column weighted by the length of its center, because the scale of a column of P is arbitrary. Emptied clusters restart from the
-    worst explained examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds, and the
-    start of P depends on the example, not on its position.
+    **Differences from the paper.** The printed W minimizes ``|W'X - M P'|`` with W'W = I, which it does by
+    looking where the data hardly vary: with more features than examples W'X vanishes, and in the span of the
+    data W reproduces any P exactly, so that the shared term carries nothing from task to task. The default
+    minimizes ``|X - W M P'|`` instead, which adds the variance that W leaves out; M and P keep their updates.
+    Labels are read off the best P for the final centers, each column weighted by the length of its center,
+    because the scale of a column of P is arbitrary. Emptied clusters restart from the worst explained
+    examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds,
+    and the start of P depends on the example, not on its position.
 
     References
     ----------

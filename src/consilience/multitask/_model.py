@@ -1,11 +1,13 @@
 """The model of the multi-task methods: each task has its own centers, all share a subspace.
 
-    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t
+    f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
-Examples are columns in print and rows here: x_i is row i of X^t (n_t, d). P^t (n_t, c) parts of the examples, M^t (d, c)
-centers of task t, W (d, l) shared subspace, M (l, c) shared centers, V = diag(v) weights of examples, l1 the trade-off,
-l2^t the age of task t. With u the weight of an example in (7) (v, or v^2 as printed):
+Examples are columns in print and rows here: x_i is row i of X^t (n_t, d). P^t (n_t, c) parts of the examples,
+M^t (d, c) centers of task t, W (d, l) shared subspace, M (l, c) shared centers, V = diag(v) weights of
+examples, l1 the trade-off, l2^t the age of task t. With u the weight of an example in (7) (v, or v^2 as
+printed):
 
     v       hard_weights, soft_weights of the losses                                           (11), (13)
     M       = W' X' U P (P' U P)^-1                                                            (16)
@@ -14,8 +16,8 @@ l2^t the age of task t. With u the weight of an example in (7) (v, or v^2 as pri
               A = l1 X^t M^t + (1 - l1) X^t W M,    B = l1 M^t' M^t + (1 - l1) M' M            (21)
     W       see _subspaces                                                                     (25)
 
-A needs X only through one product with the (d, c) matrix l1 M^t + (1 - l1) W M, and the sums over examples are
-one product more: two passes over the non-zeros of X are a round.
+A needs X only through one product with the (d, c) matrix l1 M^t + (1 - l1) W M, and the sums over examples
+are one product more: two passes over the non-zeros of X are a round.
 
 References
 ----------
@@ -151,9 +153,10 @@ class Model:
     def align(self) -> None:
         """Number the clusters of each task after those of the weightiest one, if that lowers (7).
 
-        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates do not lead out of that: the
-        tasks' own terms do not depend on the numbers and scales of the columns of P, only the shared one does.
-        The clusters as they stand are matched by their means, and P starts anew from these.
+        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates do not lead
+        out of that: the tasks' own terms do not depend on the numbers and scales of the columns of P, only
+        the shared one does. The clusters as they stand are matched by their means, and P starts anew from
+        these.
         """
         if len(self.Xs) == 1 or self.trade_off == 1 or self.epsilon:
             return
@@ -211,7 +214,9 @@ def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) ->
         ) from None
     if P.shape != (n, c) or not np.isfinite(P).all() or (P < 0).any():
         raise InputError(
-            f"init has shape {P.shape}, {'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give one row "
+            f"init has shape {P.shape}, "
+            f"{'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give "
+            f"one row "
             "of n_clusters non-negative numbers for each example, or 'random'."
         )
     return tasks.split(P[tasks.order])
@@ -244,7 +249,8 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
         per_center={"centers": (model.M / scale).T, "task_centers": [(own / scale).T for own in model.Ms]},
         history=history,
         converged=converged,
-        shortfall=f"the objective still fell by {drop:.2g} of itself in the last round, more than tol={tol:g}; raise max_iter",
+        shortfall=f"the objective still fell by {drop:.2g} of itself in the last round, more than "
+        f"tol={tol:g}; raise max_iter",
     )
 
 

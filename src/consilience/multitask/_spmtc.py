@@ -1,12 +1,13 @@
 """Self-paced multi-task clustering: the model of ``_model``, learned from easy examples first.
 
-    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t
+    f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
     v       hard_weights, soft_weights of the losses of the examples                           (11), (13)
 
-At each stage the weights v are set by the losses, with the age l2^t that lets a given share of each task in; then
-M, M^t, P and W are updated with these weights. Symbols, shapes and updates are those of ``_model``.
+At each stage the weights v are set by the losses, with the age l2^t that lets a given share of each task in;
+then M, M^t, P and W are updated with these weights. Symbols, shapes and updates are those of ``_model``.
 
 References
 ----------
@@ -28,8 +29,8 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_least: int = 1) -> np.ndarray:
     """Eq. (11) or (13) for one task, with the age at which that share of its examples is in.
 
-    Soft weights have gamma = l2 / 2: full up to L = l2 / 3, none from l2 on. An example counts as in when its weight is
-    full ("full") or when it is not zero ("any").
+    Soft weights have gamma = l2 / 2: full up to L = l2 / 3, none from l2 on. An example counts as in when its
+    weight is full ("full") or when it is not zero ("any").
     """
     age = quantile_loss(L, share, at_least)
     if weighting == "hard":
@@ -42,9 +43,9 @@ def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_
 class SPMTC(BaseMultitask):
     """Self-paced multi-task clustering (SPMTC): tasks share a subspace, and easy examples are learned first.
 
-    As :class:`LSSMTC`, but the model is first fitted to the half of each task that it explains best, then to 10% more
-    at each stage until all examples are in. Hard and odd examples thus do not lead the early rounds astray, and the weights
-    by stage tell which examples those are.
+    As :class:`LSSMTC`, but the model is first fitted to the half of each task that it explains best, then to
+    10% more at each stage until all examples are in. Hard and odd examples thus do not lead the early rounds
+    astray, and the weights by stage tell which examples those are.
 
     Parameters
     ----------
@@ -55,17 +56,18 @@ class SPMTC(BaseMultitask):
     trade_off : float in [0, 1]
         lambda_1: 1 clusters every task by itself, 0 by the shared centers alone.
     n_components : int or None
-        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for more.
+        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for
+        more.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
         What W is; see :class:`LSSMTC`.
     first_share, share_step : float
         Share of each task's examples that is in at the first stage, and how much more at each further one.
     inclusion : {"full", "any"}
-        When an example with a soft weight counts as in: at full weight, or at any above zero. With "any" the last stage
-        still holds hard examples near zero; with "full" it holds all at one.
+        When an example with a soft weight counts as in: at full weight, or at any above zero. With "any" the
+        last stage still holds hard examples near zero; with "full" it holds all at one.
     weight_power : {1, 2}
-        An example weighs v^weight_power in the updates. With 1, weights and updates minimize one objective; with 2 they are
-        those printed in (16) to (25), which do not.
+        An example weighs v^weight_power in the updates. With 1, weights and updates minimize one objective;
+        with 2 they are those printed in (16) to (25), which do not.
     warm_up : int
         Rounds of LSSMTC before the first stage.
     init : "random" or array (n_samples, n_clusters)
@@ -80,7 +82,8 @@ class SPMTC(BaseMultitask):
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_, history_, n_restarts_
+    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_,
+    history_, n_restarts_
         As in :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.
@@ -91,12 +94,13 @@ class SPMTC(BaseMultitask):
 
     Notes
     -----
-    Cost as :class:`LSSMTC`, over warm_up + n_stages * max_iter rounds at most. The objective falls within a stage, not from stage
-    to stage, where its weights change.
+    Cost as :class:`LSSMTC`, over warm_up + n_stages * max_iter rounds at most. The objective falls within a
+    stage, not from stage to stage, where its weights change.
 
-    **Differences from the paper.** Those of :class:`LSSMTC`; and, for soft weights: (8) and (9) weigh the loss of an example by v,
-    (7) by v^2, and the printed v minimizes the first only, so v is the default. "Half of the examples in" is read as half at full weight,
-    because otherwise the last stage, in which all examples are to be in, leaves the hardest out again.
+    **Differences from the paper.** Those of :class:`LSSMTC`; and, for soft weights: (8) and (9) weigh the
+    loss of an example by v, (7) by v^2, and the printed v minimizes the first only, so v is the default.
+    "Half of the examples in" is read as half at full weight, because otherwise the last stage, in which all
+    examples are to be in, leaves the hardest out again.
 
     References
     ----------

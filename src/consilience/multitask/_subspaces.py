@@ -2,9 +2,9 @@
 
     || (W' X' - M P') V ||_F^2,   W' W = I                                                     (1)
 
-X (n, d) holds the examples of all tasks as rows (the papers' X is our X'), P (n, c) their parts, u = v or v^2 their
-weights, M (l, c) the shared centers. A form is told the weights at the start of a stage and is then asked for W in
-every round. ``own`` is what an example costs in (1) before any center explains it.
+X (n, d) holds the examples of all tasks as rows (the papers' X is our X'), P (n, c) their parts, u = v or v^2
+their weights, M (l, c) the shared centers. A form is told the weights at the start of a stage and is then
+asked for W in every round. ``own`` is what an example costs in (1) before any center explains it.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Reconstruction:
     """W of the form || (X' - W M P') V ||^2: the directions in which the shared centers lie.
 
     It differs from (1) by the variance that W leaves out, which W no longer gains by leaving out. W are the
-    l leading eigenvectors of X' V Pi V X, Pi the projector on the columns of V P; that matrix has rank c, so its
-    eigenvectors are the left singular vectors of a (d, c) matrix: O(d c^2) a round, and the null space of the
-    data is never touched.
+    l leading eigenvectors of X' V Pi V X, Pi the projector on the columns of V P; that matrix has rank c, so
+    its eigenvectors are the left singular vectors of a (d, c) matrix: O(d c^2) a round, and the null space of
+    the data is never touched.
     """
 
     def __init__(self, X: Any, l: int):
@@ -87,10 +87,10 @@ class Span:
     """W of (1), in the span of the examples that are in: the l smallest eigenvalues of
     X' V (I - Pi) V X there.
 
-    With X' V = U S R' (thin), W = U Q with Q the smallest eigenvectors of S^2 - B B', B = S R' V P (P' V^2 P)^-1/2
-    (r, c): a diagonal minus rank c. The thin factors come from the smaller Gram matrix of V X, of order
-    min(d, examples in), once for each set of weights; a round then costs O(r c) for each step of a shift-and-invert
-    iteration, by the Woodbury formula.
+    With X' V = U S R' (thin), W = U Q with Q the smallest eigenvectors of S^2 - B B', B = S R' V P (P' V^2
+    P)^-1/2 (r, c): a diagonal minus rank c. The thin factors come from the smaller Gram matrix of V X, of
+    order min(d, examples in), once for each set of weights; a round then costs O(r c) for each step of a
+    shift-and-invert iteration, by the Woodbury formula.
     """
 
     def __init__(self, X: Any, l: int):
@@ -119,7 +119,8 @@ class Span:
         values, vectors = eigenpairs(gram.toarray() if sp.issparse(gram) else gram, overwrite=True)
         kept = values > NULL * max(values[-1], np.finfo(float).tiny)
         self._values, vectors = values[kept], vectors[:, kept]
-        # U' y for a (d, b) y, and U y: U itself (d, r) is never formed when there are fewer examples than features.
+        # U' y for a (d, b) y, and U y: U itself (d, r) is never formed when there are fewer examples than
+        # features.
         if few:
             right = vectors / np.sqrt(self._values)
             self._into = lambda y: right.T @ (X @ y)
@@ -195,9 +196,9 @@ class NonNegative:
 
         W <- W * sqrt( [C- W + W W' C+ W + D+ + W W' D-] / [C+ W + W W' C- W + D- + W W' D+] )      (2)
 
-    with C = X' V^2 X, D = X' V^2 P M'. The program splits C itself; C is not formed here, X is split instead, which is the
-    same for data without negative numbers. W'W = I holds only about. A zero of W stays zero: started at the
-    first l columns of the identity, as in the program, W never looks at another feature.
+    with C = X' V^2 X, D = X' V^2 P M'. The program splits C itself; C is not formed here, X is split instead,
+    which is the same for data without negative numbers. W'W = I holds only about. A zero of W stays zero:
+    started at the first l columns of the identity, as in the program, W never looks at another feature.
     """
 
     def __init__(self, X: Any, l: int):

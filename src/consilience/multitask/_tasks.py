@@ -1,4 +1,6 @@
-"""Related tasks as the multi-task methods see them: one matrix with the examples of all, sorted; and the door they enter by."""
+"""Related tasks as the multi-task methods see them: one matrix with the examples of all, sorted; and the door
+they enter by.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,15 @@ def gather(X: Any, task: Any) -> Tasks:
     if isinstance(X, (list, tuple)) and _is_list_of_tables(X):
         if task is not None:
             raise InputError(
-                "X is a list of matrices, one per task, so that task is known; pass one matrix with task, or the list alone."
+                "X is a list of matrices, one per task, so that task is known; pass one matrix with task, "
+                "or the list alone."
             )
         tables = [_table(x, f"Task {t}: ") for t, x in enumerate(X)]
         for t, table in enumerate(tables):
             if table.shape[1] != tables[0].shape[1]:
                 raise InputError(
-                    f"Task {t} has {table.shape[1]} features, task 0 has {tables[0].shape[1]}: tasks share one subspace, so their "
+                    f"Task {t} has {table.shape[1]} features, task 0 has {tables[0].shape[1]}: tasks share "
+                    f"one subspace, so their "
                     "features must be the same, in the same order. Bring them to a common vocabulary first."
                 )
         ends = np.cumsum([0, *(table.shape[0] for table in tables)])
@@ -98,7 +102,8 @@ def rows_by_task(X: Any, task: Any, known: np.ndarray, n_features: int) -> tuple
         if task is None:
             if len(known) > 1:
                 raise InputError(
-                    f"task is needed: fit saw the tasks {listed(map(repr, known.tolist()))}. Give the task of each row."
+                    f"task is needed: fit saw the tasks {listed(map(repr, known.tolist()))}. Give the task "
+                    f"of each row."
                 )
             task = known[0]
         n = table.shape[0]
@@ -111,7 +116,8 @@ def rows_by_task(X: Any, task: Any, known: np.ndarray, n_features: int) -> tuple
     if new.any():
         unknown = np.unique(np.asarray(task)[new])
         raise InputError(
-            f"{'Tasks' if unknown.size > 1 else 'Task'} {listed(map(repr, unknown.tolist()))} not seen by fit, which saw "
+            f"{'Tasks' if unknown.size > 1 else 'Task'} {listed(map(repr, unknown.tolist()))} not seen by "
+            f"fit, which saw "
             f"{listed(map(repr, known.tolist()))}."
         )
     return table, rows
@@ -172,11 +178,13 @@ def check_sizes(tasks: Tasks, c: int) -> None:
         many = f"{n} example{'s' if n > 1 else ''}"
         if n < c:
             raise InputError(
-                f"Task {name!r} has {many}, fewer than n_clusters={c}; leave the task out or ask for fewer clusters."
+                f"Task {name!r} has {many}, fewer than n_clusters={c}; leave the task out or ask for fewer "
+                f"clusters."
             )
         distinct = np.unique(row_keys(X)).size
         if distinct < c:
             raise InputError(
-                f"Task {name!r} has {distinct} distinct {'rows' if distinct > 1 else 'row'} in {many}, fewer than n_clusters={c}; "
+                f"Task {name!r} has {distinct} distinct {'rows' if distinct > 1 else 'row'} in {many}, "
+                f"fewer than n_clusters={c}; "
                 "leave the task out or ask for fewer clusters."
             )

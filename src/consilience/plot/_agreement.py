@@ -17,7 +17,8 @@ class AgreementDisplay:
     Attributes
     ----------
     table : array (k, n_clusters)
-        Weight of objects in base cluster and consensus cluster; cluster j of clustering i is row ``offsets[i] + j``.
+        Weight of objects in base cluster and consensus cluster; cluster j of clustering i is row ``offsets[i]
+        + j``.
     nmi, ari : arrays (m,)
         Agreement of each base clustering with the consensus, over the objects it saw.
     clustering_names : list of str
@@ -58,7 +59,9 @@ class AgreementDisplay:
     def plot(
         self, ax: Any = None, *, clustering: int | None = None, cmap: Any = "cividis"
     ) -> AgreementDisplay:
-        """Draw the composition of the clusters of one base clustering (default: the one closest to the consensus)."""
+        """Draw the composition of the clusters of one base clustering (default: the one closest to the
+        consensus).
+        """
         ax = axes(ax, "AgreementDisplay.plot()", figsize=(5.6, 4.6))
         i = int(np.nanargmax(self.nmi)) if clustering is None else clustering
         if not -len(self.nmi) <= i < len(self.nmi):
@@ -96,7 +99,8 @@ class AlluvialDisplay:
     stages : list of str
         Names of the columns, the consensus last.
     nodes : list of arrays
-        Weight of the clusters of each column, top to bottom; small clusters of a column are taken together as the last.
+        Weight of the clusters of each column, top to bottom; small clusters of a column are taken together as
+        the last.
     node_names : list of lists of str
     flows : list of arrays
         ``flows[s][a, b]``: weight that goes from cluster a of column s to cluster b of column s + 1.
@@ -120,7 +124,9 @@ class AlluvialDisplay:
     def from_estimator(
         cls, model: Any, *, clusterings: Any = None, max_clusters: int = 14
     ) -> AlluvialDisplay:
-        """From a fitted method; by default the base clusterings furthest from it, in the middle, and closest to it."""
+        """From a fitted method; by default the base clusterings furthest from it, in the middle, and closest
+        to it.
+        """
         return cls.from_fitted(Fitted.from_estimator(model), clusterings, max_clusters)
 
     @classmethod
@@ -142,7 +148,8 @@ class AlluvialDisplay:
         outside = [i for i in chosen if not 0 <= i < distinct.n_clusterings]
         if outside:
             raise InputError(
-                f"There is no clustering {outside[0]}: they are counted from 0 to {distinct.n_clusterings - 1}."
+                f"There is no clustering {outside[0]}: they are counted from 0 to "
+                f"{distinct.n_clusterings - 1}."
             )
         bands = [cls.bands(fitted, i, max_clusters) for i in chosen]
         # Missing labels have a place of their own, below all others.

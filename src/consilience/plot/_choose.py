@@ -120,7 +120,8 @@ class ChooseKDisplay:
 
 
 class CDFDisplay:
-    """The distribution of co-association over pairs, for every k: flat in the middle where hardly a pair is ambiguous.
+    """The distribution of co-association over pairs, for every k: flat in the middle where hardly a pair is
+    ambiguous.
 
     Attributes
     ----------
@@ -186,10 +187,12 @@ class CDFDisplay:
 
 
 class DeltaAreaDisplay:
-    """Relative change of the area under the CDF, as ConsensusClusterPlus draws it, beside what sizes alone give.
+    """Relative change of the area under the CDF, as ConsensusClusterPlus draws it, beside what sizes alone
+    give.
 
-    The area is 1 - mean co-association: it depends on the sizes of base clusters, hardly on whether they are stable. Equal clusters
-    give 1 - 1/k whatever the data, so that the curve falls as ``balanced`` does, with clusters and without.
+    The area is 1 - mean co-association: it depends on the sizes of base clusters, hardly on whether they are
+    stable. Equal clusters give 1 - 1/k whatever the data, so that the curve falls as ``balanced`` does, with
+    clusters and without.
 
     Attributes
     ----------
@@ -235,7 +238,8 @@ class DeltaAreaDisplay:
 
 
 class TrackingDisplay:
-    """The cluster of every object as k rises, with colors kept: a cluster is named after the one before that it has most of.
+    """The cluster of every object as k rises, with colors kept: a cluster is named after the one before that
+    it has most of.
 
     Attributes
     ----------
@@ -334,7 +338,8 @@ class SpectrumDisplay:
     def from_study(cls, study: Any) -> SpectrumDisplay:
         """From what :func:`consilience.choose_k` returns."""
         low = high = None
-        # Clusterings that were given are others than those of the references: their spectra are not comparable.
+        # Clusterings that were given are others than those of the references: their spectra are not
+        # comparable.
         if study.references is not None and "frequency" not in study.columns:
             low, high = null_band(study.references.values)
         return cls(study.spectrum, low, high, study.votes["eigengap"])
@@ -371,7 +376,8 @@ def _with_clusterings(study: Any) -> list[int]:
     found = [k for k in study.n_clusters_tried.tolist() if k in study._pairs]
     if not found:
         raise InputError(
-            f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, so that no k "
+            f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, "
+            f"so that no k "
             "has a distribution of pairs. Give more clusterings, or the features."
         )
     return found

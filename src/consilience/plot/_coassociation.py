@@ -31,8 +31,8 @@ class CoassociationDisplay:
     order : array (n_samples,)
         The objects in the order of the axes; cell i holds ``order[starts[i]:starts[i + 1]]``.
     items : array (b, n_clusters) or None
-        Item consensus: mean co-association of the objects of a cell with the members of each cluster, themselves left
-        out; None for more than 100 clusters.
+        Item consensus: mean co-association of the objects of a cell with the members of each cluster,
+        themselves left out; None for more than 100 clusters.
 
     Examples
     --------
@@ -112,9 +112,11 @@ class CoassociationDisplay:
 
 
 def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
-    """(b, c) mean co-association of the objects of a cell with the members of a cluster, from the tables of both.
+    """(b, c) mean co-association of the objects of a cell with the members of a cluster, from the tables of
+    both.
 
-    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience._evidence.table`; NaN where no pair was seen.
+    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience._evidence.table`; NaN
+    where no pair was seen.
     """
     groups = fitted.evidence
     together, seen = cells.table.T @ groups.table, cells.seen.T @ groups.seen
@@ -127,7 +129,8 @@ def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
 
 
 def inner_order(fitted: Fitted) -> np.ndarray:
-    """The objects by cluster and, inside a cluster, along the main direction of what its clusterings disagree on.
+    """The objects by cluster and, inside a cluster, along the main direction of what its clusterings disagree
+    on.
 
     That direction is the first principal component of the cluster's rows of Y, by a few power steps for all
     clusters at once; it puts the parts of a cluster that are often together side by side. O(u m) time.
@@ -157,7 +160,9 @@ def inner_order(fitted: Fitted) -> np.ndarray:
 
 
 def cell_counts(sizes: np.ndarray, most: int) -> np.ndarray | None:
-    """Cells of each cluster: one per object if they fit, else by size and at least one; None if that is too many."""
+    """Cells of each cluster: one per object if they fit, else by size and at least one; None if that is too
+    many.
+    """
     if sizes.sum() <= most:
         return sizes
     if len(sizes) > most:

@@ -22,9 +22,9 @@ class ComparisonDisplay:
     ari : array (n_models, n_models)
         Adjusted Rand index between every two results.
     scores : dict of name -> dict of measure -> float
-        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean confidence, mean
-        firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with ``labels_true`` also
-        ``"accuracy"``, ``"nmi"`` and ``"ari"``.
+        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean
+        confidence, mean firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with
+        ``labels_true`` also ``"accuracy"``, ``"nmi"`` and ``"ari"``.
 
     Examples
     --------
@@ -64,7 +64,8 @@ class ComparisonDisplay:
         lengths = {name: result.n_samples for name, result in fitted.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
-                f"The models have different numbers of objects ({', '.join(f'{k}: {v}' for k, v in lengths.items())}); "
+                f"The models have different numbers of objects "
+                f"({', '.join(f'{k}: {v}' for k, v in lengths.items())}); "
                 "a comparison needs the same objects in the same order."
             )
         table = np.eye(len(names))

@@ -24,12 +24,13 @@ class EmbeddingDisplay:
     """Objects in two dimensions.
 
     With features, their two principal components. Without, up to three clusters: classical scaling of
-    co-association, so that objects that are often together lie close (the principal components of the indicator
-    matrix Y, since Y Y' / m is the co-association). With more clusters two dimensions cannot hold their distances:
-    every cluster then has a place on a circle, neighbors are alike, and an object lies between the clusters the
-    base clusterings tie it to, spread a little so that equal objects stay visible.
+    co-association, so that objects that are often together lie close (the principal components of the
+    indicator matrix Y, since Y Y' / m is the co-association). With more clusters two dimensions cannot hold
+    their distances: every cluster then has a place on a circle, neighbors are alike, and an object lies
+    between the clusters the base clusterings tie it to, spread a little so that equal objects stay visible.
 
-    At most ``max_samples`` objects are drawn: a random sample in proportion to the clusters (at least some of each).
+    At most ``max_samples`` objects are drawn: a random sample in proportion to the clusters (at least some of
+    each).
 
     Attributes
     ----------
@@ -214,7 +215,9 @@ def scale_coassociation(distinct: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:
-    """Points between the places of the clusters, by affinity; the surest of a cluster in the middle of its spot."""
+    """Points between the places of the clusters, by affinity; the surest of a cluster in the middle of its
+    spot.
+    """
     c = fitted.n_clusters
     angle = np.empty(c)
     angle[seriate(fitted.evidence.between)] = 2 * np.pi * np.arange(c) / c

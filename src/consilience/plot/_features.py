@@ -24,8 +24,8 @@ class FeaturesDisplay:
 
         effect = (mean of f in j - mean of f elsewhere) / sqrt((W_j var_j + W_r var_r) / (W_j + W_r))
 
-    with W the weights of the two sides and var their variances. The clusters were made from the data, mostly from
-    these very features: effects describe the clusters, they test nothing.
+    with W the weights of the two sides and var their variances. The clusters were made from the data, mostly
+    from these very features: effects describe the clusters, they test nothing.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class FeaturesDisplay:
     effect : array (n_clusters, n_features)
         Standardized difference; infinite where a feature does not vary on either side and yet differs.
     error : array (n_clusters, n_features)
-        Standard error of the effect, sqrt(1/n_j + 1/n_r + effect^2 / 2 (n_j + n_r)), for as many objects as the weights are
-        worth.
+        Standard error of the effect, sqrt(1/n_j + 1/n_r + effect^2 / 2 (n_j + n_r)), for as many objects as
+        the weights are worth.
     mean, deviation : arrays (n_clusters, n_features)
         In the cluster, in the units of X.
     rest_mean, rest_deviation : arrays (n_clusters, n_features)
@@ -61,7 +61,9 @@ class FeaturesDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any) -> FeaturesDisplay:
-        """From a fitted consensus method or pipeline and the features (n_samples, n_features), dense or sparse."""
+        """From a fitted consensus method or pipeline and the features (n_samples, n_features), dense or
+        sparse.
+        """
         return cls.from_fitted(Fitted.from_estimator(model), X)
 
     @classmethod
@@ -106,7 +108,9 @@ class FeaturesDisplay:
         return np.argsort(-size, kind="stable")[:max_features]
 
     def plot(self, ax: Any = None, *, max_features: int = 3, cmap: Any = "RdBu_r") -> FeaturesDisplay:
-        """Draw the effects, in every cluster, of the features that differ most, up to ``max_features`` of each."""
+        """Draw the effects, in every cluster, of the features that differ most, up to ``max_features`` of
+        each.
+        """
         chosen = list(dict.fromkeys(f for j in range(len(self.effect)) for f in self.top(j, max_features)))
         shown = np.nan_to_num(self.effect[:, chosen])
         ax = axes(ax, "FeaturesDisplay.plot()", figsize=(2.5 + 0.5 * len(shown), 1.4 + 0.28 * len(chosen)))
@@ -128,8 +132,9 @@ def _names(features: Features) -> list[str]:
 def _moments(X: Any, labels: np.ndarray, w: np.ndarray, c: int) -> tuple[np.ndarray, ...]:
     """Weighted sums and sums of squares (c, d) of (X / scale - shift), with shift and scale (d,).
 
-    Columns are scaled to at most 1, so that no square overflows, and dense ones shifted to their mean, so that no
-    digit is lost where a feature is far from zero. Sparse columns are not shifted: they would fill up.
+    Columns are scaled to at most 1, so that no square overflows, and dense ones shifted to their mean, so
+    that no digit is lost where a feature is far from zero. Sparse columns are not shifted: they would fill
+    up.
     """
     n, d = X.shape
     groups = sp.csr_array((w, (labels, np.arange(n))), (c, n))

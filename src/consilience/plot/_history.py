@@ -47,7 +47,9 @@ class ConvergenceDisplay:
         return cls(fitted.terms, name)
 
     def plot(self, ax: Any = None, *, terms: Any = None) -> ConvergenceDisplay:
-        """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the objective)."""
+        """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the
+        objective).
+        """
         if ax is None and terms is None:
             names = list(self.terms)
             columns = min(3, len(names))

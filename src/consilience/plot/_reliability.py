@@ -16,8 +16,9 @@ from .style import axes, color, plain
 class CalibrationDisplay:
     """Share of the objects that are rightly placed, against their confidence.
 
-    Clusters are matched to classes one to one, as :func:`consilience.metrics.accuracy` does; an object is rightly placed if
-    its cluster is matched to its class. Where confidence can be relied on, the share rises with it.
+    Clusters are matched to classes one to one, as :func:`consilience.metrics.accuracy` does; an object is
+    rightly placed if its cluster is matched to its class. Where confidence can be relied on, the share rises
+    with it.
 
     Attributes
     ----------
@@ -63,7 +64,8 @@ class CalibrationDisplay:
         check_is_fitted(model)
         if not hasattr(model, "labels_") or not hasattr(model, "confidence_"):
             raise InputError(
-                f"{type(model).__name__} has no labels_ and confidence_: expected an estimator of consilience after fit(). For "
+                f"{type(model).__name__} has no labels_ and confidence_: expected an estimator of "
+                f"consilience after fit(). For "
                 "results from elsewhere use from_labels(labels, confidence, labels_true)."
             )
         return cls.from_labels(model.labels_, model.confidence_, labels_true, bins=bins, edges=edges)
@@ -72,13 +74,16 @@ class CalibrationDisplay:
     def from_labels(
         cls, labels: Any, confidence: Any, labels_true: Any, *, bins: int = 10, edges: Any = None
     ) -> CalibrationDisplay:
-        """From clusters, confidence in [0, 1] and classes of the same objects; those without a class are left out."""
+        """From clusters, confidence in [0, 1] and classes of the same objects; those without a class are left
+        out.
+        """
         edges = _check_edges(bins, edges)
         classes, _ = encode(labels_true, "labels_true")
         sure = np.asarray(confidence, float)
         if sure.shape != classes.shape:
             raise InputError(
-                f"confidence has shape {sure.shape} for the {len(classes)} objects of labels_true; give one value each."
+                f"confidence has shape {sure.shape} for the {len(classes)} objects of labels_true; give "
+                f"one value each."
             )
         if not ((sure >= 0) & (sure <= 1)).all():  # also NaN
             worst = sure[~((sure >= 0) & (sure <= 1))][0]

@@ -10,7 +10,8 @@ from .._base.names import numbered
 from .._data.labels import encode
 from ..errors import InputError, need
 
-#: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are numbered.
+#: Told apart without telling red from green (after Okabe and Ito); clusters beyond them repeat and are
+#: numbered.
 CLUSTER_COLORS = (
     "#0072b2",
     "#e69f00",
@@ -34,11 +35,12 @@ def color(cluster: int) -> str:
 
 
 def colors(labels: Any) -> np.ndarray:
-    """The color that the displays give to each object's cluster, for pictures of your own: (n,) strings such as "#0072b2".
+    """The color that the displays give to each object's cluster, for pictures of your own: (n,) strings such
+    as "#0072b2".
 
-    A cluster number has one color in all pictures, so that labels brought to the same numbers by :func:`consilience.align` can be
-    compared by eye. Labels that are no whole numbers are numbered in sorted order; missing ones are light gray. From the 11th
-    cluster on colors repeat.
+    A cluster number has one color in all pictures, so that labels brought to the same numbers by
+    :func:`consilience.align` can be compared by eye. Labels that are no whole numbers are numbered in sorted
+    order; missing ones are light gray. From the 11th cluster on colors repeat.
 
     >>> import consilience as cs
     >>> cs.plot.colors([0, 0, 1, -1]).tolist()

@@ -156,8 +156,8 @@ def test_equal_base_clusters_share_a_column():
 
 
 def test_missing_labels_start_at_what_the_others_lead_one_to_expect(seed):
-    # Object 2 was not seen by the third clustering. Of its clusters {0, 1, 2} and {2, 3, 4}, the third holds two and
-    # none, and none and two: one half each.
+    # Object 2 was not seen by the third clustering. Of its clusters {0, 1, 2} and {2, 3, 4}, the third holds
+    # two and none, and none and two: one half each.
     by_hand = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], [0, 0, None, 1, 1]]).distinct()
     graph = graph_of(by_hand, missing_counts=False)
     S = graph.rows(lambda block: block.S)[:, graph.column]
@@ -206,7 +206,8 @@ def test_toy_2_doubts_the_missing_edge_alone():
 
 
 def test_toy_2_edge_as_printed():
-    # With the printed W and similarity_weight = 1 (rho does not matter: the graph has two components to begin with).
+    # With the printed W and similarity_weight = 1 (rho does not matter: the graph has two components to begin
+    # with).
     Y, E = toy(TOY_2)
     W = np.array([[1, 1, 1, 1, 0.3976, 1.0]])
     S, _ = smooth_rows(Y[2:3], W, Y[2:3], np.zeros((1, 6)), E, np.ones(6))
@@ -496,7 +497,8 @@ def test_variants_differ_where_they_should(seed):
     [
         (
             {"similarity_weight": 0.0},
-            r"similarity_weight=0.0 is not valid: expected None or a number of at least 1e-20 and at most 1e\+20.",
+            r"similarity_weight=0.0 is not valid: expected None or a number of at least 1e-20 and at most "
+            r"1e\+20.",
         ),
         (
             {"similarity": "learned"},

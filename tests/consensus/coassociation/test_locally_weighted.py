@@ -141,7 +141,8 @@ def test_golden_spectral_consensus_up_to_k_means(shared_dir, case):
     found = cs.consensus.LWSC(c, random_state=0).fit_predict(held["labels_base"])
     theirs = held["MDEC_SC__labels"].T
     ours = [scores(labels, found)["ari"] for labels in theirs]
-    # As close to their runs as these are to each other, and the same partition where k-means leaves no choice.
+    # As close to their runs as these are to each other, and the same partition where k-means leaves no
+    # choice.
     among = [scores(labels, theirs[0])["ari"] for labels in theirs[1:]] or [1.0]
     assert max(ours) >= min(0.99, np.median(among) - 0.05)
 
@@ -162,7 +163,9 @@ def test_printed_figures_on_allaml(shared_dir):
 
 
 def test_a_sample_is_linked_and_the_others_are_placed(seed):
-    """Against the formula: linkage of the sample's weighted co-association, then the largest mean for the others."""
+    """Against the formula: linkage of the sample's weighted co-association, then the largest mean for the
+    others.
+    """
     labels, _ = planted(seed, n=300, m=8, missing=0.0)
     ens = cs.Ensemble(labels).distinct()
     rows, weights = drawn_by_weight(ens.sample_weight, 60)

@@ -1,4 +1,6 @@
-"""SEC: the identity with the normalized cut, the best of all partitions of small sets, and weighted k-means of scikit-learn."""
+"""SEC: the identity with the normalized cut, the best of all partitions of small sets, and weighted k-means
+of scikit-learn.
+"""
 
 from __future__ import annotations
 

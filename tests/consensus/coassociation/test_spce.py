@@ -253,7 +253,9 @@ def test_alpha_is_the_minimizer(seed):
 
 
 def test_seeing_little_earns_no_trust():
-    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as before."""
+    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as
+    before.
+    """
     np.testing.assert_allclose(
         spce.update_alpha(np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 0.25])),
         np.array([1, 2, 2]) * 0.75 / 3.5,
@@ -380,9 +382,9 @@ def golden_cases(folder):
                 yield path.stem, {name: data[name] for name in data.files if not name.startswith("MDEC")}
 
 
-# In the full program one of the two tied vectors inside a group of three equal objects ranks among the c smallest
-# here, and LAPACK's choice between them enters the objective: uncompressed runs with different LAPACK drivers
-# disagree with each other (and with the reference) as well. Labels and alpha are not affected.
+# In the full program one of the two tied vectors inside a group of three equal objects ranks among the c
+# smallest here, and LAPACK's choice between them enters the objective: uncompressed runs with different
+# LAPACK drivers disagree with each other (and with the reference) as well. Labels and alpha are not affected.
 ARBITRARY = {("glioma_auth_21-40", 0.0): 1e-3}
 
 
@@ -414,7 +416,9 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
 
 
 def test_printed_table_to_the_digit(shared_dir):
-    """ALLAML, ten ensembles of 20, the threshold by the truth per ensemble and measure: the printed ACC and NMI (max)."""
+    """ALLAML, ten ensembles of 20, the threshold by the truth per ensemble and measure: the printed ACC and
+    NMI (max).
+    """
     with np.load(shared_dir / "data" / "pool_allaml.npz", allow_pickle=False) as data:
         labels, truth = data["labels"], data["y"]
     best = {"accuracy": [], "nmi_max": []}
@@ -578,7 +582,9 @@ def test_one_clustering():
 
 
 def test_evidence_in_two_parts_that_never_meet():
-    """Two batches of objects, each seen by its own clusterings: nothing ties them, and nothing is certain between them."""
+    """Two batches of objects, each seen by its own clusterings: nothing ties them, and nothing is certain
+    between them.
+    """
     left, truth_left = planted(0, n=40, m=6, c=2, noise=0.1)
     right, truth_right = planted(1, n=40, m=6, c=2, noise=0.1)
     labels = np.full((80, 12), -1)

@@ -47,7 +47,8 @@ def plain_graph_partition(labels, c):
     G = np.block([[np.zeros((n, n)), B], [B.T, np.zeros((k, k))]])
     root = 1 / np.sqrt(G.sum(axis=1))
     values, vectors = np.linalg.eigh(root[:, None] * G * root)
-    # The vectors of the objects are those of the clusters, averaged over edges: shorter by the eigenvalue than in the whole graph.
+    # The vectors of the objects are those of the clusters, averaged over edges: shorter by the eigenvalue
+    # than in the whole graph.
     points = vectors[:n, -c:] * values[-c:]
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     return KMeans(c, n_init=20, random_state=0).fit_predict(points)
@@ -102,7 +103,9 @@ def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
 
 @pytest.mark.parametrize("name", ["lung203", "allaml", "glioma"])
 def test_partition_of_the_whole_dense_graph(shared_dir, name):
-    """Walks among all 203 objects of Lung instead of its 103 distinct ones are others: equal objects are then each other's nearest."""
+    """Walks among all 203 objects of Lung instead of its 103 distinct ones are others: equal objects are then
+    each other's nearest.
+    """
     with np.load(shared_dir / "data" / f"pool_{name}.npz") as data:
         labels, c = data["labels"][:, :20], np.unique(data["y"]).size
     found = cs.consensus.PTGP(c, random_state=0).fit_predict(labels)
@@ -151,7 +154,9 @@ def test_weights_make_no_difference_beyond_noise(shared_dir):
 
 
 def dense_entering(ens, rows, weights, c):
-    """Rows of the cut by dense matrices: trajectories of all objects, those of others entering the sample with their first step."""
+    """Rows of the cut by dense matrices: trajectories of all objects, those of others entering the sample
+    with their first step.
+    """
     A, s = ens.coassociation(), rows.size
     K = rule(s)
     P = plain_transitions(A[np.ix_(rows, rows)], weights, K, stay=True)

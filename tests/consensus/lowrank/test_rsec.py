@@ -41,7 +41,8 @@ def full(model, name):
     return getattr(model, name)[inverse][:, inverse]
 
 
-# One step ----------------------------------------------------------------------------------------------------
+# One step
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -166,7 +167,9 @@ def test_symmetrize_in_tiles():
 
 
 def test_directions_of_the_gap_that_do_not_matter_are_left_out(monkeypatch):
-    """The graph lacks at most a ten-thousandth of |Z|, terms of H are never left out, and the bound on max |Z - J| stays one."""
+    """The graph lacks at most a ten-thousandth of |Z|, terms of H are never left out, and the bound on max |Z
+    - J| stays one.
+    """
     monkeypatch.setattr(lagrangian, "_FEW_DIRECTIONS", 10)
     rng = np.random.default_rng(0)
     root = np.sqrt(rng.integers(1, 4, 40).astype(float))
@@ -207,7 +210,9 @@ def test_terms_of_H_are_all_of_the_gap_where_S_has_no_part():
 
 
 def test_the_end_is_seen_by_entries():
-    """A bound by norms is some times too large and would cost iterations: close to ``tol`` entries are looked at."""
+    """A bound by norms is some times too large and would cost iterations: close to ``tol`` entries are looked
+    at.
+    """
     labels, _ = planted(0, n=90, m=6, noise=0.1)
     ensemble = cs.Ensemble(labels)
     model = cs.RSEC(3, random_state=0).fit(ensemble)
@@ -227,20 +232,25 @@ def test_basis_grows_only_by_what_is_felt():
 
 
 def test_slopes_of_the_concave_penalty():
-    """Lambda = (1 - sigma/gamma)_+ and W = (1 - |E|/gamma)_+ are derivatives of |t| - t^2/(2 gamma), |t| <= gamma."""
+    """Lambda = (1 - sigma/gamma)_+ and W = (1 - |E|/gamma)_+ are derivatives of |t| - t^2/(2 gamma), |t| <=
+    gamma.
+    """
     values, E, root = np.array([3.0, 1.0]), np.array([[4.0, -2.0], [0.5, 0.0]]), np.array([2.0, 1.0])
     slopes, entries = linearize(values, E, root, gamma=2.0)
     assert slopes.tolist() == [0.0, 0.5]
     assert np.allclose(entries, [[0.5, 0.5], [0.875, 1.0]])
 
 
-# The loop ----------------------------------------------------------------------------------------------------
+# The loop
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("missing", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_equals_the_plain_algorithm_on_all_objects(method, missing):
-    """Compressed, rotated, partly in single precision: the same Z, E and labels as n x n matrices and full spectra."""
+    """Compressed, rotated, partly in single precision: the same Z, E and labels as n x n matrices and full
+    spectra.
+    """
     labels, _ = planted(0, n=90, m=6, noise=0.1, missing=missing)
     labels = labels[np.random.default_rng(0).integers(0, 90, 120)]  # repeated objects
     ensemble = cs.Ensemble(labels)
@@ -281,7 +291,9 @@ def test_partial_spectra_change_nothing(method, monkeypatch):
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
-    """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its range."""
+    """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its
+    range.
+    """
     labels, _ = planted(2, n=150, m=5, noise=0.2)
     thin = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
     assert thin.distinct_.n_base_clusters < lowrank_base._THIN * thin.distinct_.n_samples
@@ -315,7 +327,9 @@ def test_residuals_vanish(method, seed):
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_rounding_of_early_steps_does_not_hold_up_the_end(method):
-    """The gap falls with the penalty down to any tolerance: what single precision lost on the way is not kept."""
+    """The gap falls with the penalty down to any tolerance: what single precision lost on the way is not
+    kept.
+    """
     labels, _ = planted(0, n=110, m=20, noise=0.3)
     model = getattr(cs.consensus, method)(3, tol=1e-9, random_state=0).fit(labels)
     assert model.converged_
@@ -362,7 +376,8 @@ def test_subspaces_by_their_definition(method):
     assert cs.metrics.accuracy(truth[rows], model.labels_) > 0.9
 
 
-# What users see ----------------------------------------------------------------------------------------------
+# What users see
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
@@ -412,7 +427,9 @@ def test_signed_evidence_of_two_clear_clusters_has_rank_one(c):
 
 @pytest.mark.parametrize("method", [cs.RSEC, cs.NRSEC])
 def test_missing_labels_read_like_present_ones(method, seed):
-    """A missing label moves the answer no more than a label that is there: S is the same where nothing is missing."""
+    """A missing label moves the answer no more than a label that is there: S is the same where nothing is
+    missing.
+    """
     rng = np.random.default_rng(seed)
     truth = np.repeat([0, 1], 50)
     labels = np.column_stack([np.where(rng.random(100) < 0.02, 1 - truth, truth) for _ in range(10)])
@@ -456,14 +473,15 @@ def test_refuses_what_makes_no_sense():
         cs.NRSEC(3, saturation=1).fit(labels)
 
 
-# What the paper prints ---------------------------------------------------------------------------------------
+# What the paper prints
+# ---------------------------------------------------------------------------------------
 
 
 def test_iris_as_printed():
     """ACC 97.33, NMI 90.11 from H and from Z, with 100 k-means from random rows, k in [3, 12].
 
-    These seeds were among those the default low_rank_weight was chosen on, so this guards against change; the method's
-    page has the lower counts on fresh seeds, and for NRSEC.
+    These seeds were among those the default low_rank_weight was chosen on, so this guards against change; the
+    method's page has the lower counts on fresh seeds, and for NRSEC.
     """
     X, truth = load_iris(return_X_y=True)
     for seed in range(3):
@@ -481,7 +499,9 @@ def test_iris_as_printed():
 
 
 def test_eigenvalues_of_zero_are_no_directions_of_S():
-    """They come last, so that the products of NRSEC leave them out; negative ones that count come last too, and stay."""
+    """They come last, so that the products of NRSEC leave them out; negative ones that count come last too,
+    and stay.
+    """
     U = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
     root = np.ones(5)
     assert lagrangian.Frame(np.array([3.0, 1.0, 0.2, 1e-15, -1e-15]), U, root, n_clusters=2).range == 3

@@ -1,4 +1,6 @@
-"""How kernels are compiled and kept: never stale, never in the way, and said in words where they cannot be kept."""
+"""How kernels are compiled and kept: never stale, never in the way, and said in words where they cannot be
+kept.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
 
 
 def test_what_a_kernel_depends_on_is_found_through_imports():
-    """Against the modules that Python itself loaded: nothing that a kernel's module holds a kernel of is missed."""
+    """Against the modules that Python itself loaded: nothing that a kernel's module holds a kernel of is
+    missed.
+    """
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -209,7 +213,9 @@ def test_the_package_uses_one_form():
 
 
 def test_reordered_sums_have_one_copy_for_each_caller():
-    """Where the compiler may reorder sums and the code is called by other kernels, it is part of each of them."""
+    """Where the compiler may reorder sums and the code is called by other kernels, it is part of each of
+    them.
+    """
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if "kernels" in module.name:
             importlib.import_module(module.name)

@@ -1,4 +1,6 @@
-"""The normalized cut through label tables: against the cut of the dense graph, and every single move against it."""
+"""The normalized cut through label tables: against the cut of the dense graph, and every single move against
+it.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ def test_merges_the_most_similar_pair():
 
 
 def test_similarity_is_averaged_over_weighted_pairs():
-    # Cluster {0, 1} is 0.9 and 0 similar to object 2: 0.45 if equal weights, 0.75 if object 0 weighs five times.
+    # Cluster {0, 1} is 0.9 and 0 similar to object 2: 0.45 if equal weights, 0.75 if object 0 weighs five
+    # times.
     S = np.eye(4)
     S[0, 2] = S[2, 0] = 0.9
     S[2, 3] = S[3, 2] = 0.5

@@ -26,7 +26,9 @@ def cut(ens, eci, count=3):
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_cluster_side_has_the_solutions_of_the_whole_graph(seed, missing):
-    """gamma of Eq. (2) is (1 - lambda)^2 for lambda of L f = lambda D f on objects (repeated by weight) and clusters."""
+    """gamma of Eq. (2) is (1 - lambda)^2 for lambda of L f = lambda D f on objects (repeated by weight) and
+    clusters.
+    """
     ens, eci = case(seed, missing)
     found = cut(ens, eci)
     rows = np.repeat(np.arange(ens.n_samples), ens.sample_weight.astype(int))

@@ -1,4 +1,6 @@
-"""Runs by tiles give what Lloyd's steps in plain float64 give, and to the last bit what runs with shared passes give."""
+"""Runs by tiles give what Lloyd's steps in plain float64 give, and to the last bit what runs with shared
+passes give.
+"""
 
 import numpy as np
 import pytest

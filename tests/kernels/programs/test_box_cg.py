@@ -31,7 +31,8 @@ def laid_out(E, r, Y, W, observed, linear):
 
 
 def test_two_entries_by_hand():
-    # (s-1)^2 + t^2 + 2 (s-t)^2 + l t: at l = 0 s = 3/5, t = 2/5; at l = 4 t is held at 0, and s = 1/3 of what pulls it up.
+    # (s-1)^2 + t^2 + 2 (s-t)^2 + l t: at l = 0 s = 3/5, t = 2/5; at l = 4 t is held at 0, and s = 1/3 of what
+    # pulls it up.
     k = 40  # the others are alone, so that couplings are few
     E = np.zeros((k, k))
     E[0, 1] = E[1, 0] = 2.0

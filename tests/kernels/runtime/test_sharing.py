@@ -1,4 +1,6 @@
-"""Threads where they pay: what a place remembers of its rates, and helpers that leave where they are of no help."""
+"""Threads where they pay: what a place remembers of its rates, and helpers that leave where they are of no
+help.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def known(alone=1.0, shared=2.0):
     return place
 
 
-# What a place remembers ---------------------------------------------------------------------------------------
+# What a place remembers
+# ---------------------------------------------------------------------------------------
 
 
 def test_a_rate_is_work_by_the_clock_and_forgets():
@@ -152,7 +155,8 @@ def test_places_are_told_apart_by_code_and_by_about_how_many_tasks():
     assert place_of(print, 5) is place_of(print, 5)
 
 
-# Helpers ------------------------------------------------------------------------------------------------------
+# Helpers
+# ------------------------------------------------------------------------------------------------------
 
 
 def helped(count, judge, monkeypatch):
@@ -186,7 +190,9 @@ def test_a_helper_comes_back_to_see_whether_it_helps_now(monkeypatch):
 
 
 def test_work_in_turns_ends_with_the_caller_alone(monkeypatch):
-    """What holds the interpreter's lock is not done faster by two: the place learns it, and answers stay in order."""
+    """What holds the interpreter's lock is not done faster by two: the place learns it, and answers stay in
+    order.
+    """
     monkeypatch.setattr(sharing, "_places", {})
 
     def task(i):

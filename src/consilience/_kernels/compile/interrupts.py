@@ -1,4 +1,6 @@
-"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns. It comes a little later there."""
+"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns. It comes a
+little later there.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ _AGAIN = 0.02  # seconds
 def raise_interrupt(number: int, frame: Any) -> None:
     """What a Ctrl-C does by default, but where a kernel is about to return.
 
-    Compiled code does not look whether the function that it calls then failed: raised in there, an interrupt crashes the process.
-    It comes again a moment later.
+    Compiled code does not look whether the function that it calls then failed: raised in there, an interrupt
+    crashes the process. It comes again a moment later.
     """
     if frame is not None and frame.f_code.co_name == _RETURNING:
         interrupt_again()
@@ -43,7 +45,9 @@ def _interrupt_main() -> None:
 
 @contextmanager
 def interrupts_outside_kernels() -> Iterator[None]:
-    """Within: a Ctrl-C is raised by :func:`raise_interrupt`. A program that has a handler of its own keeps it."""
+    """Within: a Ctrl-C is raised by :func:`raise_interrupt`. A program that has a handler of its own keeps
+    it.
+    """
     # Only the main thread may set handlers.
     default = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -60,8 +64,8 @@ def interrupts_outside_kernels() -> Iterator[None]:
 class InterruptsLater:
     """Within: a Ctrl-C waits for the end, at which it is raised.
 
-    LLVM calls back into Python: what is raised in there Python can only report and forget, and what is raised between two calls into
-    LLVM leaves halves behind, at which the process may crash.
+    LLVM calls back into Python: what is raised in there Python can only report and forget, and what is raised
+    between two calls into LLVM leaves halves behind, at which the process may crash.
     """
 
     def __init__(self) -> None:

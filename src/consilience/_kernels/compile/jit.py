@@ -1,12 +1,12 @@
 """How kernels are compiled: cached on disk, free of the interpreter lock, and not silently slow.
 
-Kernels are serial and work on a block of rows; :mod:`..runtime.threads` runs blocks on threads. That keeps one
-compiled version of each, makes ``n_jobs`` mean what it says, and needs no OpenMP runtime, which neither
+Kernels are serial and work on a block of rows; :mod:`..runtime.threads` runs blocks on threads. That keeps
+one compiled version of each, makes ``n_jobs`` mean what it says, and needs no OpenMP runtime, which neither
 forks nor nests well.
 
-Compiled code does not look where it writes. A kernel's indices hold by construction (they are made in the kernel, or
-by the Python function in front of it) or are checked at that door; where the reason is not plain, it is
-written at the kernel. ``make test-kernels`` runs with every index checked.
+Compiled code does not look where it writes. A kernel's indices hold by construction (they are made in the
+kernel, or by the Python function in front of it) or are checked at that door; where the reason is not plain,
+it is written at the kernel. ``make test-kernels`` runs with every index checked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ KERNELS: dict[str, Callable] = {}
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place for it."""
+    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place
+    for it.
+    """
     if function is None:
         return partial(kernel, **options)
     # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
@@ -56,9 +58,10 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
 def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """For kernels whose inputs are known to be finite: the compiler may reorder and vectorize sums.
 
-    One that other kernels call, or a kernel that calls such a one and is called itself, takes ``forceinline=True``: it is compiled into each of them
-    anew, the copies may be vectorized differently, and which copy a call finds depends on what the process loaded first. A process that
-    compiles would then round differently from one that finds the code on disk.
+    One that other kernels call, or a kernel that calls such a one and is called itself, takes
+    ``forceinline=True``: it is compiled into each of them anew, the copies may be vectorized differently, and
+    which copy a call finds depends on what the process loaded first. A process that compiles would then round
+    differently from one that finds the code on disk.
     """
     return kernel(function, fastmath=True, **options)
 
@@ -103,8 +106,9 @@ WRITING = threading.Lock()
 class _KernelCache(FunctionCache):
     """numba's cache, never stale and never in the way.
 
-    numba looks at the file of a kernel alone, but the kernels of other files that it calls are part of its code: here
-    a change of any file it imports kernels from counts. Code with checked indices is kept apart, which numba's own key does not do.
+    numba looks at the file of a kernel alone, but the kernels of other files that it calls are part of its
+    code: here a change of any file it imports kernels from counts. Code with checked indices is kept apart,
+    which numba's own key does not do.
     """
 
     def __init__(self, function: Callable):
@@ -120,7 +124,8 @@ class _KernelCache(FunctionCache):
         except Exception:  # a file cut short or damaged raises anything; what it held is compiled again
             self._put(self.flush)
             return None
-        # Two processes that keep code for other types at the same moment may have chosen the same file for it.
+        # Two processes that keep code for other types at the same moment may have chosen the same file for
+        # it.
         if found is not None and tuple(found.signature.args) != tuple(getattr(sig, "args", sig)):
             self._put(self.flush)
             return None
@@ -161,8 +166,10 @@ def _say_not_kept(reason: str) -> None:
     if not _not_kept:
         _not_kept.append(reason)
         warn(
-            f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process compiles anew, which "
-            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to."
+            f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process "
+            f"compiles anew, which "
+            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can "
+            "be written to."
         )
 
 
@@ -201,8 +208,9 @@ class _SayWhenCompiling(event.Listener):
 
 
 class _WithoutCollection(event.Listener):
-    """No collection of garbage while the compiler works: it makes millions of objects, and looking through them again and
-    again is a sixth of what it takes. numba's lock lets one thread compile at a time."""
+    """No collection of garbage while the compiler works: it makes millions of objects, and looking through
+    them again and again is a sixth of what it takes. numba's lock lets one thread compile at a time.
+    """
 
     def __init__(self) -> None:
         self._depth = 0

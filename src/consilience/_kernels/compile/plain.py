@@ -1,6 +1,8 @@
-"""What numpy has a word for, as plain loops: compiled code may call them at a tenth of what compiling numpy's takes.
+"""What numpy has a word for, as plain loops: compiled code may call them at a tenth of what compiling numpy's
+takes.
 
-The values are the same to the last bit: sums go from the first to the last, and sorted numbers are sorted numbers.
+The values are the same to the last bit: sums go from the first to the last, and sorted numbers are sorted
+numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def copy_to(values, out):
 def split_inplace(values, low, high):
     """(j, i) with values[low..j] <= values[j + 1..i - 1], all equal, <= values[i..high]; none is NaN.
 
-    They are split at the middle one of the first, the middle and the last value, so that sorted values are halved, too.
+    They are split at the middle one of the first, the middle and the last value, so that sorted values are
+    halved, too.
     """
     middle = (low + high) // 2
     if values[middle] < values[low]:
@@ -51,7 +54,8 @@ def split_inplace(values, low, high):
     if values[high] < values[middle]:
         values[high], values[middle] = values[middle], values[high]
     pivot = values[middle]
-    # Both ends stop at the pivot at the latest, and after a swap at what was swapped: no place outside low..high is looked at.
+    # Both ends stop at the pivot at the latest, and after a swap at what was swapped: no place outside
+    # low..high is looked at.
     i, j = low, high
     while i <= j:
         while values[i] < pivot:

@@ -1,4 +1,6 @@
-"""Scatter of rows between clusters: sum over clusters of their weight times the squared distance of their mean from the origin."""
+"""Scatter of rows between clusters: sum over clusters of their weight times the squared distance of their
+mean from the origin.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from .jit import kernel
 
 @kernel
 def between_scatter(X, labels, weights, n_clusters):
-    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centered; label -1 counts nowhere. O(n d) time.
+    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centered; label -1 counts
+    nowhere. O(n d) time.
 
     Labels lie below n_clusters, as their maximum plus one does by the caller's own count.
     """

@@ -40,8 +40,9 @@ def cut_rows(
 ) -> Cut:
     """``n_clusters`` clusters of the rows of ``points``: the best of one weighted k-means per seed.
 
-    unit: of their directions, rows scaled to length one. Rows that coincide can leave k-means with fewer clusters. The
-    widest are then split, unless ``exact`` is False; the inertia is that before. ``on_done`` is told how many runs have ended.
+    unit: of their directions, rows scaled to length one. Rows that coincide can leave k-means with fewer
+    clusters. The widest are then split, unless ``exact`` is False; the inertia is that before. ``on_done`` is
+    told how many runs have ended.
     """
     n = points.shape[0]
     points = unit_rows(points) if unit else np.ascontiguousarray(points)

@@ -1,9 +1,11 @@
-"""Two parts of a hypergraph of objects and base clusters: moves of single objects that lower the weight of what is cut.
+"""Two parts of a hypergraph of objects and base clusters: moves of single objects that lower the weight of
+    what is cut.
 
     cost = sum of e_b over the base clusters b with objects on both sides                                 (1)
 
-labels (u, m) hold codes, -1 for missing; cluster j of clustering i is hyperedge offsets[i] + j, which weighs e_b. Passes as of Fiduccia and Mattheyses:
-in each an object moves at most once, the best first, even where the cost rises, and the pass goes back to the best it saw.
+labels (u, m) hold codes, -1 for missing; cluster j of clustering i is hyperedge offsets[i] + j, which weighs
+e_b. Passes as of Fiduccia and Mattheyses: in each an object moves at most once, the best first, even where
+the cost rises, and the pass goes back to the best it saw.
 """
 
 from __future__ import annotations
@@ -56,8 +58,10 @@ def bisect(
     fewest: tuple[int, int],
     max_passes: int = 20,
 ) -> np.ndarray:
-    """(u,) bool, from the start ``side``: never dearer. The weight of the objects on side True stays in [lightest, heaviest] if it starts there,
-    and ``fewest`` objects stay on sides False and True. O(u m) a move, one thread."""
+    """(u,) bool, from the start ``side``: never dearer. The weight of the objects on side True stays in
+    [lightest, heaviest] if it starts there, and ``fewest`` objects stay on sides False and True. O(u m) a
+    move, one thread.
+    """
     side = np.array(side, np.bool_)
     if side.shape != (len(labels),) or weights.shape != side.shape or edge_weights.shape != (offsets[-1],):
         raise ValueError(

@@ -4,7 +4,8 @@
     J_ab = K_ab / (K_a(b) + K_b(a) - K_ab)                                                                (2)
     M_pj = sum over b in j of Y_pb / number of b in j whose clustering saw p                              (3)
 
-Base cluster b is in group j = groups[b]. With nothing missing K_a(b) is the weight of a, and (2) the Jaccard overlap of two sets.
+Base cluster b is in group j = groups[b]. With nothing missing K_a(b) is the weight of a, and (2) the Jaccard
+overlap of two sets.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def owners(offsets: np.ndarray) -> np.ndarray:
 def jaccard(K: Any, offsets: np.ndarray) -> Any:
     """J of Eq. (2) from K, dense (``overlap_matrix``) or sparse; of the same kind, and as many entries.
 
-    1 on the diagonal, 0 between clusters of one clustering and where nobody saw either. O(k^2) time, or O(entries).
+    1 on the diagonal, 0 between clusters of one clustering and where nobody saw either. O(k^2) time, or
+    O(entries).
     """
     owner = owners(offsets)
     if sp.issparse(K):
@@ -58,7 +60,8 @@ def jaccard(K: Any, offsets: np.ndarray) -> Any:
 def shared_neighbors(
     labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> list[np.ndarray]:
-    """For each clustering (k_i, k_i): sum over all base clusters c of min(J_ac, J_bc), a and b two of its own; 0 for a = b.
+    """For each clustering (k_i, k_i): sum over all base clusters c of min(J_ac, J_bc), a and b two of its
+    own; 0 for a = b.
 
     J of Eq. (2) is never held: O(u m^2 + k sum_i k_i^2 / 2) time, 8 k k_i bytes a thread.
     """
@@ -123,16 +126,19 @@ def vote(
     *,
     n_jobs: int | None = -1,
 ) -> Votes:
-    """Every object to the group of base clusters with its largest share, Eq. (3); exactly ``n_groups`` come back.
+    """Every object to the group of base clusters with its largest share, Eq. (3); exactly ``n_groups`` come
+    back.
 
-    groups (k,) of the base clusters, 0..n_groups - 1, some of which may be empty. Ties go to the heavier group, by the weight of
-    the objects in its base clusters, then to the one with the earliest base cluster. Groups that win nobody are replaced by
-    splitting others by their shares. O(u m n_groups) time, 8 u n_groups bytes (twice that with missing labels).
+    groups (k,) of the base clusters, 0..n_groups - 1, some of which may be empty. Ties go to the heavier
+    group, by the weight of the objects in its base clusters, then to the one with the earliest base cluster.
+    Groups that win nobody are replaced by splitting others by their shares. O(u m n_groups) time, 8 u
+    n_groups bytes (twice that with missing labels).
     """
     k = int(offsets[-1])
     if groups.shape != (k,) or groups.min() < 0 or groups.max() >= n_groups or len(labels) < n_groups:
         raise ValueError(
-            f"Groups {groups.shape} of {k} base clusters from {groups.min()} to {groups.max()}, for {len(labels)} objects; "
+            f"Groups {groups.shape} of {k} base clusters from {groups.min()} to {groups.max()}, for "
+            f"{len(labels)} objects; "
             f"expected numbers below {n_groups}, and as many objects."
         )
     seen = labels >= 0

@@ -62,10 +62,12 @@ def merge_clusters(
 def merge_small(
     sizes: np.ndarray, together: np.ndarray, seen: np.ndarray, least: float
 ) -> tuple[np.ndarray, list[float]]:
-    """(number of the cluster that each is in at the end, sizes of those merged, in order): none below ``least`` is left.
+    """(number of the cluster that each is in at the end, sizes of those merged, in order): none below
+    ``least`` is left.
 
-    The smallest of those below is merged into the cluster of largest mean co-association, together / seen, (c, c) each, and its pairs
-    count with those of that cluster from then on; into the heaviest where it was with none. O(c^2) for each merge.
+    The smallest of those below is merged into the cluster of largest mean co-association, together / seen,
+    (c, c) each, and its pairs count with those of that cluster from then on; into the heaviest where it was
+    with none. O(c^2) for each merge.
     """
     sizes, together, seen = sizes.astype(float), together.astype(float), seen.astype(float)
     home, alive, merged = np.arange(sizes.size), np.ones(sizes.size, bool), []
@@ -94,7 +96,8 @@ def merge_small(
 def split_clusters(
     labels: np.ndarray, n_clusters: int, *, embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Split, one at a time, where the weighted scatter in ``embedding`` falls most, until ``n_clusters`` exist.
+    """Split, one at a time, where the weighted scatter in ``embedding`` falls most, until ``n_clusters``
+    exist.
 
     A cluster is cut in two along its leading principal direction at the best place (exact two-means on the
     line). Clusters whose objects coincide in the embedding are cut last, heaviest first.

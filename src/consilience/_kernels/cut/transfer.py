@@ -4,13 +4,15 @@
     W v = gamma D v,   D = diag(W 1),   the ``count`` largest gamma                                     (2)
     U = diag(1 / d) B V                                                                                 (3)
 
-B (u, k) weighs the edges between u objects and k clusters, w (u,) are the weights of the objects, W (k, k) couples clusters
-that share objects, V (k, count), U (u, count). (2) is the transfer cut: gamma = (1 - lambda)^2 for the eigenvalues lambda of the
-normalized Laplacian of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
+B (u, k) weighs the edges between u objects and k clusters, w (u,) are the weights of the objects, W (k, k)
+couples clusters that share objects, V (k, count), U (u, count). (2) is the transfer cut: gamma = (1 -
+lambda)^2 for the eigenvalues lambda of the normalized Laplacian of the whole graph of u + k vertices, and
+nothing pairwise between objects is ever formed.
 
 References
 ----------
-Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning approach", CVPR 2012.
+Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning approach",
+CVPR 2012.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ def transfer_cut(
 ) -> Transfer:
     """The cut for B = Y diag(cluster_weights), Y the indicator of the labels, which is never formed.
 
-    cluster_weights (k,) positive; count at most k. O(u m^2) time for W and O(k^2) a step, 8 k^2 bytes; from 5,000 clusters on
-    O(u m) a step and no matrix. A missing label is a missing edge.
+    cluster_weights (k,) positive; count at most k. O(u m^2) time for W and O(k^2) a step, 8 k^2 bytes; from
+    5,000 clusters on O(u m) a step and no matrix. A missing label is a missing edge.
     """
     return transfer_cut_of(Labels(labels, offsets), weights, cluster_weights, count, n_jobs=n_jobs)
 
@@ -91,7 +93,8 @@ def transfer_cut_of(
 def transfer_cut_dense(
     B: np.ndarray, weights: np.ndarray, count: int, *, n_jobs: int | None = -1
 ) -> Transfer:
-    """The cut for any B (u, k), dense and not negative. O(u k^2) time, 16 u k + 8 k^2 bytes; from 5,000 clusters on O(u k) a step.
+    """The cut for any B (u, k), dense and not negative. O(u k^2) time, 16 u k + 8 k^2 bytes; from 5,000
+    clusters on O(u k) a step.
 
     Objects and clusters without any edge get rows of zeros.
     """
@@ -120,7 +123,8 @@ def transfer_cut_linked(
     *,
     n_jobs: int | None = None,
 ) -> Transfer:
-    """The cut for B = Y Z, Y (u, k) the indicator of the labels and Z (k, k) sparse and not negative, with an entry on its diagonal.
+    """The cut for B = Y Z, Y (u, k) the indicator of the labels and Z (k, k) sparse and not negative, with an
+    entry on its diagonal.
 
     B is not formed, unless there are few clusters: O(u m + entries of Z) a step.
     """

@@ -1,9 +1,9 @@
 """Eigenvectors of dense symmetric matrices.
 
-LAPACK's quickest driver (``evr``, relatively robust representations) gives up on some matrices whose eigenvalues come in
-bunches of equals, or returns fewer of them than it was asked for. Such bunches are what unanimous ensembles and repeated
-rows make. Divide and conquer (``evd``) and then plain QR iteration (``ev``) take over there: slower, all eigenvectors,
-and indifferent to bunches.
+LAPACK's quickest driver (``evr``, relatively robust representations) gives up on some matrices whose
+eigenvalues come in bunches of equals, or returns fewer of them than it was asked for. Such bunches are what
+unanimous ensembles and repeated rows make. Divide and conquer (``evd``) and then plain QR iteration (``ev``)
+take over there: slower, all eigenvectors, and indifferent to bunches.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(values (count,), vectors (n, count)) of a symmetric M (n, n), from the outermost inwards.
 
-    which: "smallest", by rising eigenvalue, or "largest", by falling; count None is all. Only the upper triangle of M is
-    read. overwrite: M may be destroyed, which saves a copy of it.
+    which: "smallest", by rising eigenvalue, or "largest", by falling; count None is all. Only the upper
+    triangle of M is read. overwrite: M may be destroyed, which saves a copy of it.
 
     O(n^3); 8 n count bytes for the vectors, and where the first driver fails 16 n^2 more.
     """
@@ -36,8 +36,8 @@ def eigenpairs(
     _ensure_finite(M)
     if n == 1:
         return M[0, :count].copy(), np.ones((1, count))
-    # The transpose has the order that LAPACK works in: nothing is copied. Its lower triangle, our upper one, is used up and
-    # the diagonal with it; the other keeps the matrix for the next driver.
+    # The transpose has the order that LAPACK works in: nothing is copied. Its lower triangle, our upper one,
+    # is used up and the diagonal with it; the other keeps the matrix for the next driver.
     A, diagonal = M.T, M.diagonal().copy()
     span = (0, count - 1) if which == "smallest" else (n - count, n - 1)
     try:
@@ -56,8 +56,9 @@ def eigenpairs(
 def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
     """(values (n,), vectors (n, n)) of a symmetric M (n, n) by rising eigenvalue, divide and conquer first.
 
-    Of all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2 bytes. Only the upper triangle
-    of M is read. Large ones are brought back from the tridiagonal form, a third of the work, by blocks on ``n_jobs`` threads.
+    Of all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2
+    bytes. Only the upper triangle of M is read. Large ones are brought back from the tridiagonal form, a
+    third of the work, by blocks on ``n_jobs`` threads.
     """
     _ensure_finite(M)
     if len(M) == 1:
@@ -67,9 +68,11 @@ def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarra
 
 
 def _in_steps(M: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """What the driver ``evd`` does, M = H T H' with T = Z diag(values) Z' tridiagonal, but for H Z by blocks of columns; None if it fails.
+    """What the driver ``evd`` does, M = H T H' with T = Z diag(values) Z' tridiagonal, but for H Z by blocks
+    of columns; None if it fails.
 
-    LAPACK's own threads wait by spinning and are not used: beside other work they tripled the seconds of the processor.
+    LAPACK's own threads wait by spinning and are not used: beside other work they tripled the seconds of the
+    processor.
     """
     if not hasattr(lapack, "dstevd"):  # not in older SciPy
         return None
@@ -102,7 +105,8 @@ def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.n
     n, largest = A.shape[0], np.abs(np.triu(A)).max()
     raise NumericalError(
         f"No eigenvectors were found for a symmetric {n} x {n} matrix with entries up to {largest:.3g} "
-        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to one scale."
+        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to "
+        f"one scale."
     ) from first
 
 
@@ -120,7 +124,9 @@ def _ensure_finite(M: np.ndarray) -> None:
         return
     i, j = np.argwhere(bad)[0]
     raise NumericalError(
-        f"A symmetric {M.shape[0]} x {M.shape[1]} matrix has {int(bad.sum())} entries that are not finite numbers, the first "
-        f"{M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or features too large to be squared cause "
+        f"A symmetric {M.shape[0]} x {M.shape[1]} matrix has {int(bad.sum())} entries that are not finite "
+        f"numbers, the first "
+        f"{M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or features too large to be "
+        f"squared cause "
         "this: bring them to the order of one."
     )

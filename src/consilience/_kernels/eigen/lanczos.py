@@ -2,11 +2,11 @@
 
     A V = V H + Q R e',     V' V = I,  V' Q = 0                                                     (1)
 
-V (n, s) grows by blocks: the last block is multiplied by A and made orthogonal to V, which gives the next one.
-The Ritz pairs of H (s, s) are the answers once R times the last rows of their vectors is small; otherwise the best
-of them replace V and growth goes on. Several vectors at a time turn orthogonalization, the dearest part, into
-matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees the interpreter
-lock, so that solves run side by side on threads.
+V (n, s) grows by blocks: the last block is multiplied by A and made orthogonal to V, which gives the next
+one. The Ritz pairs of H (s, s) are the answers once R times the last rows of their vectors is small;
+otherwise the best of them replace V and growth goes on. Several vectors at a time turn orthogonalization, the
+dearest part, into matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees
+the interpreter lock, so that solves run side by side on threads.
 
 In the code a row of ``basis`` is a column of V: vectors lie one after the other in memory.
 """
@@ -26,11 +26,12 @@ from .dense import eigenpairs
 from .orthonormal import orthonormal
 
 DENSE_UP_TO = 200  # below, one dense decomposition is quicker (benchmarks/bench_mdec.py)
-#: Rows up to which a neighbor graph is factored: at once; at once if it has few edges; when polynomials take more than
-#: a while; when they fail.
+#: Rows up to which a neighbor graph is factored: at once; at once if it has few edges; when polynomials take
+#: more than a while; when they fail.
 FACTORS_UP_TO = (1000, 4000, 8000, 20_000)
-#: Polynomials of a graph: vectors at a time, degree times sqrt(2 (1 - cut)) and its ends, and how much farther from 1 than the
-#: last wanted eigenvalue they are cut. Eight vectors read the basis half as often as four; higher degrees save restarts.
+#: Polynomials of a graph: vectors at a time, degree times sqrt(2 (1 - cut)) and its ends, and how much
+#: farther from 1 than the last wanted eigenvalue they are cut. Eight vectors read the basis half as often as
+#: four; higher degrees save restarts.
 _WIDTH, _STEEP, _DEGREES, _BELOW = 8, 6.0, (8, 160), 1.15
 
 _TIED = 1e-11  # share of the largest eigenvalue below which two are one; rounding is a hundredth of it
@@ -58,10 +59,10 @@ def leading_eigenvectors(
 ) -> Leading:
     """The ``count`` largest eigenpairs of A in the complement of ``known``.
 
-    product(X) = A X for X (n, b) in C order; known (n, z): orthonormal eigenvectors to leave out (not returned).
-    dense(): A itself, used for small n, for large count / n and if the iteration does not converge.
-    tol bounds |A x - theta x| for every pair, relative to its |theta| (or a hundredth of the largest, if that is more).
-    The start is fixed: the same operator always gives the same vectors.
+    product(X) = A X for X (n, b) in C order; known (n, z): orthonormal eigenvectors to leave out (not
+    returned). dense(): A itself, used for small n, for large count / n and if the iteration does not
+    converge. tol bounds |A x - theta x| for every pair, relative to its |theta| (or a hundredth of the
+    largest, if that is more). The start is fixed: the same operator always gives the same vectors.
 
     Cost: O(n (count + b)) for each vector of the basis beside the products; memory 8 n (2 count + 40) bytes.
     """
@@ -80,12 +81,13 @@ def leading_eigenvectors(
 def graph_eigenvectors(
     N: sp.csr_array, count: int, *, known: np.ndarray, tol: float = 1e-5, max_products: int = 3000
 ) -> Leading:
-    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its eigenvectors at 1.
+    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its
+    eigenvectors at 1.
 
-    Polynomials of N find most of them quickest. Loosely knit graphs have many eigenvalues close to 1, which take many
-    steps: up to some thousands of objects the factors of (I - N), shifted, are cheap and their inverse spreads
-    these eigenvalues out (measured: benchmarks/bench_mdec.py). Which kind a graph is shows on the way only, unless
-    it has few edges.
+    Polynomials of N find most of them quickest. Loosely knit graphs have many eigenvalues close to 1, which
+    take many steps: up to some thousands of objects the factors of (I - N), shifted, are cheap and their
+    inverse spreads these eigenvalues out (measured: benchmarks/bench_mdec.py). Which kind a graph is shows on
+    the way only, unless it has few edges.
     """
     n = N.shape[0]
     at_once, sparse_at_once, after_a_while, last_resort = FACTORS_UP_TO
@@ -106,10 +108,11 @@ def _filtered(
 ) -> Leading:
     """Largest eigenpairs of N, spectrum in [-1, 1], by (1) on a Chebyshev polynomial of it.
 
-    T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p products
-    and one orthogonalization, where the latter cost more. cut must not lie above a wanted eigenvalue, and should not lie far
-    below the last one: the smallest Ritz value of what a run found is never above it, and the next run cuts somewhat below
-    that, until one converges. ``patience``: give up after so many times the steps that fill the basis.
+    T_p, stretched over [-1, cut], is at most 1 there and grows steeply above: one step does the work of p
+    products and one orthogonalization, where the latter cost more. cut must not lie above a wanted
+    eigenvalue, and should not lie far below the last one: the smallest Ritz value of what a run found is
+    never above it, and the next run cuts somewhat below that, until one converges. ``patience``: give up
+    after so many times the steps that fill the basis.
     """
     n = N.shape[0]
     room = min(n // 2, 2 * count + max(24, 3 * _WIDTH))
@@ -162,7 +165,8 @@ def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
 def _some_of(V: np.ndarray, count: int) -> np.ndarray:
     """(n, count) orthonormal vectors in the span of V (n, more), which depend on that span alone.
 
-    Of eigenvectors whose eigenvalues are one, LAPACK returns any, by the last digit of the matrix: fixed directions decide.
+    Of eigenvectors whose eigenvalues are one, LAPACK returns any, by the last digit of the matrix: fixed
+    directions decide.
     """
     start = np.random.default_rng(0).standard_normal((V.shape[0], count))
     return np.linalg.qr(V @ (V.T @ start))[0]
@@ -186,8 +190,8 @@ def _restarted(product, n, count, known, tol, block, room, max_products) -> Lead
         basis[new] = Q
         W = np.ascontiguousarray(product(np.ascontiguousarray(Q.T)))
         products += 1
-        # In exact arithmetic the last two blocks matter (after a restart or a fresh start, all): first these, then all
-        # rows, so that what rounding left is removed too.
+        # In exact arithmetic the last two blocks matter (after a restart or a fresh start, all): first these,
+        # then all rows, so that what rounding left is removed too.
         h = np.zeros((size + b, b))
         h[last:] = _remove(W, basis[last : size + b])
         h += _remove(W, rows[: left_out + size + b])[left_out:]
@@ -260,7 +264,8 @@ def _recur_eight(entries, X, center, alpha, Y, beta, out):
     s = np.empty(8)
     for i in range(X.shape[0]):
         s[:] = 0.0
-        # Unsigned positions for the reason given below; indices are those of a square matrix, as many as X has rows.
+        # Unsigned positions for the reason given below; indices are those of a square matrix, as many as X
+        # has rows.
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             value, q = data[p], np.uint64(indices[p])
             for j in range(8):

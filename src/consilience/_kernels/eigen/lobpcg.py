@@ -34,7 +34,9 @@ class Spectrum(NamedTuple):
 
 
 def component_vectors(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(u, components) orthonormal null vectors of N^1/2 (D - S) N^1/2: sqrt(weights) on each component, scaled."""
+    """(u, components) orthonormal null vectors of N^1/2 (D - S) N^1/2: sqrt(weights) on each component,
+    scaled.
+    """
     k = int(labels.max()) + 1
     totals = np.bincount(labels, weights=weights, minlength=k)
     vectors = np.zeros((labels.size, k))
@@ -59,8 +61,9 @@ def smallest_eigenvectors(
     degrees (u,), product(X) = K X for X (u, b). null (u, z): orthonormal vectors known to have eigenvalue 0;
     they are the first answers. start (u, b): vectors of a similar problem, any number. dense(): the matrix M
     itself, used where a dense solver is the faster one, or when the iteration does not converge.
-    tol bounds the residual |M x - lambda x|, relative to the mean degree, of every vector asked for. dtype: of the vectors while
-    they are iterated; np.float32 takes half the time and serves a tol of 1e-5 or more. ``product`` is given and returns that.
+    tol bounds the residual |M x - lambda x|, relative to the mean degree, of every vector asked for. dtype:
+    of the vectors while they are iterated; np.float32 takes half the time and serves a tol of 1e-5 or more.
+    ``product`` is given and returns that.
 
     Cost: dense O(u^3); else a handful of products with blocks of ``count + 4`` columns, and O(u count^2).
     """
@@ -79,7 +82,9 @@ def smallest_eigenvectors(
 
 
 def dense_eigenvectors(M: np.ndarray, count: int) -> Spectrum:
-    """The ``count`` smallest eigenpairs of a symmetric M, of which the upper triangle is read (and overwritten)."""
+    """The ``count`` smallest eigenpairs of a symmetric M, of which the upper triangle is read (and
+    overwritten).
+    """
     values, vectors = eigenpairs(M, count, overwrite=True)
     return Spectrum(values, vectors, vectors, 0, True)
 
@@ -104,7 +109,8 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype
         if converged := bool((residual[:wanted] <= tol * scale).all()):
             break
         active = residual > 0.1 * tol * scale
-        # The shift keeps the preconditioner from dividing by degree - lambda = 0 and still favors light nodes.
+        # The shift keeps the preconditioner from dividing by degree - lambda = 0 and still favors light
+        # nodes.
         T = orthonormal_basis(_complement(np.hstack([null, X]), inverse[:, None] * R[:, active]))
         AT = degrees[:, None] * T - product(T)
         used += 1
@@ -122,7 +128,9 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype
 
 
 def _start_block(start, u, b, null) -> np.ndarray:
-    """At least b independent columns in the complement of ``null``: those of ``start``, then fixed random ones."""
+    """At least b independent columns in the complement of ``null``: those of ``start``, then fixed random
+    ones.
+    """
     fixed = np.random.default_rng(0)  # explicit: the same problem always gives the same vectors
     dtype = null.dtype
     X = np.zeros((u, 0), dtype) if start is None else _complement(null, start.astype(dtype, copy=False))
@@ -133,7 +141,9 @@ def _start_block(start, u, b, null) -> np.ndarray:
 
 
 def _complement(basis: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """X without its part in an orthonormal basis, columns scaled to 1; columns that lie in the basis are dropped."""
+    """X without its part in an orthonormal basis, columns scaled to 1; columns that lie in the basis are
+    dropped.
+    """
     X = X / np.maximum(np.sqrt(np.einsum("ij,ij->j", X, X)), np.finfo(X.dtype).tiny)
     for floor in (
         negligible(X.dtype, 1e-10),

@@ -1,10 +1,12 @@
-"""Orthonormal columns, in the three ways that solvers need them. They differ in what becomes of dependent columns.
+"""Orthonormal columns, in the three ways that solvers need them. They differ in what becomes of dependent
+    columns.
 
     W = Q' R,   Q Q' = I                                                                            (1)
 
 :func:`orthonormal` leaves zeros for them, column by column in one compiled pass, since block Lanczos must know which
-were lost. :func:`orthonormal_basis` spans the same space with fewer columns, in any rotation. :func:`orthonormal_factors`
-keeps their number, with new directions: the guard vectors of a block. The last two are matrix products.
+were lost. :func:`orthonormal_basis` spans the same space with fewer columns, in any rotation.
+:func:`orthonormal_factors` keeps their number, with new directions: the guard vectors of a block. The last
+two are matrix products.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _ROUNDING = 1e-13  # of inner products between columns that are orthonormal
 def orthonormal(W, negligible):
     """(Q (b, n) with orthonormal rows, R (b, b)) of Eq. (1), by Gram and Schmidt, twice.
 
-    A column of which no more than ``negligible`` is new beside the earlier ones has zeros in Q and in R's diagonal.
+    A column of which no more than ``negligible`` is new beside the earlier ones has zeros in Q and in R's
+    diagonal.
     """
     n, b = W.shape
     Q = W.T.copy()
@@ -56,15 +59,18 @@ def orthonormal_basis(X: np.ndarray) -> np.ndarray:
 
 
 def negligible(dtype: np.dtype, share: float) -> float:
-    """The share below which a part of vectors is rounding: as given for doubles, no finer than their digits for floats."""
+    """The share below which a part of vectors is rounding: as given for doubles, no finer than their digits
+    for floats.
+    """
     return max(share, 50.0 * float(np.finfo(dtype).eps))
 
 
 def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns; twice where they lean.
+    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns; twice
+    where they lean.
 
-    Columns that come from singular vectors are nearly orthogonal once scaled, so this is as accurate as Householder's way,
-    which takes over where columns depend on each other.
+    Columns that come from singular vectors are nearly orthogonal once scaled, so this is as accurate as
+    Householder's way, which takes over where columns depend on each other.
     """
     Q, R = Y, np.eye(Y.shape[1])
     try:

@@ -2,20 +2,23 @@
 
     U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                         (1)
 
-(Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values above t. For small
-matrices one dense decomposition is quickest; for large ones they are found in a growing basis
+(Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values
+above t. For small matrices one dense decomposition is quickest; for large ones they are found in a growing
+basis
 
     X' Q = V B',    X V = Q B + F,    V'V = I,  Q'Q = I,  F'Q = 0                                           (2)
 
-that begins with the vectors V0 of the last, similar matrix, as Q = X V0 made orthonormal: singular vectors of B (k, k) give those of
-X, and F what is missing from them. The basis grows by the directions of F that matter to values above t, until
-what is missing is small: block Lanczos, but with a good start, and few columns a round.
+that begins with the vectors V0 of the last, similar matrix, as Q = X V0 made orthonormal: singular vectors of
+B (k, k) give those of X, and F what is missing from them. The basis grows by the directions of F that matter
+to values above t, until what is missing is small: block Lanczos, but with a good start, and few columns a
+round.
 
-What that answer is worth is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most |F W| for the right vectors
-W that are kept, provided that what was left out is below t; and that is decided by a Cholesky factorization of
-(t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`). F takes a product with X, and most of it need
-not be known: as X V0 lies in Q, |F w| <= t tan(w, V0) for w in V. Late in a Lagrangian, large values have turned by less than
-is allowed, and only few columns are multiplied a second time.
+What that answer is worth is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most |F W| for the
+right vectors W that are kept, provided that what was left out is below t; and that is decided by a Cholesky
+factorization of (t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`). F
+takes a product with X, and most of it need not be known: as X V0 lies in Q, |F w| <= t tan(w, V0) for w in V.
+Late in a Lagrangian, large values have turned by less than is allowed, and only few columns are multiplied a
+second time.
 """
 
 from __future__ import annotations
@@ -58,7 +61,9 @@ class LowRank(NamedTuple):
 
 
 class Deflated(NamedTuple):
-    """X = low + rest, rest in single precision: what X is beyond an earlier answer, so that rounding is small beside t."""
+    """X = low + rest, rest in single precision: what X is beyond an earlier answer, so that rounding is small
+    beside t.
+    """
 
     low: LowRank
     rest: np.ndarray  # (a, b) float32
@@ -119,11 +124,12 @@ def shrink_singular_values(
     max_iter: int = 30,
     n_jobs: int | None = -1,
 ) -> LowRank:
-    """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the last weight.
+    """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the
+    last weight.
 
-    X (a, b) float64. weights: rising, at most 1 (larger values shrink less), so that the answer keeps the order
-    of the values and is the minimizer of the weighted norm. start (b, any): vectors of a similar problem. tol bounds
-    the error relative to the threshold.
+    X (a, b) float64. weights: rising, at most 1 (larger values shrink less), so that the answer keeps the
+    order of the values and is the minimizer of the weighted norm. start (b, any): vectors of a similar
+    problem. tol bounds the error relative to the threshold.
 
     Cost: dense O(a b min(a, b)); else one product with X and one with X' of rank + 8 columns, then of fewer.
     """
@@ -166,13 +172,15 @@ def _weighted(missing: np.ndarray, kept: int) -> np.ndarray:
 class _Basis:
     """Eq. (2), from a start V0: Q spans X V0, and V spans X'Q.
 
-    In the first round B is made diagonal and vectors that have hardly turned are settled: they stay as they are, without a second product with X,
-    and the rounds that follow are about the others alone. The first ``settled`` columns of Q and V are theirs, with
-    singular values ``known``; B and F are of the rest, with singular values ``values`` and coordinates ``P`` and ``W`` of their vectors.
+    In the first round B is made diagonal and vectors that have hardly turned are settled: they stay as they
+    are, without a second product with X, and the rounds that follow are about the others alone. The first
+    ``settled`` columns of Q and V are theirs, with singular values ``known``; B and F are of the rest, with
+    singular values ``values`` and coordinates ``P`` and ``W`` of their vectors.
 
-    What is missing from settled vectors is bounded, not known: X V0 lies in Q, so that F is -R N, with R what X is outside Q and V, and
-    N (V'V0)^-1 = V0 - V V'V0 the part of V0 outside V: |F w| <= |R|_2 |N w|, of which ``angle`` is the second factor, of all together.
-    A direction of F that is taken into Q later is joined to the settled vectors by no more than that, and B leaves it out.
+    What is missing from settled vectors is bounded, not known: X V0 lies in Q, so that F is -R N, with R what
+    X is outside Q and V, and N (V'V0)^-1 = V0 - V V'V0 the part of V0 outside V: |F w| <= |R|_2 |N w|, of
+    which ``angle`` is the second factor, of all together. A direction of F that is taken into Q later is
+    joined to the settled vectors by no more than that, and B leaves it out.
     """
 
     def __init__(self, X: Deflated | _Whole, start: np.ndarray, n_jobs: int | None):
@@ -197,7 +205,9 @@ class _Basis:
         return np.concatenate([self.known, self.values])
 
     def settle(self, kept: int, allowed: float) -> None:
-        """Settle as many of the first ``kept`` vectors as have at most this tangent together; know F for the others and the guard."""
+        """Settle as many of the first ``kept`` vectors as have at most this tangent together; know F for the
+        others and the guard.
+        """
         squares = np.square(self.tangents[: kept + _GUARD])
         order = np.argsort(squares[:kept], kind="stable")
         little = order[np.cumsum(squares[order]) <= allowed**2]
@@ -222,7 +232,8 @@ class _Basis:
     def grow(self, T: np.ndarray) -> None:
         """Take the columns of T (a, t) into Q, and what they need into V."""
         room = self.Q.shape[0] - self.Q.shape[1]
-        # T comes from F, divided by what may be small: what rounding left of Q in it has grown with it, hence twice.
+        # T comes from F, divided by what may be small: what rounding left of Q in it has grown with it, hence
+        # twice.
         T = orthonormal_factors(_split(self.Q, T[:, :room], self.n_jobs)[0])[0]
         T = orthonormal_factors(_split(self.Q, T, self.n_jobs)[0])[0]
         image, inside = _split(self.V, self.X.transposed_times(T, self.n_jobs), self.n_jobs)
@@ -261,13 +272,17 @@ class _Basis:
 
 
 def _tangents(C: np.ndarray) -> np.ndarray:
-    """(b, b) with |tangents w| = |N w|, N = V0 C^-1 - V, for C = V'V0 of orthonormal V and V0: N'N = (C C')^-1 - I."""
+    """(b, b) with |tangents w| = |N w|, N = V0 C^-1 - V, for C = V'V0 of orthonormal V and V0: N'N = (C
+    C')^-1 - I.
+    """
     squares, Y = np.linalg.eigh(C @ C.T)  # cosines between the two spaces
     return np.sqrt(1.0 / np.clip(squares, _LEAST_COSINE, 1.0) - 1.0)[:, None] * Y.T
 
 
 def _leading_directions(F: np.ndarray, negligible: float) -> np.ndarray:
-    """Leading left singular vectors of F, scaled, such that the rest of F has at most this norm; one at least."""
+    """Leading left singular vectors of F, scaled, such that the rest of F has at most this norm; one at
+    least.
+    """
     energies, Y = np.linalg.eigh(F.T @ F)
     rest = np.cumsum(np.maximum(energies, 0.0))  # energies rise
     first = min(int((rest <= negligible**2).sum()), energies.size - 1)
@@ -289,10 +304,11 @@ def _split(basis: np.ndarray, X: np.ndarray, n_jobs: int | None) -> tuple[np.nda
 def remainder_is_below(
     X: np.ndarray | Deflated, right: np.ndarray, threshold: float, *, n_jobs: int | None = -1
 ) -> bool:
-    """Whether every singular value of X outside span(right) is at most 1.001 ``threshold``: a proof, by Cholesky.
+    """Whether every singular value of X outside span(right) is at most 1.001 ``threshold``: a proof, by
+    Cholesky.
 
-    Single precision suffices: X is deflated and scaled in double, and the slack is far above what is then rounded.
-    O(a b^2) for the Gram matrix of the smaller side and a third of b^3 for the factorization.
+    Single precision suffices: X is deflated and scaled in double, and the slack is far above what is then
+    rounded. O(a b^2) for the Gram matrix of the smaller side and a third of b^3 for the factorization.
     """
     whole = X if isinstance(X, Deflated) else _Whole(X)
     R = np.empty(whole.shape, np.float32)

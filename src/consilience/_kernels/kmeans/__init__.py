@@ -3,19 +3,20 @@
     minimize over centers c and labels l    sum_i w_i | x_i - c_l(i) |^2                                 (1)
 
 by Lloyd's two steps: each row to its nearest center, each center to the (weighted) mean of its rows. The runs
-are independent; what they share is the reading of X, block by block. Rows that cannot have changed their cluster are passed
-over (:mod:`.gaps`); for the others, products bound the distances to all centers (:mod:`.screen`), and rows whose bounds leave a doubt are settled
-in float64. Cluster sums are kept in float64 and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by
-itself (:mod:`.narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
+are independent; what they share is the reading of X, block by block. Rows that cannot have changed their
+cluster are passed over (:mod:`.gaps`); for the others, products bound the distances to all centers
+(:mod:`.screen`), and rows whose bounds leave a doubt are settled in float64. Cluster sums are kept in float64
+and corrected only for rows that changed their cluster. Rows of few columns go by tiles, a run by itself
+(:mod:`.narrow`). Data that fits a core's cache has no passes to share; there, each run is one compiled call
 (:mod:`.small`).
 
 What is guaranteed: every assignment is the one of float64 arithmetic (up to its own rounding at exact ties,
 where the first center wins). Hence a run's answer depends on the data, its k and its start or seed alone: not
 on the runs beside it, not on the number of threads.
 
-Start, stopping rule and empty clusters follow scikit-learn: greedy k-means++ with 2 + log k candidates a step;
-stop when no label changes, or when the squared moves of the centers sum to at most ``tol`` times the mean
-variance of the columns; an empty cluster restarts at the row farthest from its center.
+Start, stopping rule and empty clusters follow scikit-learn: greedy k-means++ with 2 + log k candidates a
+step; stop when no label changes, or when the squared moves of the centers sum to at most ``tol`` times the
+mean variance of the columns; an empty cluster restarts at the row farthest from its center.
 """
 
 from __future__ import annotations
@@ -93,10 +94,12 @@ def many_kmeans(
 
     Notes
     -----
-    Time per iteration: one pass over the labels of dense rows, and for those that may have changed their cluster (:mod:`.gaps`) a
-    product of q columns with the k centers of the run, q <= min(d, 125) where a few directions hold half the variance and q = d
-    otherwise; for sparse rows that product every time. Memory beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
-    128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the product for all rows until few of them can change.
+    Time per iteration: one pass over the labels of dense rows, and for those that may have changed their
+    cluster (:mod:`.gaps`) a product of q columns with the k centers of the run, q <= min(d, 125) where a few
+    directions hold half the variance and q = d otherwise; for sparse rows that product every time. Memory
+    beside X: 4 n (q + 4) bytes, 8 n m for labels and gaps. Up to 32 dense columns (4 for several runs) and
+    128 clusters: 4 n (d + 3) bytes, 8 n m for labels, 12 n for each thread, and in every iteration the
+    product for all rows until few of them can change.
     """
     X = as_floats(X)
     n, _ = X.shape
@@ -137,7 +140,9 @@ def many_kmeans(
 
 
 def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None) -> None:
-    """Refuse runs whose centers, scores or labels will not fit; counted is what is there at the same time for certain."""
+    """Refuse runs whose centers, scores or labels will not fit; counted is what is there at the same time for
+    certain.
+    """
     (n, d), m, most = X.shape, len(ks), int(ks.max(initial=1))
     centers = 8.0 * d * (int(ks.sum()) if keep_centers else 0)
     if is_small(X):
@@ -199,7 +204,9 @@ def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None
 
 
 def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:
-    """What the compiled loops take for granted: rows, one weight for each, and at least one center in every run."""
+    """What the compiled loops take for granted: rows, one weight for each, and at least one center in every
+    run.
+    """
     n = X.shape[0]
     if n == 0 or weight.shape != (n,) or ks.ndim != 1 or (ks < 1).any() or (ks > n).any():
         raise ValueError(f"{weight.shape} weights and ks={ks} for {n} rows; expected (n,) and 1 <= k <= n.")

@@ -1,17 +1,19 @@
 """Rows that cannot have changed their cluster are passed over.
 
-For a row x of a run, with u the distance to its own center and l that to the next nearest one, the gap l - u is known
-once both were measured. When centers have moved, center j by v_j, the triangle inequality leaves of it at least
+For a row x of a run, with u the distance to its own center and l that to the next nearest one, the gap l - u
+is known once both were measured. When centers have moved, center j by v_j, the triangle inequality leaves of
+it at least
 
     (l - u) - (v_own + max over the others of v),                                                  (1)
 
-and as long as that is above 0 the row stays where it is. The moves of (1) are added up for each center, so that a row that
-stays is read and not written: its gap, and the label that says with which sum to compare it. A few steps after the start
-most rows of most runs stay, and a step costs one pass over labels and gaps instead of a product with all centers.
+and as long as that is above 0 the row stays where it is. The moves of (1) are added up for each center, so
+that a row that stays is read and not written: its gap, and the label that says with which sum to compare it.
+A few steps after the start most rows of most runs stay, and a step costs one pass over labels and gaps
+instead of a product with all centers.
 
 Rows whose gap is used up are gathered, screened in float32 (:mod:`.screen`) and settled in float64 where that
-leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that it has. Where
-two centers are equally near the gap is 0, and the first of them is chosen anew every time.
+leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that
+it has. Where two centers are equally near the gap is 0, and the first of them is chosen anew every time.
 """
 
 from __future__ import annotations
@@ -27,15 +29,16 @@ from ..compile.vectors import dot
 from ..runtime.threads import map_blocks
 from .screen import WIDTH, Centers, Stack, two_smallest
 
-#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache. No power of two: columns
-#: would lie in the same lines of it.
+#: Rows that one product screens, at most, and numbers of them: so that they stay in the first cache. No power
+#: of two: columns would lie in the same lines of it.
 CHUNK, NUMBERS = 240, 2**13
 #: Columns up to which rows are gathered by columns: a product with so few takes half the time then.
 NARROW = 48
-#: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256 rows.
+#: Rows that stay in cache while one run after the other looks at them, at most; and bytes of them, but 256
+#: rows.
 CLOSE, CACHED = 4096, 2**19
-#: Rows of one task, at least so many over all runs: less work than that is done before it is handed out. And at most. No result
-#: depends on it.
+#: Rows of one task, at least so many over all runs: less work than that is done before it is handed out. And
+#: at most. No result depends on it.
 FEWEST, MOST, TASKS = 2**14, 2**15, 32
 #: Rows that are one of so many or fewer are fetched from memory beforehand.
 SPARSE = 2
@@ -100,7 +103,9 @@ class Gaps:
         self._buffers = threading.local()
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Bring labels of the active runs up to the centers of ``stack``; says what changed, if that is to be listed."""
+        """Bring labels of the active runs up to the centers of ``stack``; says what changed, if that is to be
+        listed.
+        """
         n = self.rows.n_samples
         size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
         used = np.concatenate([self.used[r] for r in active])
@@ -140,9 +145,9 @@ class Gaps:
 def _look(rows, screen, centers, offsets, runs, start, stop, changes):
     """Labels and gaps of the rows start..stop whose gap is used up; returns how many labels changed.
 
-    The centers of run active[a] are offsets[a]..offsets[a + 1], and ``screen`` is theirs. Labels are positions
-    among the centers of their run, before (0 at first) and after; ``changes`` has a place for every row of every
-    active run, or none at all.
+    The centers of run active[a] are offsets[a]..offsets[a + 1], and ``screen`` is theirs. Labels are
+    positions among the centers of their run, before (0 at first) and after; ``changes`` has a place for every
+    row of every active run, or none at all.
     """
     space = _make_space(rows, offsets)
     p, chunk = rows.screen.shape[1], space.where.size
@@ -264,7 +269,9 @@ def _unsure(gaps, labels, used, start, stop, out):
 
 @fast_kernel(forceinline=True)
 def _touch(screen, chosen, out):
-    """Read one number of each row, and nothing else, so that the processor waits for many of them at the same time."""
+    """Read one number of each row, and nothing else, so that the processor waits for many of them at the same
+    time.
+    """
     total = np.float32(0)
     for i in chosen:
         total += screen[i, 0]
@@ -289,7 +296,9 @@ def _gather(screen, chosen, out):
 
 @fast_kernel(forceinline=True)
 def _gap(norm, own, other):
-    """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x| from above will do."""
+    """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x|
+    from above will do.
+    """
     square = np.float64(norm) * np.float64(norm)
     near, far = max(square + 2.0 * own, 0.0), max(square + 2.0 * other, 0.0)
     # What float32 rounds here is less than what is taken off a gap before it is kept.
@@ -299,7 +308,9 @@ def _gap(norm, own, other):
 
 @kernel
 def _slack_of(rows, centers, chosen, where, norms, slack):
-    """|x|, and what the bound of the nearest center may be off without the row's blur; rows not turned have no remainder."""
+    """|x|, and what the bound of the nearest center may be off without the row's blur; rows not turned have
+    no remainder.
+    """
     lengths, margin = rows.lengths, centers.margin
     for t in range(chosen.size):
         norms[t] = lengths[chosen[t]]
@@ -321,7 +332,9 @@ def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
 
 @fast_kernel(forceinline=True)
 def _settle(rows, i, centers, bounds, limit, screened, x):
-    """Of row i: (smallest and second smallest exact score of the centers not above the limit, over scale^2, which is the first)."""
+    """Of row i: (smallest and second smallest exact score of the centers not above the limit, over scale^2,
+    which is the first).
+    """
     scale, half_squares, least = rows.scale, centers.half_squares, centers.least
     _center(rows.X[i], rows.middle, x)
     best, other, where = 1.7e308, 1.7e308, screened

@@ -1,4 +1,6 @@
-"""What k-means takes off its rows before it multiplies them, so that products keep the digits that tell rows apart."""
+"""What k-means takes off its rows before it multiplies them, so that products keep the digits that tell rows
+apart.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,19 @@ def middle_of(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def mean_variance(mean_square: float, shift: np.ndarray) -> float:
-    """Mean over the columns of their variance, from the mean squared length about a point ``shift`` off the mean."""
+    """Mean over the columns of their variance, from the mean squared length about a point ``shift`` off the
+    mean.
+    """
     return float((mean_square - np.dot(shift, shift)) / shift.size)
 
 
 @kernel
 def add_residuals(X, middle, weight, labels, mass, centers):
-    """centers += mean over their rows of x - middle - c: a second pass, that takes off the rounding of the first.
+    """centers += mean over their rows of x - middle - c: a second pass, that takes off the rounding of the
+    first.
 
-    A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the inertia.
+    A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the
+    inertia.
     """
     sums = np.zeros(centers.shape)
     for i in range(labels.size):

@@ -1,7 +1,7 @@
 """Lloyd's steps on many rows of few columns: each run by itself, by tiles (:mod:`.tiles`).
 
-The answers are those of :mod:`.lloyd` to the last bit: labels are those of float64 arithmetic in both, and sums are corrected for
-the same rows in the same order.
+The answers are those of :mod:`.lloyd` to the last bit: labels are those of float64 arithmetic in both, and
+sums are corrected for the same rows in the same order.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from .tiles import (
 
 T = TypeVar("T")
 
-#: Columns and centers up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py, --grid): from 0.9 (32 columns, 10 centers, no
-#: clusters) to 2.3 times as fast as passes that runs share.
+#: Columns and centers up to which tiles are used. Measured up to 32 and 100 (benchmarks/bench_kmeans.py,
+#: --grid): from 0.9 (32 columns, 10 centers, no clusters) to 2.3 times as fast as passes that runs share.
 COLUMNS, CENTERS = 32, 128
-#: Columns up to which several runs go by tiles. Beyond, what they share of a pass is worth more (measured on 100,000 rows of 16 columns, 6 runs of 20 to 60
-#: centers: tiles take 1.02 to 1.14 times the CPU time; of 4 columns, 8 runs of 5 to 15 centers, 0.6 to 0.85 times).
+#: Columns up to which several runs go by tiles. Beyond, what they share of a pass is worth more (measured on
+#: 100,000 rows of 16 columns, 6 runs of 20 to 60 centers: tiles take 1.02 to 1.14 times the CPU time; of 4
+#: columns, 8 runs of 5 to 15 centers, 0.6 to 0.85 times).
 SEVERAL = 4
-#: Products of one task at least, and tiles: less is done before it is handed out. And tiles at most. No result depends on it.
+#: Products of one task at least, and tiles: less is done before it is handed out. And tiles at most. No
+#: result depends on it.
 PRODUCTS, FEWEST, MOST = 2**25, 136, 1024
-#: Moves of the centers, as large as the last ones, that a row must be far from changing for its gap to save work. About as
-#: many rows as are nearer than two are looked at in each step when gaps are kept.
+#: Moves of the centers, as large as the last ones, that a row must be far from changing for its gap to save
+#: work. About as many rows as are nearer than two are looked at in each step when gaps are kept.
 STEPS = 2.0
 
 
@@ -81,7 +83,9 @@ def lloyd_either_way(
 
 
 def by_tiles(rows: Rows, k: int, runs: int) -> bool:
-    """Whether tiles are the faster way. Rows that are turned have fewer columns to multiply; sums of far ones are made anew in each step."""
+    """Whether tiles are the faster way. Rows that are turned have fewer columns to multiply; sums of far ones
+    are made anew in each step.
+    """
     return (
         isinstance(rows, DenseRows)
         and rows.directions is None
@@ -108,7 +112,9 @@ class Tiles:
 
 
 class Run:
-    """One run from its start: labels (n,) int32, 0 at first and changed in place. Keeps 12 n bytes while it goes."""
+    """One run from its start: labels (n,) int32, 0 at first and changed in place. Keeps 12 n bytes while it
+    goes.
+    """
 
     def __init__(self, tiles: Tiles, centers: np.ndarray, labels: np.ndarray):
         self.tiles, self.rows, self.labels = tiles, tiles.rows, labels
@@ -155,7 +161,9 @@ class Run:
         self.used += self.step
 
     def look(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bring labels up to the centers; where in the lists of changes those of each task begin, and how many they are."""
+        """Bring labels up to the centers; where in the lists of changes those of each task begin, and how
+        many they are.
+        """
         rows, tiles, n = self.rows, self.tiles, len(self.labels)
         margin = screen_centers(self.centers, rows.scale, rows.rounding, *self.screen)
         half_squares = np.einsum("ij,ij->i", self.centers, self.centers) / 2
@@ -178,8 +186,8 @@ class Run:
 def few_enough(k: int, d: int) -> float:
     """Share of rows to be looked at below which it pays to keep gaps.
 
-    Measured on 100,000 rows, in ns: a row of a tile with its distances to all centers (``each``); 2 to find out that a gap is not used up;
-    and 45 to gather a row and to keep its gap.
+    Measured on 100,000 rows, in ns: a row of a tile with its distances to all centers (``each``); 2 to find
+    out that a gap is not used up; and 45 to gather a row and to keep its gap.
     """
     each = 0.17 * k + 0.022 * k * d + 0.43 * d
     return (each - 2) / (each + 45)
@@ -198,7 +206,9 @@ def _add_rows(X, middle, weight, labels, sums):
 
 @kernel
 def _move_rows(X, middle, weight, changes, firsts, counts, labels, sums):
-    """Rows that changed their cluster out of the sum of the old one into that of the new, in the order of the lists."""
+    """Rows that changed their cluster out of the sum of the old one into that of the new, in the order of the
+    lists.
+    """
     d = X.shape[1]
     for part in range(firsts.size):
         for change in changes[firsts[part] : firsts[part] + counts[part]]:

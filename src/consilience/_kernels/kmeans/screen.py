@@ -1,7 +1,8 @@
 """Scores of all centers bounded in float32, by which most rows find their nearest center.
 
 Writing x for a row with the middle taken off (dense) or as it is (sparse), and c for a center, all
-questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest center.
+questions are about the score  s(x, c) = |c|^2 / 2 - x'c, whose smallest value over c marks the nearest
+center.
 
 Scores are first bounded from below in float32, for every row and center at once by one matrix product, and
 settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
@@ -14,9 +15,10 @@ and centers, being averages, have small remainders. So the product runs over q i
     L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
     L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
 
-with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of summation is at
-most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their squares. So what rounding blurs
-is a share of the row and one of the center; the remainders take one more column, and rows that are not turned none.
+with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of
+summation is at most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their
+squares. So what rounding blurs is a share of the row and one of the center; the remainders take one more
+column, and rows that are not turned none.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ BEYOND = 1e18
 LOOSE = 1e37
 #: The second smallest bound where there is one center: a number in float32 still, doubled.
 NO_MORE = np.float32(1e38)
-#: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors take addresses a
-#: multiple of 4 kB apart for the same one at first.
+#: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors
+#: take addresses a multiple of 4 kB apart for the same one at first.
 WIDTH = 1040
 
 
@@ -84,10 +86,11 @@ class Stack:
         return np.hstack([-turned, -self.remainder[:, None]])
 
     def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets what does not hang on the features of the centers' side of L in Eq. (2); returns which centers have none (K,).
+        """Sets what does not hang on the features of the centers' side of L in Eq. (2); returns which centers
+        have none (K,).
 
-        The square of a center far beyond all rows is no number in float32. Its bound is one that holds of every such
-        center, and so loose that, wherever it is the smallest, float64 decides.
+        The square of a center far beyond all rows is no number in float32. Its bound is one that holds of
+        every such center, and so loose that, wherever it is the smallest, float64 decides.
         """
         beyond = norm > BEYOND
         if beyond.any():
@@ -110,9 +113,11 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 
 @fast_kernel(forceinline=True)
 def two_smallest(L, least, first, last, smallest, where):
-    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of the first.
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of
+    the first.
 
-    The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they do not overlap.
+    The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they
+    do not overlap.
     """
     b = L.shape[1]
     for i in range(b):
@@ -137,7 +142,9 @@ def _two_smaller(row, more, other_row, other_more, j, smallest, where):
 
 @fast_kernel(forceinline=True)
 def insert(value, j, low, second, where):
-    """The two smallest with one more value, and the place of the first; choices, not branches, become vector code."""
+    """The two smallest with one more value, and the place of the first; choices, not branches, become vector
+    code.
+    """
     closer = value < low
     other = low if closer else value
     return value if closer else low, other if other < second else second, j if closer else where
@@ -147,10 +154,10 @@ def insert(value, j, low, second, where):
 def screen_block(L, centers, offsets, far, blur, labels, start, doubt):
     """Nearest center of every row by the bounds L (centers, rows) + least; returns how many are in doubt.
 
-    Run r owns the centers offsets[r]..offsets[r + 1] of L; far and blur are |r(x)| and w(x) of the rows. In doubt
-    is a row whose second smallest bound does not clear its smallest by twice the error; ``doubt`` has a place for
-    every row of every run. No run is without centers, and a bound that is NaN leaves the first of them: labels are
-    always centers of the run.
+    Run r owns the centers offsets[r]..offsets[r + 1] of L; far and blur are |r(x)| and w(x) of the rows. In
+    doubt is a row whose second smallest bound does not clear its smallest by twice the error; ``doubt`` has a
+    place for every row of every run. No run is without centers, and a bound that is NaN leaves the first of
+    them: labels are always centers of the run.
     """
     least, remainder, margin = centers.least, centers.remainder, centers.margin
     runs, rows, limits = doubt.run, doubt.row, doubt.limit

@@ -1,8 +1,9 @@
 """k-means on data that fits a core's cache: a whole run in one compiled call.
 
-Small data has no passes worth sharing between runs, and a step on it takes less time than the interpreter needs to
-ask for it. So each run is one call that frees the interpreter lock; runs lie side by side on threads. Start, stopping
-rule and empty clusters are those of :mod:`.kmeans`; scores are plain float64 products, with no screen before them.
+Small data has no passes worth sharing between runs, and a step on it takes less time than the interpreter
+needs to ask for it. So each run is one call that frees the interpreter lock; runs lie side by side on
+threads. Start, stopping rule and empty clusters are those of :mod:`.kmeans`; scores are plain float64
+products, with no screen before them.
 """
 
 from __future__ import annotations
@@ -173,7 +174,9 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
 
 @kernel
 def _nearest(columns, centers):
-    """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a number."""
+    """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a
+    number.
+    """
     scores = np.empty((centers.shape[0], columns.shape[1]))
     np.dot(centers, columns, scores)
     smallest = np.full(columns.shape[1], np.inf)
@@ -215,7 +218,9 @@ def _means(X, weight, before, labels, far):
 
 @kernel(forceinline=True)
 def _restart_empty(X, weight, before, labels, sums, mass):
-    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their center."""
+    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their
+    center.
+    """
     empty = np.empty(mass.size, np.int64)
     count = 0
     for j in range(mass.size):

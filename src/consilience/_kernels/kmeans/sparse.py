@@ -277,8 +277,9 @@ def _add_residuals_sparse(data, indices, indptr, weight, labels, mass, centers):
 @kernel
 def _own_squares_sparse(entries, centers, squares, stored, labels, out, start, stop):
     data, indices, indptr = entries
-    # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c, unless nothing of
-    # |c|^2 lies elsewhere; then it is left out, and a far row alone in its cluster has distance 0 exactly.
+    # |c|^2 + sum over stored values of (x - c)^2 - c^2: no large terms cancel when x is close to c, unless
+    # nothing of |c|^2 lies elsewhere; then it is left out, and a far row alone in its cluster has distance 0
+    # exactly.
     for i in range(start, stop):
         j = labels[i]
         total, alone, met = squares[j], 0.0, 0

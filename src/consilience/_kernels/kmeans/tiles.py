@@ -1,11 +1,13 @@
 """Nearest centers of many rows of few columns, by tiles of rows held by columns.
 
-In a tile the same column of TILE rows lies side by side, so that one instruction works on eight rows or more, and nothing is gathered: all
-distances of a row to ten centers in four columns cost 3 ns, where a bound on them that may save this costs 10 to keep. What is computed are the bounds
-L of :mod:`.screen` in float32; a row whose two smallest ones leave a doubt is settled in float64, as there.
+In a tile the same column of TILE rows lies side by side, so that one instruction works on eight rows or more,
+and nothing is gathered: all distances of a row to ten centers in four columns cost 3 ns, where a bound on
+them that may save this costs 10 to keep. What is computed are the bounds L of :mod:`.screen` in float32; a
+row whose two smallest ones leave a doubt is settled in float64, as there.
 
-Where centers and columns are more, or once few rows are near enough to change, the gaps of :mod:`.gaps` pay: then only rows whose gap is used up
-are looked at, gathered from several tiles into one, or as their tile if they are many of it.
+Where centers and columns are more, or once few rows are near enough to change, the gaps of :mod:`.gaps` pay:
+then only rows whose gap is used up are looked at, gathered from several tiles into one, or as their tile if
+they are many of it.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from ..compile.jit import fast_kernel, kernel
 from ..compile.vectors import dot
 from .screen import BEYOND, LOOSE, NO_MORE, WIDTH, insert, two_smallest
 
-#: Rows of a tile. A multiple of 16, which is what one instruction works on at most, and no power of two: columns would lie in the same
-#: lines of the cache.
+#: Rows of a tile. A multiple of 16, which is what one instruction works on at most, and no power of two:
+#: columns would lie in the same lines of the cache.
 TILE = 240
 #: Columns up to which distances are computed here, with nothing written between; beyond, BLAS is faster
 #: (measured, k = 10: 3.4 against 4.5 ns a row for 4 columns; 15 against 10 for 16).
@@ -92,7 +94,8 @@ def n_tiles(n: int) -> int:
 
 
 def padded(k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Room for what :func:`screen_centers` fills: (centers, columns) and one number for each center, so many as are compared at a time.
+    """Room for what :func:`screen_centers` fills: (centers, columns) and one number for each center, so many
+    as are compared at a time.
 
     What is not filled is a center that is nowhere near, or a column of zeros.
     """
@@ -102,7 +105,9 @@ def padded(k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def fill_tiles(X, middle, scale, tiles, start, stop):
-    """Tiles start..stop from the rows of X, in the units of the screen; places after the last row stay as they are."""
+    """Tiles start..stop from the rows of X, in the units of the screen; places after the last row stay as
+    they are.
+    """
     unit = 1.0 / scale
     for t in range(start, stop):
         first = t * TILE
@@ -137,10 +142,12 @@ def screen_centers(centers, scale, rounding, across, least):
 
 @kernel
 def look_at_tiles(rows, centers, state, changes, start, stop):
-    """Labels of the rows in the tiles start..stop: of all, or where ``state`` is bounded of those whose gap is used up.
+    """Labels of the rows in the tiles start..stop: of all, or where ``state`` is bounded of those whose gap
+    is used up.
 
     changes: room for one of each row; filled with row * 2^32 + label before, rising.
-    Returns how many labels changed and, unless bounded, in how many rows of one in SAMPLED tiles the gap is above ``steps`` of the label.
+    Returns how many labels changed and, unless bounded, in how many rows of one in SAMPLED tiles the gap is
+    above ``steps`` of the label.
     """
     X, middle, unit, labels, bounded = rows.X, rows.middle, 1.0 / rows.scale, state.labels, state.bounded
     k, d = centers.exact.shape
@@ -162,7 +169,8 @@ def look_at_tiles(rows, centers, state, changes, start, stop):
         b = min(TILE, rows.lengths.size - first) if t < stop else 0
         unsure = _unsure(state.gaps, labels, state.used, first, b, noted) if bounded else b
         many = unsure > b * DENSE
-        # What was gathered goes first where there is no room for more, or a tile follows as it is: changes are listed in their order.
+        # What was gathered goes first where there is no room for more, or a tile follows as it is: changes
+        # are listed in their order.
         whole, size = many and filled == 0, filled if many or filled + unsure > TILE or t == stop else 0
         if whole:
             values, size = rows.tiles[t], b
@@ -242,7 +250,9 @@ def _above(gap, steps, labels):
 
 @fast_kernel(forceinline=True)
 def _touch(X, rows, out):
-    """Read the ends of each row, and nothing else, so that the processor waits for many of them at the same time."""
+    """Read the ends of each row, and nothing else, so that the processor waits for many of them at the same
+    time.
+    """
     total = 0.0
     for i in rows:
         total += X[i, 0] + X[i, X.shape[1] - 1]
@@ -261,7 +271,9 @@ def _unsure(gaps, labels, used, first, size, noted):
 
 @kernel(forceinline=True)
 def _doubts(margin, rounding, lengths, doubt):
-    """How far apart the two smallest bounds of each row must be: 2 (m(c) + w(x)), and a little more for what float32 rounds here."""
+    """How far apart the two smallest bounds of each row must be: 2 (m(c) + w(x)), and a little more for what
+    float32 rounds here.
+    """
     most, share = np.float32(2.002 * margin + 2.0**-94), np.float32(2.002 * 1.01 / 2 * rounding)
     for s in range(lengths.size):
         doubt[s] = most + share * lengths[s] * lengths[s]
@@ -311,7 +323,9 @@ def _nearest(row, middle, centers, half_squares, where, x):
 
 @fast_kernel(forceinline=True)
 def _two_nearest(tile, across, least, found, where):
-    """The two smallest bounds of each row of a tile of at most FUSED columns, as :func:`.screen.two_smallest` leaves them."""
+    """The two smallest bounds of each row of a tile of at most FUSED columns, as :func:`.screen.two_smallest`
+    leaves them.
+    """
     for s in range(TILE):
         found[s], found[WIDTH + s] = NO_MORE, NO_MORE
         found[2 * WIDTH + s] = np.float32(0)
@@ -328,7 +342,8 @@ def _two_nearest(tile, across, least, found, where):
 def _five_centers(x0, x1, x2, x3, across, least, found, j):
     """Five centers at a time: what was found is read and written less often.
 
-    Places are kept as float32, beside the bounds: of one array the compiler sees that its parts do not overlap.
+    Places are kept as float32, beside the bounds: of one array the compiler sees that its parts do not
+    overlap.
     """
     a, b, c, d, e = across[0], across[1], across[2], across[3], across[4]
     a0, a1, a2, a3, a4 = a[0], a[1], a[2], a[3], least[0]

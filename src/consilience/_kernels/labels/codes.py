@@ -18,10 +18,11 @@ _WIDE_TABLE = 1 << 20  # integers spread over less than this (or 4 n m) are coun
 def code_integers(
     matrix: np.ndarray, dtype: type | None = None
 ) -> tuple[np.ndarray, list[np.ndarray]] | None:
-    """Codes (n, m) and the sorted int64 values they stand for, column by column; code and value -1 is missing.
+    """Codes (n, m) and the sorted int64 values they stand for, column by column; code and value -1 is
+    missing.
 
-    Codes are of the smallest type that holds them unless ``dtype`` is given. None if the values are spread too wide
-    for tables, or beyond int64. Three passes over blocks of rows, O(n m + range), on all threads.
+    Codes are of the smallest type that holds them unless ``dtype`` is given. None if the values are spread
+    too wide for tables, or beyond int64. Three passes over blocks of rows, O(n m + range), on all threads.
     """
     n, m = matrix.shape
     if matrix.dtype == np.uint64:
@@ -91,7 +92,9 @@ def _extremes(matrix, start, stop, low, high):
 
 @kernel
 def _mark(matrix, start, stop, low, first, present):
-    """low and first come from the extremes of this very matrix: column j has a place for each number in its range."""
+    """low and first come from the extremes of this very matrix: column j has a place for each number in its
+    range.
+    """
     for i in range(start, stop):
         for j in range(matrix.shape[1]):
             present[first[j] + matrix[i, j] - low[j]] = 1

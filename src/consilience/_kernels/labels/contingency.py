@@ -41,9 +41,9 @@ def count_pairs(
 
     Small ranges of values: one pass over memory, each block of rows looked at twice while it is in cache (its
     extent, then its counts) on ``n_jobs`` threads. Larger tables: a second pass into a dense table, or, where
-    that would have more cells than twice n, a bucket sort by ``a`` and O(n + range) in all. Values spread wider
-    than 4 n are hashed to codes first. With weights the counts are float64, added in the same order for any
-    number of threads; cells of weight zero are left out.
+    that would have more cells than twice n, a bucket sort by ``a`` and O(n + range) in all. Values spread
+    wider than 4 n are hashed to codes first. With weights the counts are float64, added in the same order for
+    any number of threads; cells of weight zero are left out.
     """
     n = a.shape[0]
     assert b.shape[0] == n, "the caller checks lengths"
@@ -184,7 +184,8 @@ def _extent(x):
 
 @kernel
 def _count(a, b, low_a, low_b, width, tables):
-    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last store.
+    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last
+    store.
 
     low_a, low_b and the tables' size come from the extent of these very vectors; as in the next two.
     """
@@ -254,7 +255,8 @@ def cross_table(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """Table (k, n_codes) float64 of every base cluster against one more partition, in one pass over ``labels``.
+    """Table (k, n_codes) float64 of every base cluster against one more partition, in one pass over
+    ``labels``.
 
     ``labels`` is (n, m) with -1 missing, cluster j of clustering i is row ``offsets[i] + j``, ``codes`` (n,)
     has values below ``n_codes`` with -1 missing. An object missing on either side is left out of that

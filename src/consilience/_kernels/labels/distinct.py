@@ -1,8 +1,8 @@
 """Numbers that stand for rows: exact unique rows of an integer matrix, and hashes of rows of features.
 
-Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory), dealt
-into partitions by their top hash bits, and each partition is grouped with a small table (:mod:`.hashing`) that stays in cache.
-Groups are numbered by first appearance.
+Unique rows take time linear in the size of the matrix, on threads: rows are hashed (one pass over memory),
+dealt into partitions by their top hash bits, and each partition is grouped with a small table
+(:mod:`.hashing`) that stays in cache. Groups are numbered by first appearance.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def _number(first, representatives):
 
 
 def hash_rows(matrix: np.ndarray) -> np.ndarray:
-    """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly ever."""
+    """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly
+    ever.
+    """
     matrix = np.ascontiguousarray(matrix)
     hashes = np.zeros(len(matrix), np.uint64)
     if matrix.size:
@@ -126,7 +128,9 @@ def _look_up(known, words, hashes, out):
 
 
 class RowTable:
-    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row beside them."""
+    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row
+    beside them.
+    """
 
     def __init__(self, rows: np.ndarray):
         self._dtype, self._width = rows.dtype, rows.shape[1]
@@ -136,7 +140,9 @@ class RowTable:
         enter(hashes, len(rows), self._known.table)
 
     def find(self, rows: np.ndarray) -> np.ndarray:
-        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every number is."""
+        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every
+        number is.
+        """
         if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
             raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
         words = as_words(np.ascontiguousarray(rows))
@@ -178,9 +184,9 @@ def canonical_colors(
 
     Color refinement on the graph objects - clusters - clusterings: a cluster is colored by the multiset of
     its objects, a clustering by that of its clusters, an object by that of its clusters. Multisets are
-    hashed by wrapping sums, so the colors do not depend on the order of summation. Where objects share a color after
-    ``rounds`` rounds, more follow until none is told apart any more: what shares one then looks alike from every side
-    (in large ensembles: within 16 steps).
+    hashed by wrapping sums, so the colors do not depend on the order of summation. Where objects share a
+    color after ``rounds`` rounds, more follow until none is told apart any more: what shares one then looks
+    alike from every side (in large ensembles: within 16 steps).
 
     codes (u, m): global cluster ids, -1 missing; offsets (m + 1): first id of each clustering.
     Returns colors (u,) and (m,), uint64. Cost: O(rounds u m), and at most some 1e8 steps more.
@@ -216,7 +222,8 @@ def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple
 def membership_colors(
     Y: Any, offsets: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fingerprints of objects, clusters and clusterings of memberships Y (u, k), CSR, that ignore every order and every name.
+    """Fingerprints of objects, clusters and clusterings of memberships Y (u, k), CSR, that ignore every order
+    and every name.
 
     :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colors (u,), (k,) and
     (m,), uint64. O(entries) a round, 4 to 16 rounds.
@@ -274,7 +281,8 @@ def _mix_into(values, out):
 
 
 def row_hashes(X: Any) -> np.ndarray:
-    """(n,) one 64-bit number for each row of floats, dense or CSR; equal rows have equal numbers, and minus zero is zero.
+    """(n,) one 64-bit number for each row of floats, dense or CSR; equal rows have equal numbers, and minus
+    zero is zero.
 
     A dense row and a sparse one have different numbers. Works on a copy of X: give blocks of rows.
     """
@@ -316,7 +324,9 @@ def _hash_sparse(values, indices, indptr):
 
 
 def row_keys(X: Any) -> np.ndarray:
-    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is sparse."""
+    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is
+    sparse.
+    """
     size = 4096
     return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
 
@@ -335,9 +345,11 @@ def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> n
 
 
 class RowKeys:
-    """Rows of features that others are recognized among, by 64-bit numbers: 16 bytes a row, whatever its width.
+    """Rows of features that others are recognized among, by 64-bit numbers: 16 bytes a row, whatever its
+    width.
 
-    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers are one.
+    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers
+    are one.
     """
 
     def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):

@@ -4,9 +4,10 @@
     cost of p in group j = a_p + z_j + r_p * sum over p's clusters b of T_bj,    (T, z) = costs(C)         (2)
     hard: p goes to the cheapest group;    soft: R_pj = exp(-cost_pj) / sum over groups                    (3)
 
-labels (u, m) hold codes, -1 for missing; cluster j of clustering i is row offsets[i] + j of the tables; Y (u, k) is their
-indicator, which is never formed. R (u, c) says which groups the objects are in, w (u,) are their weights. Whatever a method
-minimizes, its alternation is this: (1), its own ``costs``, (2) and (3). O(u m c) a round, O(u + k c) memory.
+labels (u, m) hold codes, -1 for missing; cluster j of clustering i is row offsets[i] + j of the tables; Y (u,
+k) is their indicator, which is never formed. R (u, c) says which groups the objects are in, w (u,) are their
+weights. Whatever a method minimizes, its alternation is this: (1), its own ``costs``, (2) and (3). O(u m c) a
+round, O(u + k c) memory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ..runtime.threads import map_blocks
 from .contingency import cross_table
 
 _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
-#: Objects up to which every start is followed to its end; of more, so many are drawn, and the best start goes on with all.
+#: Objects up to which every start is followed to its end; of more, so many are drawn, and the best start goes
+#: on with all.
 STARTS_ON = 1 << 16
 
 #: From a table (k, c) to T (k, c) and z (c,) of Eq. (2).
@@ -29,7 +31,9 @@ Costs = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class LabelRows(NamedTuple):
-    """The objects of a loop: ``mass`` (u,) weighs costs in the loss, ``scale`` and ``shift`` (u,) are r and a of Eq. (2)."""
+    """The objects of a loop: ``mass`` (u,) weighs costs in the loss, ``scale`` and ``shift`` (u,) are r and a
+    of Eq. (2).
+    """
 
     labels: np.ndarray
     offsets: np.ndarray
@@ -99,7 +103,9 @@ def assign(
     stay: bool = False,
     n_jobs: int | None = -1,
 ) -> Assignment:
-    """Every object to its cheapest group, Eq. (2) and (3); ties to the lowest number, or with ``stay`` to ``current`` (u,)."""
+    """Every object to its cheapest group, Eq. (2) and (3); ties to the lowest number, or with ``stay`` to
+    ``current`` (u,).
+    """
     u, (k, c) = len(rows.labels), T.shape
     current = np.zeros(u, np.int64) if current is None else np.ascontiguousarray(current, np.int64)
     if k != rows.offsets[-1] or base.shape != (c,) or c == 0 or current.shape != (u,):
@@ -122,7 +128,8 @@ def soften(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(R (u, c), C (k, c), log of the sums (u,)): the soft groups of Eq. (3) and their table, in one pass.
 
-    The sums are over groups of exp(-cost), so that costs that are minus log densities give minus their mixture's.
+    The sums are over groups of exp(-cost), so that costs that are minus log densities give minus their
+    mixture's.
     """
     u, (k, c) = len(rows.labels), T.shape
     if k != rows.offsets[-1] or base.shape != (c,) or c == 0:
@@ -142,20 +149,26 @@ def soften(
 
 
 def block_shares(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """M (k, c): how the clusters of each clustering share out a group, from its table; ``otherwise`` (k,) where it saw none of it."""
+    """M (k, c): how the clusters of each clustering share out a group, from its table; ``otherwise`` (k,)
+    where it saw none of it.
+    """
     totals = np.repeat(np.add.reduceat(table, offsets[:-1], axis=0), np.diff(offsets), axis=0)
     return np.where(totals > 0, table / np.where(totals > 0, totals, 1.0), otherwise[:, None])
 
 
 def commonest_rows(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """(m, c) the commonest cluster of each clustering in each group, as a row of the table, the lowest of equals; by ``otherwise`` (k,) where it saw none of it."""
+    """(m, c) the commonest cluster of each clustering in each group, as a row of the table, the lowest of
+    equals; by ``otherwise`` (k,) where it saw none of it.
+    """
     out = np.empty((offsets.size - 1, table.shape[1]), np.int64)
     _commonest(np.ascontiguousarray(table, float), offsets, otherwise, out)
     return out
 
 
 def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarray:
-    """Groups (u,) without an empty one: each gets the object of largest loss (u,) that is not alone in its group."""
+    """Groups (u,) without an empty one: each gets the object of largest loss (u,) that is not alone in its
+    group.
+    """
     counts = np.bincount(groups, minlength=n_groups)
     if counts.all():
         return groups
@@ -171,7 +184,9 @@ def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarra
 def seed_rows(
     rows: LabelRows, n_groups: int, costs: Costs, rng: np.random.Generator, n_jobs=-1
 ) -> np.ndarray:
-    """(n_groups,) different objects, far apart: each drawn by mass times its cost with the nearest before (k-means++)."""
+    """(n_groups,) different objects, far apart: each drawn by mass times its cost with the nearest before
+    (k-means++).
+    """
     u = len(rows.labels)
     chosen = np.empty(n_groups, np.int64)
     chance = rows.mass.astype(float)
@@ -203,9 +218,9 @@ def alternate(
 ) -> Settled:
     """(1), (2), (3) in turn until no object moves, or the loss falls by no more than ``tol`` of itself.
 
-    The loss of a grouping is the mass-weighted cost of the objects in their own groups. Where the table of a grouping minimizes it the losses
-    fall; where they do not, the loop ends at the first rise. The best grouping seen is returned. Groups left empty get the
-    object of largest loss.
+    The loss of a grouping is the mass-weighted cost of the objects in their own groups. Where the table of a
+    grouping minimizes it the losses fall; where they do not, the loop ends at the first rise. The best
+    grouping seen is returned. Groups left empty get the object of largest loss.
     """
     losses: list[float] = []
     best, converged = groups, False

@@ -1,8 +1,8 @@
 """The hash table of this package: rows of words, found among known rows.
 
 A table holds positions of known rows and -1 at places that are free; it has a power of two of places, at
-least twice as many as there are known rows, so that every search ends. Equal hashes are confirmed by comparing
-the rows: no answer depends on the hash.
+least twice as many as there are known rows, so that every search ends. Equal hashes are confirmed by
+comparing the rows: no answer depends on the hash.
 """
 
 from __future__ import annotations

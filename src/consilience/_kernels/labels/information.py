@@ -29,10 +29,11 @@ def entropy_terms(counts, n):
 
 
 def confuse_pairs(both, a, b, n, itself):
-    """Ordered pairs of objects that are together in both partitions, in the first only, the second only, in neither.
+    """Ordered pairs of objects that are together in both partitions, in the first only, the second only, in
+    neither.
 
-    From sum n_ij^2, sum a_i^2, sum b_j^2 and n. ``itself`` is what the pairs of an object with itself weigh: n leaves
-    them out (weights below one then leave less than one pair: none), 0 counts them.
+    From sum n_ij^2, sum a_i^2, sum b_j^2 and n. ``itself`` is what the pairs of an object with itself weigh:
+    n leaves them out (weights below one then leave less than one pair: none), 0 counts them.
     """
     return max(0, both - itself), max(0, a - both), max(0, b - both), n * n - a - b + both
 
@@ -153,17 +154,19 @@ def _expected_cell(a, b, n, logs):
 
 # All pairs of columns --------------------------------------------------------------------------------------
 
-#: Measures of two partitions, by the number that kernels know them by; plain "nmi" is the arithmetic one, as in scikit-learn.
+#: Measures of two partitions, by the number that kernels know them by; plain "nmi" is the arithmetic one, as
+#: in scikit-learn.
 PAIRWISE_MEASURES = ("nmi", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ari")
 
 
 def measure_tables(
     table: np.ndarray, offsets: np.ndarray, measure: str = "nmi", *, with_itself: bool = False
 ) -> np.ndarray:
-    """(m,) a measure of each of m dense tables that lie one below the other: table i is rows offsets[i] to offsets[i + 1].
+    """(m,) a measure of each of m dense tables that lie one below the other: table i is rows offsets[i] to
+    offsets[i + 1].
 
-    NaN for a table without counts. ``with_itself`` counts an object's pair with itself in the ARI, which makes it
-    independent of the scale of weights.
+    NaN for a table without counts. ``with_itself`` counts an object's pair with itself in the ARI, which
+    makes it independent of the scale of weights.
     """
     check("measure", measure, Choice(*PAIRWISE_MEASURES))
     which, out = PAIRWISE_MEASURES.index(measure), np.empty(len(offsets) - 1)
@@ -180,7 +183,8 @@ def pairwise_measure(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), codes with -1 missing.
+    """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), codes with -1
+    missing.
 
     Each pair is compared on the objects that both have labeled; a pair without any is NaN. Time
     O(n m^2 / 2), memory one copy of ``labels`` and one table per thread; threads share the columns.

@@ -3,8 +3,8 @@
     phi_pij ~ exp(psi(g_pj)) b_ji[x_pi], normalized over j;    g_pj = alpha_j + sum over i that saw p of phi_pij        (1)
     bound of p = E[log p(theta)] + sum_ij phi_ij (psi(g_j) - psi(sum g) + log b_ji[x_i] - log phi_ij) - E[log q(theta)]   (2)
 
-theta_p ~ Dirichlet(alpha) are the memberships of object p, q(theta_p) = Dirichlet(g_p), and its label in clustering i is drawn
-from component j with probability phi_pij.
+theta_p ~ Dirichlet(alpha) are the memberships of object p, q(theta_p) = Dirichlet(g_p), and its label in
+clustering i is drawn from component j with probability phi_pij.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ def infer_rows(
     max_iter: int,
     n_jobs: int | None = -1,
 ) -> Inferred:
-    """Eq. (1) for every object from the g (u, c) given, which is overwritten, until g moves by less than ``tol``.
+    """Eq. (1) for every object from the g (u, c) given, which is overwritten, until g moves by less than
+    ``tol``.
 
     b (k, c) and alpha (c,) positive. O(u m c) a step.
     """
     u, (k, c) = len(labels), b.shape
     if k != offsets[-1] or alpha.shape != (c,) or g.shape != (u, c) or c == 0:
         raise ValueError(
-            f"b {b.shape}, alpha {alpha.shape} and g {g.shape} for {u} objects in {offsets[-1]} base clusters."
+            f"b {b.shape}, alpha {alpha.shape} and g {g.shape} for {u} objects in {offsets[-1]} base "
+            f"clusters."
         )
 
     model = Model(offsets, b, alpha)

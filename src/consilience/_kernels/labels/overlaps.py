@@ -1,8 +1,9 @@
 """How the clusters of all clusterings overlap, pair of clusterings by pair, in tables that stay in the cache.
 
-Everything that needs Y' diag(v) Y, with Y (u, k) the indicator of k clusters in m clusterings, is accumulated here
-without forming Y, and products with Y are sums over the labels of a row. labels (u, m) hold codes 0..k_i - 1, -1 for
-missing; cluster j of clustering i has number offsets[i] + j, as in an Ensemble, which keeps to it.
+Everything that needs Y' diag(v) Y, with Y (u, k) the indicator of k clusters in m clusterings, is accumulated
+here without forming Y, and products with Y are sums over the labels of a row. labels (u, m) hold codes 0..k_i
+- 1, -1 for missing; cluster j of clustering i has number offsets[i] + j, as in an Ensemble, which keeps to
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def mean_entropies(
 
         H_m(C) = - sum_j p_j log2 p_j,   p_j = w(C n C_j^m) / w(C n seen by m)                            (1)
 
-    over the clusterings m that saw any of C, its own among them (entropy 0). O(u m^2 / 2) time, O(k m) memory.
+    over the clusterings m that saw any of C, its own among them (entropy 0). O(u m^2 / 2) time, O(k m)
+    memory.
     """
     m = labels.shape[1]
     _ensure_tables(offsets, n_jobs)

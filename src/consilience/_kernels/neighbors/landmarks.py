@@ -1,4 +1,5 @@
-"""Rows seen through landmarks: a sparse graph between n rows and p points, and its cut on the side of the points.
+"""Rows seen through landmarks: a sparse graph between n rows and p points, and its cut on the side of the
+    points.
 
     S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                       (1)
     a_il  = exp( -d(i, l)^2 / (2 sigma^2) ) for l in S(i), 0 elsewhere,   t_i = sum_l a_il,   B_il = a_il / t_i  (2)
@@ -6,17 +7,18 @@
     v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                            (4)
     u_i   = sum_l B_il v_l,  scaled to length one                                                             (5)
 
-B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalized cut of the graph with n + p nodes, found from p x p
-numbers (the transfer cut), and (5) carries it over to the rows.
+B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalized cut of the graph with n + p nodes,
+found from p x p numbers (the transfer cut), and (5) carries it over to the rows.
 
-(1) is sought in three steps, as U-SPEC does: the nearest of some sqrt(p) groups of landmarks, the nearest landmark in it, and
-then the K nearest among those near that one. That is O(sqrt(p) d) for a row and misses some neighbors.
+(1) is sought in three steps, as U-SPEC does: the nearest of some sqrt(p) groups of landmarks, the nearest
+landmark in it, and then the K nearest among those near that one. That is O(sqrt(p) d) for a row and misses
+some neighbors.
 
-What a row gets depends on that row alone, to the last bit: not on those beside it, nor on threads. Rows that come later are
-therefore placed just as they would have been at first.
+What a row gets depends on that row alone, to the last bit: not on those beside it, nor on threads. Rows that
+come later are therefore placed just as they would have been at first.
 
-Reference: D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble clustering",
-IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
+Reference: D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and
+ensemble clustering", IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from .search import insert
 
 #: Landmarks near the nearest one that are looked at, for each neighbor wanted.
 NEARBY = 10
-#: Steps of the k-means that places landmarks, and of the one that groups them: neither is an answer by itself.
+#: Steps of the k-means that places landmarks, and of the one that groups them: neither is an answer by
+#: itself.
 STEPS, GROUP_STEPS = 3, 10
 
 
@@ -74,7 +77,8 @@ class Rows(NamedTuple):
 def place_landmarks(
     Z: Any, p: int, n_neighbors: int, *, seed: Any, weight: np.ndarray | None = None
 ) -> Landmarks:
-    """At most p landmarks for the rows of Z, a sample of all: means of a short k-means, or the different rows if they are so few.
+    """At most p landmarks for the rows of Z, a sample of all: means of a short k-means, or the different rows
+    if they are so few.
 
     ``n_neighbors`` is the K they will be asked for.
     """
@@ -123,7 +127,8 @@ def _grouped(points: np.ndarray, n_neighbors: int, seed: Any) -> Landmarks:
 def nearest_landmarks(
     rows: Rows, landmarks: Landmarks, start: int, stop: int, index: np.ndarray, squares: np.ndarray
 ) -> None:
-    """Write S of Eq. (1) of rows start..stop into index (stop - start, K) int32, and d^2 into squares, by rising distance.
+    """Write S of Eq. (1) of rows start..stop into index (stop - start, K) int32, and d^2 into squares, by
+    rising distance.
 
     K is at most the number of landmarks near each.
     """
@@ -197,7 +202,9 @@ def _square(x, where, length, point, point_length):
 
 @kernel(forceinline=True)
 def _search(x, where, length, landmarks, index, squares, i):
-    """The lists of one row. Distances that are no numbers leave the first ones of each step: all indices stay inside."""
+    """The lists of one row. Distances that are no numbers leave the first ones of each step: all indices stay
+    inside.
+    """
     points, lengths, groups, group_lengths, starts, nearby = landmarks
     best, group = np.inf, 0
     for t in range(groups.shape[0]):
@@ -248,8 +255,9 @@ def _nearest_sparse(entries, place, unit, landmarks, index, squares):
 
 @kernel
 def _shares(squares, rate, share):
-    """B of Eq. (2) of one row, and t but for the factor of the nearest landmark; that is the first, and taken off, so that
-    no row is without a share."""
+    """B of Eq. (2) of one row, and t but for the factor of the nearest landmark; that is the first, and taken
+    off, so that no row is without a share.
+    """
     total = 0.0
     for t in range(squares.size):
         share[t] = np.exp(-rate * (np.float64(squares[t]) - np.float64(squares[0])))

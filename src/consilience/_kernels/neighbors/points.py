@@ -2,8 +2,8 @@
 
     |z - p|^2 = |z|^2 - 2 z'p + |p|^2,  z and p less the middle of the points                              (1)
 
-(1) is a product of matrices, and rounds. All points that its rounding leaves in question are compared by their differences,
-number by number, and of equal ones the first is taken.
+(1) is a product of matrices, and rounds. All points that its rounding leaves in question are compared by
+their differences, number by number, and of equal ones the first is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def nearest_points(
     others: bool = False,
     n_jobs: int | None = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index (n,) of the nearest point, its square (n,) distance) of each row of Z (n, d); points (p, d) of any kind.
+    """(index (n,) of the nearest point, its square (n,) distance) of each row of Z (n, d); points (p, d) of
+    any kind.
 
     widths : positive numbers (p,) that square distances to the points are divided by before they are compared.
     others : rows are the points themselves, and the nearest other one is meant; there must be two.

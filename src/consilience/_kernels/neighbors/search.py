@@ -2,15 +2,18 @@
 
     d(i, l)^2 = |x_i|^2 + |x_l|^2 - 2 x_i . x_l                                                     (1)
 
-Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends: a sweep without
-branches marks the few pairs that either end may want, and those go into lists of k by a small sorted insertion.
+Each pair is met once, in a block of one matrix product, and offered to the lists of both its ends: a sweep
+without branches marks the few pairs that either end may want, and those go into lists of k by a small sorted
+insertion.
 
-Products are of single precision: half the time and half the memory. They only mark. With lengths made smaller by what
-rounding can add to (1), no pair that is wanted goes unmarked; the squares of the marked are taken from the differences
-in double precision, so that equal rows have distance zero and close ones do not lose their digits.
+Products are of single precision: half the time and half the memory. They only mark. With lengths made smaller
+by what rounding can add to (1), no pair that is wanted goes unmarked; the squares of the marked are taken
+from the differences in double precision, so that equal rows have distance zero and close ones do not lose
+their digits.
 
-All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centers and only pairs of
-rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some neighbors.
+All pairs are met unless :class:`Cells` are given: then rows are grouped around some sqrt(n) centers and only
+pairs of rows in the same or in nearby groups are. That is O(n^1.5 d) instead of O(n^2 d / 2), and misses some
+neighbors.
 
 Everything here is serial; threads run over members.
 """
@@ -104,10 +107,10 @@ def nearby_cells(X: Any, k: int, seed: Any) -> Cells:
 class Pairs:
     """Inner products of the rows of X (n, d), a float64 array or CSR matrix, block by block.
 
-    Iterating gives (a, b, c, e, products of rows a..b with rows c..e), each pair of rows once; the diagonal is in it, too.
-    Products are of rows about their mean, divided by their largest entry, whose square is ``unit``. With ``cells``, rows
-    are counted in ``cells.order`` and only those of paired groups meet. A block lasts until the next one comes, unless they
-    are few: then the first pass keeps them for later ones.
+    Iterating gives (a, b, c, e, products of rows a..b with rows c..e), each pair of rows once; the diagonal
+    is in it, too. Products are of rows about their mean, divided by their largest entry, whose square is
+    ``unit``. With ``cells``, rows are counted in ``cells.order`` and only those of paired groups meet. A
+    block lasts until the next one comes, unless they are few: then the first pass keeps them for later ones.
     """
 
     def __init__(self, X: Any, cells: Cells | None = None):
@@ -132,7 +135,8 @@ class Pairs:
             rows /= largest or 1.0
             lengths = np.einsum("ij,ij->i", rows, rows)
             rows = rows.astype(np.float32)
-        # Entries, products, sums and lengths are rounded: Eq. (1) is wrong by at most this share of |x_i|^2 + |x_l|^2.
+        # Entries, products, sums and lengths are rounded: Eq. (1) is wrong by at most this share of |x_i|^2 +
+        # |x_l|^2.
         share = min((terms + 10) * _SINGLE, 1.0)
         self.lengths = (lengths * (1.0 - share) - terms * _TINIEST).astype(np.float32)
         self._products_of = rows
@@ -165,8 +169,8 @@ class Pairs:
 def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(indices (n, k) int32, squares (n, k)) of the k nearest other rows in Euclidean distance, k < n.
 
-    Neighbors come by rising distance, equal ones by rising index. O(n^2 d / 2) time without cells, O(n k) memory
-    beside the pairs.
+    Neighbors come by rising distance, equal ones by rising index. O(n^2 d / 2) time without cells, O(n k)
+    memory beside the pairs.
     """
     index, key = _empty_lists(np.full(pairs.n_samples, np.inf), k)
     for a, b, c, e, products in pairs:
@@ -185,8 +189,8 @@ def most_similar(
 
         f(D) = exp(-D^2 / (2 s^2)) / s,   s = mu (radius_i + radius_l + D) / 3,   D = d(i, l)^2          (2)
 
-    A ``bound`` (n,) on -log f of the k-th of each row spares most of the work. Any numbers are right: where lists come
-    up short of k, they are sought again without it.
+    A ``bound`` (n,) on -log f of the k-th of each row spares most of the work. Any numbers are right: where
+    lists come up short of k, they are sought again without it.
     """
     n, order = pairs.n_samples, slice(None) if pairs.cells is None else pairs.cells.order
     radius, unbounded = radius[order], np.full(n, np.inf)
@@ -250,8 +254,8 @@ def symmetric_graph(index: np.ndarray, values: np.ndarray) -> sp.csr_array:
 
 
 def _ranges(n: int):
-    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal hold it, too, and come first: rows
-    are often in an order that puts like by like, and lists that begin well are seldom changed.
+    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal hold it, too, and come
+    first: rows are often in an order that puts like by like, and lists that begin well are seldom changed.
     """
     for a in range(0, n, _ROWS):
         yield a, min(a + _ROWS, n), a, min(a + _ROWS, n)
@@ -272,7 +276,9 @@ def _cell_ranges(cells: Cells):
 
 @kernel
 def insert(index, key, row, new_index, new_key):
-    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one. k is 1 or more."""
+    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one. k is 1
+    or more.
+    """
     k = key.shape[1]
     t = k - 1
     while t > 0 and (
@@ -382,7 +388,8 @@ def _cost(mu, radius, other, D):
 
 @kernel
 def _widest(cost, least_s):
-    """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on; a little more, for rounding.
+    """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on; a little more,
+    for rounding.
 
     Needs no logarithm for each pair: s is least where the other radius is and D = 0.
     """
@@ -391,7 +398,9 @@ def _widest(cost, least_s):
 
 @kernel
 def _mark_similar(length, own_radius, own, third, near, wanted):
-    """Which pairs of one row are close enough for one of the two ends. D / s rises with D, of which no more than the least is taken."""
+    """Which pairs of one row are close enough for one of the two ends. D / s rises with D, of which no more
+    than the least is taken.
+    """
     lengths, products, radius, widest = near
     for t in range(lengths.size):
         D = max(length + lengths[t] - np.float32(2.0) * products[t], np.float32(0.0))
@@ -401,13 +410,16 @@ def _mark_similar(length, own_radius, own, third, near, wanted):
 
 @kernel
 def _marks(count):
-    """(a mark for each of ``count`` pairs, filled up to whole words of eight, room for the places of all marks)."""
+    """(a mark for each of ``count`` pairs, filled up to whole words of eight, room for the places of all
+    marks).
+    """
     return np.zeros((count + 7) // 8 * 8, np.uint8), np.empty(count, np.int64)
 
 
 @kernel
 def _marked(wanted, low, where):
-    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at together.
+    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at
+    together.
 
     What fills up the last word is never marked, so that ``where`` has room for all.
     """

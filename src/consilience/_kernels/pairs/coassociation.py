@@ -2,10 +2,10 @@
 
     A_pq = sum_i a_i b(cluster of p in i) [p, q together in i] / sum_i a_i [p, q both seen in i]     (1)
 
-a_i weighs a clustering, b a cluster. A pair never seen together, or only by clusterings of weight 0, has denominator 0
-and is stored as 0.
-codes (m, u): global cluster ids with one clustering per ROW (so that inner loops run over neighbors in
-memory), -1 missing. An Ensemble numbers them below k, the length of cluster_weights and of first less one.
+a_i weighs a clustering, b a cluster. A pair never seen together, or only by clusterings of weight 0, has
+denominator 0 and is stored as 0. codes (m, u): global cluster ids with one clustering per ROW (so that inner
+loops run over neighbors in memory), -1 missing. An Ensemble numbers them below k, the length of
+cluster_weights and of first less one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Votes(NamedTuple):
 
 @kernel
 def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
-    """Rows start..stop of (1) into ``out`` (stop - start, u). Cost: O((stop - start) u m), no scratch matrices."""
+    """Rows start..stop of (1) into ``out`` (stop - start, u). Cost: O((stop - start) u m), no scratch
+    matrices.
+    """
     m, u = codes.shape
     weights_in_all = total(clustering_weights)
     seen = np.empty(u)

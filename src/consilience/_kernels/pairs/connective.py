@@ -4,7 +4,8 @@
     B_pq = C_pq / (pull_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                     (2)
     S_p = max(V_p - t_p, 0),   t_p such that sum_q w_q S_pq = 1                                             (3)
 
-B, C, pull, V (u, u), w (u,). Everything but (1) to (3) of one row is left to the processor's memory: no further matrix of pairs is made.
+B, C, pull, V (u, u), w (u,). Everything but (1) to (3) of one row is left to the processor's memory: no
+further matrix of pairs is made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _EXACT = 1e-13  # of sums that are to be 1
 
 
 def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing. Entries that are 0 count as 1. O(u^2 m) time."""
+    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing. Entries that are 0
+    count as 1. O(u^2 m) time.
+    """
     out = np.empty(codes.T.shape)
     map_blocks(lambda a, b: _log_sums(codes, B, weights, a, b, out), len(B), size=_ROWS, n_jobs=n_jobs)
     return out
@@ -29,7 +32,8 @@ def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: i
 def shared_out(
     C: np.ndarray, pull: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """B of Eq. (2), 0 where C is, by Newton's rule on 1 / sum, which is concave and rises: from below it never overshoots.
+    """B of Eq. (2), 0 where C is, by Newton's rule on 1 / sum, which is concave and rises: from below it
+    never overshoots.
 
     Every row of C, which is not negative, has an entry above 0. O(u^2) a step.
     """
@@ -41,8 +45,8 @@ def shared_out(
 def nearest_of_weight_one(V: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
     """S of Eq. (3): of all rows s >= 0 with w's = 1 those nearest to the rows of V, by weight.
 
-    Entries that are not above t, if all above it share the sum, are left out until none is: t rises and ends at the solution
-    (Michelot 1986). O(u^2) a pass, a few passes.
+    Entries that are not above t, if all above it share the sum, are left out until none is: t rises and ends
+    at the solution (Michelot 1986). O(u^2) a pass, a few passes.
     """
     out = np.empty(V.shape)
     map_blocks(lambda a, b: _nearest(V, weights, a, b, out), len(V), size=_ROWS, n_jobs=n_jobs)

@@ -2,9 +2,10 @@
 
     H[t, s] = sum over pairs p < q of w_p w_q [t clusterings put p and q together, s saw both]            (1)
 
-An object of weight w stands for w equal objects, whose own pairs, w (w - 1) / 2 of them, are together wherever the object was
-seen: H[s_p, s_p]. The co-association of a pair is t / s, so that the distribution of co-association, its mean, its spread and
-the share of doubtful pairs are sums over H, (m + 1)^2 numbers, whatever the number of objects.
+An object of weight w stands for w equal objects, whose own pairs, w (w - 1) / 2 of them, are together
+wherever the object was seen: H[s_p, s_p]. The co-association of a pair is t / s, so that the distribution of
+co-association, its mean, its spread and the share of doubtful pairs are sums over H, (m + 1)^2 numbers,
+whatever the number of objects.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _DRAWS = 1 << 14  # pairs of a block
 def pair_histogram(
     labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """H of Eq. (1), (m + 1, m + 1), of labels (u, m), -1 missing. O(u^2 m / 2) time on bytes where no clustering has more than
-    254 clusters; O(u m) memory."""
+    """H of Eq. (1), (m + 1, m + 1), of labels (u, m), -1 missing. O(u^2 m / 2) time on bytes where no
+    clustering has more than 254 clusters; O(u m) memory.
+    """
     u, m = labels.shape
     codes = _narrow(labels)
     w = np.ones(u) if weights is None else np.ascontiguousarray(weights, np.float64)
@@ -47,9 +49,11 @@ def sampled_pair_histogram(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """H of Eq. (1) from ``n_pairs`` pairs of different objects, drawn with replacement by w_p w_q; it adds up to ``n_pairs``.
+    """H of Eq. (1) from ``n_pairs`` pairs of different objects, drawn with replacement by w_p w_q; it adds up
+    to ``n_pairs``.
 
-    Two draws of the same row are a pair of equal objects with probability (w - 1) / w, and are drawn again otherwise.
+    Two draws of the same row are a pair of equal objects with probability (w - 1) / w, and are drawn again
+    otherwise.
     """
     u, m = labels.shape
     w = np.ones(u) if weights is None else np.asarray(weights, np.float64)
@@ -76,7 +80,9 @@ def sampled_pair_histogram(
 
 
 def _narrow(labels: np.ndarray) -> np.ndarray:
-    """(m, u) the labels of each clustering in a row, in bytes where they fit; missing is the largest number of the type."""
+    """(m, u) the labels of each clustering in a row, in bytes where they fit; missing is the largest number
+    of the type.
+    """
     u, m = labels.shape
     kind = np.uint8 if labels.size == 0 or labels.max() < 255 else np.uint32
     codes = np.empty((m, u), kind)

@@ -28,10 +28,11 @@ class _Links(NamedTuple):
 def _chain(D, sizes, rule, left, right, height):
     """Merge all groups; D (u, u) is spent. Merge t joins the groups then held by left[t] and right[t].
 
-    Returns whether it could. A chain comes back to one of its own groups only if D is not symmetric, and finds no
-    neighbor only if a row of D is without finite numbers: it then stops, so that a chain holds distinct groups and
-    cannot outgrow its u places, whatever D holds. For a finite symmetric D neither happens, ties and rounding
-    included: each link is shorter than the one before, and no update makes a group nearer than both its parts were.
+    Returns whether it could. A chain comes back to one of its own groups only if D is not symmetric, and
+    finds no neighbor only if a row of D is without finite numbers: it then stops, so that a chain holds
+    distinct groups and cannot outgrow its u places, whatever D holds. For a finite symmetric D neither
+    happens, ties and rounding included: each link is shorter than the one before, and no update makes a group
+    nearer than both its parts were.
     """
     u = sizes.size
     active = counting(u)  # the first of these are the groups that are still there, in rising order
@@ -119,7 +120,9 @@ def _join(D, sizes, rule, active, x, y):
 
 @kernel
 def _cut(left, right, n_merges, parent):
-    """Roots of the groups after the first merges. Entries of left and right are groups, and parents never point up."""
+    """Roots of the groups after the first merges. Entries of left and right are groups, and parents never
+    point up.
+    """
     for t in range(n_merges):
         a, b = left[t], right[t]
         while parent[a] != a:
@@ -138,8 +141,9 @@ def merge_tree_inplace(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(left, right, height) of the u - 1 merges, by rising height; ``D`` (u, u) is overwritten.
 
-    A merge is named by one group of each side: the merges are the edges of a tree over the groups, so that any
-    u - c of them leave c clusters. D must be finite and exactly symmetric, which its maker sees to. O(u^2) time, no memory beside D.
+    A merge is named by one group of each side: the merges are the edges of a tree over the groups, so that
+    any u - c of them leave c clusters. D must be finite and exactly symmetric, which its maker sees to.
+    O(u^2) time, no memory beside D.
     """
     u = D.shape[0]
     if D.shape != (u, u) or weights.shape != (u,) or u == 0:
@@ -154,7 +158,9 @@ def merge_tree_inplace(
 
 
 def cut_tree(left: np.ndarray, right: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Labels (root group of each) after all but the last ``n_clusters - 1`` merges of :func:`merge_tree_inplace`."""
+    """Labels (root group of each) after all but the last ``n_clusters - 1`` merges of
+    :func:`merge_tree_inplace`.
+    """
     u = left.size + 1
     if not 1 <= n_clusters <= u:
         raise ValueError(f"n_clusters={n_clusters} of a tree over {u} groups; expected 1 to {u}.")

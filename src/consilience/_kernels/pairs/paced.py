@@ -8,14 +8,14 @@
     d_i = sum over p, q of w_p w_q W^2 (1 - S)^2 if together in i, of w_p w_q W^2 S^2 if apart                      (6)
 
 S_i is 0/1, which is why the m matrices S_i never exist: (1) and (6) are read off the labels as the pass goes.
-(6) adds two kinds of squares instead of correcting a common sum: a clustering that comes to equal S has d_i near
-0, and a difference of large sums would be all rounding.
-V is stored and not W: it is finite, at least 1, and what (4) multiplies by. A pair that no clustering saw has
-s = 0; without a loss the best S is 0. Objects are distinct: no two have the same label in every clustering, so
-no pair of them is fixed at S = 1 (those are inside an object), and pairs that were never together get S = 0
-from (4) and (5) by themselves.
+(6) adds two kinds of squares instead of correcting a common sum: a clustering that comes to equal S has d_i
+near 0, and a difference of large sums would be all rounding. V is stored and not W: it is finite, at least 1,
+and what (4) multiplies by. A pair that no clustering saw has s = 0; without a loss the best S is 0. Objects
+are distinct: no two have the same label in every clustering, so no pair of them is fixed at S = 1 (those are
+inside an object), and pairs that were never together get S = 0 from (4) and (5) by themselves.
 
-Two stores hold the unordered pairs p < q: :class:`.paced_dense.DensePairs` in the upper triangles of two u x u arrays, and
+Two stores hold the unordered pairs p < q: :class:`.paced_dense.DensePairs` in the upper triangles of two u x
+u arrays, and
 :class:`.paced_sparse.SparsePairs` on the pairs that were ever together (S is 0 on all others, by (4)). Sums over blocks of
 rows are added in block order, so threads do not change them.
 """
@@ -30,8 +30,8 @@ import scipy.sparse as sp
 from ..runtime.threads import map_blocks
 
 _ROWS = 64  # rows of a block
-# C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (the threshold equal to an agreement k / m), so
-# it is settled here, for the sparser S, and not by rounding.
+# C = cut is a tie of (5): S = C and S = 0 cost the same. It happens exactly (the threshold equal to an
+# agreement k / m), so it is settled here, for the sparser S, and not by rounding.
 TIE = 1.0 + 1e-12
 
 

@@ -1,9 +1,10 @@
 """The pairs ever together, for self-paced learning of a consensus matrix: equations in :mod:`.paced`.
 
-Pairs whose objects meet in the same clusterings have the same a and s in Eq. (1). Such a *pattern* of clusterings is held
-once, as bits, and a pair knows the number of its pattern. Most pairs are of patterns too weak for any S but 0: while all pairs
-of a pattern have the same S, they have the same V by Eqs. (2) and (3), and as long as the cut of Eq. (5) is above a / s they
-stay at 0 whatever the embedding. Such patterns are dealt with as one pair each, which leaves the contested pairs to the passes.
+Pairs whose objects meet in the same clusterings have the same a and s in Eq. (1). Such a *pattern* of
+clusterings is held once, as bits, and a pair knows the number of its pattern. Most pairs are of patterns too
+weak for any S but 0: while all pairs of a pattern have the same S, they have the same V by Eqs. (2) and (3),
+and as long as the cut of Eq. (5) is above a / s they stay at 0 whatever the embedding. Such patterns are
+dealt with as one pair each, which leaves the contested pairs to the passes.
 """
 
 from __future__ import annotations
@@ -218,7 +219,9 @@ def _both_triangles(upper: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
 
 @kernel
 def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
-    """Both triangles of a strictly upper one, and the diagonal; ``starts`` are those of rows that hold all this."""
+    """Both triangles of a strictly upper one, and the diagonal; ``starts`` are those of rows that hold all
+    this.
+    """
     u = indptr.size - 1
     at = starts[:u].copy()
     # Rows in rising order: the entries left of a row's diagonal arrive, sorted, before the row itself.
@@ -291,8 +294,8 @@ def _add_weights(indptr, indices, pattern, weights, bulk):
 
 # Passes ----------------------------------------------------------------------------------------------------
 #
-# A sum over clusterings is one look-up for each byte of bits, and the sums d of Eq. (6) are kept by byte value and taken
-# apart into clusterings at the end of a block.
+# A sum over clusterings is one look-up for each byte of bits, and the sums d of Eq. (6) are kept by byte
+# value and taken apart into clusterings at the end of a block.
 
 
 @kernel
@@ -374,7 +377,9 @@ def _pace_pairs(evidence, lam, flat, pairs, S, start, stop):
 
 @kernel
 def _judge(evidence, gamma, levels):
-    """Which patterns to look at, and what the pairs of all others add to d of Eq. (6); ``zero`` as it will be then."""
+    """Which patterns to look at, and what the pairs of all others add to d of Eq. (6); ``zero`` as it will be
+    then.
+    """
     a, s = evidence
     bulk, level, flat, zero = levels
     look, strength = np.ones(a.size, np.bool_), np.zeros(a.size)
@@ -420,7 +425,8 @@ def _step_pairs(patterns, evidence, levels, embedding, pairs, rows, above, sums)
             cut = (root if one else np.sqrt(gamma / total)) * v * TIE
             value = a[g] / total
             if value > cut:
-                # The distance can only lower C. Once it has brought it to the cut, the rest of it does not matter.
+                # The distance can only lower C. Once it has brought it to the cut, the rest of it does not
+                # matter.
                 share = 0.5 * rho * v * v / total
                 far = spread[p] + spread[q]
                 for k in range(0, c, _COLUMNS):

@@ -1,4 +1,5 @@
-"""Similarity by where random walks go: two vertices are alike if walks that start there visit the same places.
+"""Similarity by where random walks go: two vertices are alike if walks that start there visit the same
+    places.
 
     q_p = row p of [P, P^2, ..., P^T] side by side,    Q = sum_t P^t (P^t)'  holds their inner products   (1)
     Z_pq = Q_pq / sqrt(Q_pp Q_qq)                                                                        (2)
@@ -17,7 +18,8 @@ from ..eigen import every_eigenpair
 from ..runtime.threads import blocks, one_blas_thread, row_product
 from .walks import walk_products, walk_sums
 
-#: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long forgotten their start.
+#: Rows of a stochastic matrix add up to 1 but for rounding, which grows with every step; walks have long
+#: forgotten their start.
 MOST_STEPS = 10_000
 _ROWS = 256  # of a block; does not depend on the number of threads
 _DECOMPOSED_FROM = 4  # steps; of fewer, products are quicker than a decomposition
@@ -34,12 +36,13 @@ def stochastic_rows(S: Any) -> Any:
 def trajectory_similarity(
     P: Any, steps: int, *, measure: np.ndarray | None = None, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without a measure), 40 v^2 bytes.
+    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without
+    a measure), 40 v^2 bytes.
 
     A sparse P of few entries e is walked along instead: O(steps e v) time, 16 v^2 bytes.
 
-    measure (v,): measure_p P_pq = measure_q P_qp, which walks along a symmetric graph have; one decomposition then serves for all steps.
-    What is out of reach is exactly 0.
+    measure (v,): measure_p P_pq = measure_q P_qp, which walks along a symmetric graph have; one decomposition
+    then serves for all steps. What is out of reach is exactly 0.
     """
     Q = None
     if _walked_along(P, steps):
@@ -73,7 +76,8 @@ def _sum_by_doubling(P: np.ndarray, steps: int, n_jobs: int | None) -> np.ndarra
 
     Q_2s = Q_s + P^s Q_s (P^s)',   Q_(s+1) = P Q_s P' + P P'                                           (3)
 
-    double and add along the binary digits of ``steps``; nothing is subtracted, so that every entry is exact to its own last digits.
+    double and add along the binary digits of ``steps``; nothing is subtracted, so that every entry is exact
+    to its own last digits.
     """
 
     def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -94,7 +98,8 @@ def _sum_by_doubling(P: np.ndarray, steps: int, n_jobs: int | None) -> np.ndarra
 def _sum_by_eigenvectors(
     P: np.ndarray, steps: int, measure: np.ndarray, n_jobs: int | None
 ) -> np.ndarray | None:
-    """R Q R of Eq. (1) with R = diag(measure)^1/2, whose cosines are those of Q; None where rounding would show.
+    """R Q R of Eq. (1) with R = diag(measure)^1/2, whose cosines are those of Q; None where rounding would
+    show.
 
     R P R^-1 = V diag(l) V',   R Q R = V [ (V' R^2 V) o sum_t (l l')^t ] V'                             (4)
     """
@@ -131,10 +136,11 @@ def _geometric_sums(x: np.ndarray, steps: int) -> np.ndarray:
 def trajectory_sums(
     P: sp.csr_array, steps: int, norms: np.ndarray, V: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`), for a sparse P and the diagonal of Q.
+    """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`), for a sparse P and the
+    diagonal of Q.
 
-    Walks from elsewhere that enter the graph with their first step have cosines with those inside too: rows of one step times G,
-    in proportion.
+    Walks from elsewhere that enter the graph with their first step have cosines with those inside too: rows
+    of one step times G, in proportion.
     """
     return walk_sums(P, steps, _inverse_lengths(norms)[:, None] * V, n_jobs=n_jobs)
 

@@ -1,10 +1,11 @@
-"""Random walks along a sparse graph, many at a time: what trajectories (:mod:`.trajectories`) need of them, without a dense power.
+"""Random walks along a sparse graph, many at a time: what trajectories (:mod:`.trajectories`) need of them,
+    without a dense power.
 
     rows of P^t are columns of X_t = P' X_(t-1), X_0 unit vectors;   Q_pp = sum_t |X_t e_p|^2             (1)
     V_t = P' V_(t-1),   G <- V_t + P G   for t = T..1,   so that  P G = sum_t P^t (P^t)' V_0              (2)
 
-P (v, v) in rows. Walks stay in their component of the graph: each is worked on by itself, its vertices in an order in which
-neighbors are near each other, and so many columns at once as stay in the processor's memory.
+P (v, v) in rows. Walks stay in their component of the graph: each is worked on by itself, its vertices in an
+order in which neighbors are near each other, and so many columns at once as stay in the processor's memory.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def _spans(sizes: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(v,) Eq. (1). O(steps e s) time for e entries and s vertices in each component, one block of columns (16 COLUMNS s bytes) a thread."""
+    """(v,) Eq. (1). O(steps e s) time for e entries and s vertices in each component, one block of columns
+    (16 COLUMNS s bytes) a thread.
+    """
     out = np.zeros(P.shape[0])
 
     def task(given: tuple[Part, int, int]) -> None:
@@ -79,7 +82,9 @@ def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.nd
 
 
 def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-    """G (v, b) of Eq. (2) from V_0 = V. O(steps e b) time, 8 (steps + 1) s COLUMNS bytes a thread beside the answer."""
+    """G (v, b) of Eq. (2) from V_0 = V. O(steps e b) time, 8 (steps + 1) s COLUMNS bytes a thread beside the
+    answer.
+    """
     out = np.zeros(V.shape)
 
     def task(given: tuple[Part, np.ndarray]) -> None:
@@ -97,7 +102,9 @@ def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None 
 
 
 def walk_products(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """Q (v, v) = sum_t P^t (P^t)' dense, exactly 0 where walks do not meet. O(steps e s) time, 8 v^2 bytes beside those of :func:`walk_sums`."""
+    """Q (v, v) = sum_t P^t (P^t)' dense, exactly 0 where walks do not meet. O(steps e s) time, 8 v^2 bytes
+    beside those of :func:`walk_sums`.
+    """
     out = np.zeros(P.shape)
 
     def task(given: tuple[Part, int, int]) -> None:
@@ -134,8 +141,9 @@ def multiply(A: sp.csr_array, X: np.ndarray, out: np.ndarray) -> None:
 
 @fast_kernel
 def _multiply(indptr, indices, data, X, out):
-    """indices are those of a sound CSR matrix with as many columns as X has rows. Four entries at a time: the sums are
-    read and written a quarter as often."""
+    """indices are those of a sound CSR matrix with as many columns as X has rows. Four entries at a time: the
+    sums are read and written a quarter as often.
+    """
     width = X.shape[1]
     for p in range(indptr.size - 1):
         total = out[p]

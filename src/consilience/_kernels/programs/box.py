@@ -29,8 +29,9 @@ from .coupling import Coupling, Problem, couple, spread
 #: Weights are kept on this grid: rounding noise must not decide between columns that are mirror images.
 _GRID = 2.0**36
 
-#: Cubes of the number of positive entries, in couplings, above which conjugate gradients solve for them sooner than factors, and the sum of
-#: couplings of an entry up to which they do so to enough digits: what is left of a gradient may be so many times as large in the answer.
+#: Cubes of the number of positive entries, in couplings, above which conjugate gradients solve for them
+#: sooner than factors, and the sum of couplings of an entry up to which they do so to enough digits: what is
+#: left of a gradient may be so many times as large in the answer.
 _MANY, _STIFF = 60.0, 1e5
 
 #: For the steps of one row in `_pivot`: in rows of 20 entries, calls would take a twentieth of the time.
@@ -91,13 +92,14 @@ def smooth_rows(
 ) -> tuple[np.ndarray, int]:
     """(solution of (1) for every row, rows that still moved at the end), starting at ``S``.
 
-    ``W=None`` means all weights are 1, as ``observed=None`` does for o. coupling: that of E, where it is known.
+    ``W=None`` means all weights are 1, as ``observed=None`` does for o. coupling: that of E, where it is
+    known.
 
     S, W, Y, linear (b, k); E (k, k); r (k,). A coordinate of weight 0 without a linear term does not matter
     to (1): it takes the limit w_p -> 0, the mean of the others as E weighs them. Coordinate descent with
     maintained gradients: O(k) for each coordinate that moves, after two (b, k) x (k, k) products. Where E is
-    large against the loss it would creep; rows are then finished by solving for their positive entries, or by conjugate
-    gradients (:mod:`.box_cg`) where these are many and couplings few.
+    large against the loss it would creep; rows are then finished by solving for their positive entries, or by
+    conjugate gradients (:mod:`.box_cg`) where these are many and couplings few.
     """
     coupling = couple(E, r) if coupling is None else coupling
     S = np.array(S, dtype=float, order="C")
@@ -123,8 +125,8 @@ def smooth_rows(
 def _descend(problem, rows, tol, max_sweeps, sparing, many):
     """Sweeps over the coordinates of some rows; returns those that still moved in the last one.
 
-    ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would; ``many`` of these are solved for by
-    conjugate gradients.
+    ``sparing`` leaves a row once its sweeps have cost as much as solving for its positive entries would;
+    ``many`` of these are solved for by conjugate gradients.
     """
     S, W, seen, Y, linear, pull, degree, coupling = problem
     columns, starts, where, values = coupling
@@ -187,7 +189,9 @@ def _patience(f, k, many):
 
 
 def _many(coupling: Coupling, degree: np.ndarray) -> float:
-    """Positive entries above which a row is solved by conjugate gradients; infinite where they are not to be used."""
+    """Positive entries above which a row is solved by conjugate gradients; infinite where they are not to be
+    used.
+    """
     if not coupling.starts.size or degree.max() > _STIFF:
         return np.inf
     return float(np.cbrt(_MANY * coupling.values.size))
@@ -203,12 +207,13 @@ def _finish_together(problem: Problem, r: np.ndarray, rows: np.ndarray, many: fl
 
 
 def _pivot_rows(problem: Problem, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries; returns rows it cannot.
+    """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries; returns rows
+    it cannot.
 
-    The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of the
-    solution exceeds 1. So a guess of the positive entries, solved for, corrected by the signs found and solved
-    again, only grows from then on and ends at the solution (Hintermueller, Ito, Kunisch 2003, Theorem 3.2).
-    Rows with the same positive entries share a factorization where all weights are 1.
+    The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of
+    the solution exceeds 1. So a guess of the positive entries, solved for, corrected by the signs found and
+    solved again, only grows from then on and ends at the solution (Hintermueller, Ito, Kunisch 2003, Theorem
+    3.2). Rows with the same positive entries share a factorization where all weights are 1.
     """
     free = problem.S[rows] > 0.0
     state = np.zeros(rows.size, np.int8)
@@ -401,9 +406,9 @@ def weigh_rows(
 
     Here a_p = o_p (s_p - y_p)^2.
 
-    A weight whose gradient cannot be positive anywhere in the box is 1 in every solution; rows of such weights
-    alone are not solved. The other weights take projected gradient steps of length 1 / L from ``W`` until none
-    moves by more than ``tol``: O(f h) a step for f of them, h of which are at an s that is not 0.
+    A weight whose gradient cannot be positive anywhere in the box is 1 in every solution; rows of such
+    weights alone are not solved. The other weights take projected gradient steps of length 1 / L from ``W``
+    until none moves by more than ``tol``: O(f h) a step for f of them, h of which are at an s that is not 0.
     """
     loss = (S - Y) ** 2 if observed is None else observed * (S - Y) ** 2
     # Every term of the gradient but -lam is at its largest where all weights are 1.
@@ -418,7 +423,9 @@ def weigh_rows(
 def contradiction(
     S: np.ndarray, E: np.ndarray, r: np.ndarray, coupling: Coupling | None = None
 ) -> np.ndarray:
-    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1. coupling: that of E, where known."""
+    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1. coupling: that of E,
+    where known.
+    """
     coupling, squares = couple(E, r) if coupling is None else coupling, S * S
     value = squares * coupling.columns.sum(axis=0) - 2 * S * spread(S, coupling) + spread(squares, coupling)
     return np.maximum(value, 0.0, out=value)
@@ -528,7 +535,9 @@ def _take_steps(r, step, h, f, tol, max_steps, room):
 
 @fast_kernel(forceinline=True)
 def _settled(w, gradient, diagonal, h, f):
-    """Whether entries before h stay at 0 whatever the rest does, and the rest can only rise, by constant steps."""
+    """Whether entries before h stay at 0 whatever the rest does, and the rest can only rise, by constant
+    steps.
+    """
     for a in range(h):
         if w[a] != 0.0 or gradient[a] < 0.0:
             return False

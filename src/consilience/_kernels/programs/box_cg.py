@@ -2,11 +2,13 @@
 
 A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal        (1)
 
-In y = D^1/2 x, D the diagonal of A, the matrix is I - c o E o c' and its eigenvalues lie in (0, 2). Steps are those of MPRGP (Dostal and Schoeberl 2005):
-conjugate gradients over the positive entries; where one of them would pass 0, as far as it goes and a projected gradient step from there; and a
-gradient step over the entries at 0 that should rise, once these outweigh the rest. Every step is one product with E, and sixteen rows share the
-reading of it: their entries lie side by side in memory, and sums run over all of them at once. Each row goes its own way, makes room for
-the next one when it is done, and its answer does not depend on which others it was beside.
+In y = D^1/2 x, D the diagonal of A, the matrix is I - c o E o c' and its eigenvalues lie in (0, 2). Steps are
+those of MPRGP (Dostal and Schoeberl 2005): conjugate gradients over the positive entries; where one of them
+would pass 0, as far as it goes and a projected gradient step from there; and a gradient step over the entries
+at 0 that should rise, once these outweigh the rest. Every step is one product with E, and sixteen rows share
+the reading of it: their entries lie side by side in memory, and sums run over all of them at once. Each row
+goes its own way, makes room for the next one when it is done, and its answer does not depend on which others
+it was beside.
 """
 
 from __future__ import annotations
@@ -56,9 +58,11 @@ class _Row(NamedTuple):
 def descend_together(
     problem: Problem, r: np.ndarray, rows: np.ndarray, *, tol: float = 1e-13, max_steps: int = 500
 ) -> np.ndarray:
-    """Solve some rows of a problem as :func:`.box.smooth_rows` lays it out, in place; returns rows it leaves as they were.
+    """Solve some rows of a problem as :func:`.box.smooth_rows` lays it out, in place; returns rows it leaves
+    as they were.
 
-    A row is solved where no entry would move by more than ``tol`` on its own. The coupling must be given by its entries.
+    A row is solved where no entry would move by more than ``tol`` on its own. The coupling must be given by
+    its entries.
 
     O(e) a step and row for e pairs that are coupled, some 30 to 300 steps.
     """
@@ -67,7 +71,9 @@ def descend_together(
 
 @fast_kernel
 def _solve(problem, r, rows, tol, max_steps):
-    """Whether each of some rows was left as it was. Lanes take the next row as soon as they are done with one."""
+    """Whether each of some rows was left as it was. Lanes take the next row as soon as they are done with
+    one.
+    """
     S, W, seen, Y, linear, _, degree, coupling = problem
     _, starts, where, values = coupling
     k = S.shape[1]
@@ -114,7 +120,9 @@ def _solve(problem, r, rows, tol, max_steps):
 
 @fast_kernel(forceinline=True)
 def _load(j, row, r, lanes):
-    """Put a row into lane j. An entry of weight 0 has no part in it: its scale is 0, and so is all else of it."""
+    """Put a row into lane j. An entry of weight 0 has no part in it: its scale is 0, and so is all else of
+    it.
+    """
     s, w, o, d, given, l = row
     y, g, v, u, _, b, c, scale = lanes
     for p in range(s.size):
@@ -130,7 +138,9 @@ def _load(j, row, r, lanes):
 
 @fast_kernel(forceinline=True)
 def _multiply(u, z, starts, where, values, r):
-    """z_p = sum_q E_pq u_q: row p of the coupling holds r_p E_pq. Unsigned positions need no test for counting from the end."""
+    """z_p = sum_q E_pq u_q: row p of the coupling holds r_p E_pq. Unsigned positions need no test for
+    counting from the end.
+    """
     total = np.empty(_LANES)
     for p in range(u.shape[0]):
         total[:] = 0.0
@@ -158,7 +168,9 @@ def _measure(y, g, v, z, c, curve, slope, reach):
 
 @fast_kernel(forceinline=True)
 def _choose(j, mode, curve, step, expand):
-    """From g' v (in step) and the reach (in expand) to the length of the step and of the projected one after it."""
+    """From g' v (in step) and the reach (in expand) to the length of the step and of the projected one after
+    it.
+    """
     reach = expand[j]
     expand[j] = 0.0
     if mode[j] == _IDLE or mode[j] == _LOOK or curve[j] <= 0.0:
@@ -171,8 +183,10 @@ def _choose(j, mode, curve, step, expand):
 
 @fast_kernel(forceinline=True)
 def _move(lanes, mode, step, expand, found):
-    """Take the steps; found: of the new gradient, squares over positive entries, the same as far as they can go, squares over
-    entries at 0 that should rise, the product of the first with A v, and the largest step of one entry."""
+    """Take the steps; found: of the new gradient, squares over positive entries, the same as far as they can
+    go, squares over entries at 0 that should rise, the product of the first with A v, and the largest step of
+    one entry.
+    """
     y, g, v, _, z, b, c, scale = lanes
     keep, fresh = np.empty(_LANES), np.empty(_LANES)
     for j in range(_LANES):
@@ -239,7 +253,9 @@ def _turn(y, g, v, u, c, mode, gamma):
 
 @fast_kernel(forceinline=True)
 def _store(j, w, d, l, y, z, scale, s):
-    """Write a solution into its row; entries of weight 0 follow the others. Returns whether it lies in the box."""
+    """Write a solution into its row; entries of weight 0 follow the others. Returns whether it lies in the
+    box.
+    """
     for p in range(s.size):
         if y[p, j] * scale[p, j] > 1.0 + 1e-9:  # only where l < 0
             return False

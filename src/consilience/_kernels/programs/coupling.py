@@ -3,8 +3,8 @@
     spread    sum_q r_q E_pq s_q        for every row s and entry p                                (1)
     gram      A' diag(v) B              over all rows                                              (2)
 
-E (k, k) is not negative, with zero diagonal, r (k,) counts how many equal entries one stands for. Where most entries are 0, sums over the others
-alone are faster than matrix products.
+E (k, k) is not negative, with zero diagonal, r (k,) counts how many equal entries one stands for. Where most
+entries are 0, sums over the others alone are faster than matrix products.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _FEW, _FEW_PAIRS = 0.1, 0.03
 
 
 class Coupling(NamedTuple):
-    """E o r by columns: row p holds what p contributes to the gradients of all, and, where few do, only those."""
+    """E o r by columns: row p holds what p contributes to the gradients of all, and, where few do, only
+    those.
+    """
 
     columns: np.ndarray  # (k, k): r_p E_qp at (p, q)
     starts: np.ndarray  # of each row in the next two; empty if most entries count
@@ -78,7 +80,9 @@ def _spread(S, starts, where, values):
 
 
 def gram(A: np.ndarray, weights: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
-    """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are few."""
+    """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are
+    few.
+    """
     if np.count_nonzero(A) > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
         if B is None:  # a product of a matrix with itself takes half the time
             scaled = A * np.sqrt(weights)[:, None]

@@ -1,4 +1,5 @@
-"""Passes of the augmented Lagrangian for S = S Z + E, Z = J in the eigenbasis of a symmetric S = U diag(lam) U'.
+"""Passes of the augmented Lagrangian for S = S Z + E, Z = J in the eigenbasis of a symmetric S = U diag(lam)
+U'.
 
 Arrays hold columns as rows: row i of ``Z`` is U' z_i, for column z_i of the representation. There S and
 (S'S + I)^-1 are diagonal, so that the step of one column costs O(s) and every pass is one reading of memory.
@@ -126,10 +127,11 @@ def step_representation(basis, J, G, D, image, penalty, start, norms):
 
 @fast_kernel
 def step_entries(S, SJ, entries, thresholds, penalty, start):
-    """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the original basis.
+    """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the
+    original basis.
 
-    moved holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Returns max |S - S Z - E| / (root_i root_p)
-    and the largest |row of moved| / root_i.
+    moved holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Returns max |S - S Z - E|
+    / (root_i root_p) and the largest |row of moved| / root_i.
     """
     moved, E, Y1 = entries
     weights, root, threshold = thresholds
@@ -172,7 +174,9 @@ def energies(gap, pull, start):
 
 @fast_kernel
 def largest_row(gap, pull, chosen, root, start):
-    """Largest norm / root of rows start..start + len(pull) of gap - pull, of the columns where ``chosen`` is 1 (0 elsewhere)."""
+    """Largest norm / root of rows start..start + len(pull) of gap - pull, of the columns where ``chosen`` is
+    1 (0 elsewhere).
+    """
     worst = 0.0
     for r in range(pull.shape[0]):
         square = 0.0

@@ -1,6 +1,7 @@
 """Self-paced weights: which examples a model learns from now, easy ones first.
 
-For losses L_i >= 0, an age lambda > 0 and, in the soft case, a width gamma > 0, the weights in [0, 1] that minimize
+For losses L_i >= 0, an age lambda > 0 and, in the soft case, a width gamma > 0, the weights in [0, 1] that
+minimize
 
     hard    sum_i v_i L_i - lambda sum_i v_i                                                   (1)
     soft    sum_i v_i L_i - gamma sum_i ln(v_i + gamma / lambda)                               (2)

@@ -13,13 +13,15 @@ from ...errors import NotEnoughMemoryError
 WITHOUT_PAIRS = "use LWGP, CoassociationKMeans or SCCABG, which never pair objects, or fewer clusterings"
 
 
-#: What a group uses but gives back before it refuses anything: files kept in memory, read once or often, and the
-#: kernel's own caches. Files of a memory file system (shmem) are among neither, having no other place.
+#: What a group uses but gives back before it refuses anything: files kept in memory, read once or often, and
+#: the kernel's own caches. Files of a memory file system (shmem) are among neither, having no other place.
 _GIVEN_BACK = ("inactive_file", "active_file", "slab_reclaimable")
 
 
 def available_memory() -> int | None:
-    """Bytes this process can still take: what the machine, its control groups and its own limits leave, the least of them."""
+    """Bytes this process can still take: what the machine, its control groups and its own limits leave, the
+    least of them.
+    """
     limits = [free for free in (_machine_free(), _groups_free(), _process_free()) if free is not None]
     return max(0, min(limits)) if limits else None
 
@@ -97,7 +99,8 @@ def _groups_free(root: Path = Path("/")) -> int | None:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         lines = []
-    # The mount points themselves are always looked at: inside a container they may be the group, whatever its path says.
+    # The mount points themselves are always looked at: inside a container they may be the group, whatever its
+    # path says.
     found = {"": PurePosixPath("/"), "memory": PurePosixPath("/")}
     for line in lines:
         _, controllers, path = [*line.split(":", 2), "", ""][:3]

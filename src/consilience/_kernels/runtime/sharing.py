@@ -1,14 +1,16 @@
-"""Whether threads pay: what is known of the work at one place in the code, from the last times that it was done.
+"""Whether threads pay: what is known of the work at one place in the code, from the last times that it was
+done.
 
-A second thread may cost more than it brings. Where tasks hold the interpreter's lock, threads take turns, and each turn costs
-some milliseconds; beside other processes a helper may lose its core in the middle of a task, and is waited for. Neither can be
-told beforehand, and both show in one number, the **rate**: seconds of work that were done in a second by the clock, by all threads
-together. It is about 1 alone on a free core, 2/3 alone beside two busy processes on two cores, near 2 where two threads
-share well, and below 1 where they stand in each other's way. Each place remembers both rates, and is shared out where that is
-the better one. Where it is not, the caller works alone, and now and then it is tried again.
+A second thread may cost more than it brings. Where tasks hold the interpreter's lock, threads take turns, and
+each turn costs some milliseconds; beside other processes a helper may lose its core in the middle of a task,
+and is waited for. Neither can be told beforehand, and both show in one number, the **rate**: seconds of work
+that were done in a second by the clock, by all threads together. It is about 1 alone on a free core, 2/3
+alone beside two busy processes on two cores, near 2 where two threads share well, and below 1 where they
+stand in each other's way. Each place remembers both rates, and is shared out where that is the better one.
+Where it is not, the caller works alone, and now and then it is tried again.
 
-Work is counted as what it takes the caller alone: threads that pass the interpreter's lock or the lines of a cache to and fro are
-busy doing so, and need up to twice the processor's time for the same tasks.
+Work is counted as what it takes the caller alone: threads that pass the interpreter's lock or the lines of a
+cache to and fro are busy doing so, and need up to twice the processor's time for the same tasks.
 """
 
 from __future__ import annotations
@@ -16,18 +18,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Seconds of work that a caller does alone. A thread woken for less gains little on a quiet machine, and on a busy one it may
-#: lose its core with the interpreter's lock or in the middle of a task, and be waited for: schedulers hand out cores for
-#: some milliseconds.
+#: Seconds of work that a caller does alone. A thread woken for less gains little on a quiet machine, and on a
+#: busy one it may lose its core with the interpreter's lock or in the middle of a task, and be waited for:
+#: schedulers hand out cores for some milliseconds.
 ALONE = 0.003
-WAITING = 0.5  # seconds in which a caller alone may seem to do nothing, and the most that it is left alone before a trial
+# seconds in which a caller alone may seem to do nothing, and the most that it is left alone before a trial
+WAITING = 0.5
 _GAIN = 1.1  # that threads must bring: shared caches make the same work dearer by some hundredths
 _MEMORY = 0.1  # seconds by the clock after which a measurement counts half
 _PRIOR = 0.005  # seconds that what is assumed before the first measurement counts for
-_FADING = 0.97  # power of a caller's own rate after each section shared out: what was measured long ago nears a free core's
+# power of a caller's own rate after each section shared out: what was measured long ago nears a free core's
+_FADING = 0.97
 _DEARER = 4.0  # times what a task took alone, up to which it is the same work and threads made it dearer
 _OTHER = 1.5  # times, or less than one in so many: other work than the last time
-_SHORT = 0.01  # seconds up to which passing things to and fro may make a task dearer: twice a turn of the interpreter's lock
+# seconds up to which passing things to and fro may make a task dearer: twice a turn of the interpreter's lock
+_SHORT = 0.01
 _SOONER = 0.97  # by each section done alone, of the patience: one in some twenty is tried again
 
 

@@ -1,7 +1,9 @@
-"""Sums of weights that are the same in any order, and in parts: every weight is cut into whole numbers whose sums are exact.
+"""Sums of weights that are the same in any order, and in parts: every weight is cut into whole numbers whose
+sums are exact.
 
-With 2^e above the largest weight, w = sum_j b_j 2^(e - 26 j) for j = 1..5, b_j whole and below 2^26: 130 bits, so that a weight 1e15 times
-lighter than the largest keeps all of its own. Sums of b_j are exact for up to 2^27 objects in float64, and for any number in int64.
+With 2^e above the largest weight, w = sum_j b_j 2^(e - 26 j) for j = 1..5, b_j whole and below 2^26: 130
+bits, so that a weight 1e15 times lighter than the largest keeps all of its own. Sums of b_j are exact for up
+to 2^27 objects in float64, and for any number in int64.
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ def from_limbs(sums: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def grouped_sums(weights: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """(count,) sum of positive weights in each group; nothing depends on the order of objects, nor on how they are divided."""
+    """(count,) sum of positive weights in each group; nothing depends on the order of objects, nor on how
+    they are divided.
+    """
     if weights.size == 0:
         return np.zeros(count)
     exponent = int(np.frexp(weights.max())[1])
     parts = [np.bincount(groups, weights=part, minlength=count) for part in to_limbs(weights, exponent).T]
     sums = from_limbs(np.stack(parts, axis=1), exponent)
-    # Of groups that lie beyond the last limb, which nobody can weigh beside the heaviest: the heaviest of each, so that it can be named.
+    # Of groups that lie beyond the last limb, which nobody can weigh beside the heaviest: the heaviest of
+    # each, so that it can be named.
     beyond = sums[groups] == 0
     np.maximum.at(sums, groups[beyond], weights[beyond])
     return sums

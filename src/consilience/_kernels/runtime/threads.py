@@ -1,8 +1,8 @@
 """Work in row blocks on threads: the same blocks, and so the same sums, whatever the number of threads.
 
-Threads are over our own blocks and tasks. BLAS and OpenMP have one thread meanwhile (:func:`one_blas_thread`): their threads
-wait for each other by spinning, which on small matrices or beside other work costs more than it saves, and the rounding of
-a product depends on how many they are.
+Threads are over our own blocks and tasks. BLAS and OpenMP have one thread meanwhile
+(:func:`one_blas_thread`): their threads wait for each other by spinning, which on small matrices or beside
+other work costs more than it saves, and the rounding of a product depends on how many they are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ _own = _Own()
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, this thread does all work itself: for tasks of a scheduler that keeps every core busy with others."""
+    """Inside, this thread does all work itself: for tasks of a scheduler that keeps every core busy with
+    others.
+    """
     before, _own.alone = _own.alone, True
     try:
         yield
@@ -59,8 +61,8 @@ def one_thread() -> Iterator[None]:
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads, by one rule for the whole library.
 
-    -1 is all cores, other negative numbers count back from there, and None is what :func:`joblib.parallel_config`
-    says, or 1 outside of it.
+    -1 is all cores, other negative numbers count back from there, and None is what
+    :func:`joblib.parallel_config` says, or 1 outside of it.
 
     All cores are those that this process may use, and, as for BLAS and scikit-learn's compiled loops, at most
     OMP_NUM_THREADS where the environment sets that.
@@ -106,8 +108,8 @@ def map_blocks(function: Callable[[int, int], T], n: int, *, size: int, n_jobs: 
 def map_tasks(function: Callable[..., T], tasks: list, *, n_jobs: int | None = -1) -> list[T]:
     """[function(task) for task in tasks], in order, on ``n_jobs`` threads (for work that frees the lock).
 
-    The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that has not begun.
-    Where tasks fail, the error is that of the first of them, as in a loop.
+    The caller works too, and others join in if it takes longer than a moment; nobody waits for a thread that
+    has not begun. Where tasks fail, the error is that of the first of them, as in a loop.
     """
     return _share_out(function, tasks, resolve_jobs(n_jobs), function)
 
@@ -147,8 +149,8 @@ def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
         found.append(function(task))
         passed = time.perf_counter() - begun
         if passed > checked and len(found) < len(tasks):
-            # What waits for other processes is not work: the thread's own clock, which is dearer to ask, decides. Where it
-            # stands for long, others work for these tasks.
+            # What waits for other processes is not work: the thread's own clock, which is dearer to ask,
+            # decides. Where it stands for long, others work for these tasks.
             work = time.thread_time() - worked
             if work > limit or passed > sharing.WAITING:
                 break
@@ -218,7 +220,9 @@ class _Run:
         return self.found
 
     def remember(self, clock: float, work: float, own: int) -> None:
-        """What this run says about the place: seconds by the clock and of the caller's thread, and how many tasks it did."""
+        """What this run says about the place: seconds by the clock and of the caller's thread, and how many
+        tasks it did.
+        """
         self.place.seconds = work / max(own, 1)
         if self.helped:
             self.place.was_shared(work + self.spent, clock, len(self.tasks))
@@ -226,8 +230,9 @@ class _Run:
             self.place.was_alone(work, clock, len(self.tasks))
 
     def abandon(self) -> None:
-        """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own task then never
-        counts as finished: only helpers are waited for."""
+        """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own
+        task then never counts as finished: only helpers are waited for.
+        """
         self.end = 0
         self.all_taken.set()
         while self.helping:
@@ -303,7 +308,8 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class _Limits:
-    """One thread for BLAS while anyone needs it: the first to enter sets it, the last to leave restores what was.
+    """One thread for BLAS while anyone needs it: the first to enter sets it, the last to leave restores what
+    was.
 
     The number of OpenMP's threads belongs to the thread that asks, so each of ours sets its own.
     """
@@ -317,7 +323,9 @@ class _Limits:
         self._modules = 0
 
     def controller(self) -> Any:
-        """The libraries loaded. Looking for them takes milliseconds and is repeated when modules were imported."""
+        """The libraries loaded. Looking for them takes milliseconds and is repeated when modules were
+        imported.
+        """
         if self._controller is None or len(sys.modules) != self._modules:
             from threadpoolctl import ThreadpoolController
 
@@ -366,7 +374,9 @@ class _Limits:
 
 @contextmanager
 def _any_thread() -> Iterator[None]:
-    """Newer threadpoolctl lets one thread set OpenBLAS's number and silently ignores others; ours take turns by a lock."""
+    """Newer threadpoolctl lets one thread set OpenBLAS's number and silently ignores others; ours take turns
+    by a lock.
+    """
     import threadpoolctl
 
     release = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)

@@ -1,7 +1,7 @@
 """The graph that SCCABG learns: its updates, as one map over blocks of rows and a few k x k sums.
 
-Equations and symbols are those of :mod:`.sccabg`. :func:`advance` takes some rows and the shared state and returns the
-rows and their share of the sums; :class:`Graph` holds the blocks and adds up what they return.
+Equations and symbols are those of :mod:`.sccabg`. :func:`advance` takes some rows and the shared state and
+returns the rows and their share of the sums; :class:`Graph` holds the blocks and adds up what they return.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _SHARED_BYTES = 64.0  # for each pair of base clusters, beside the sums (measure
 class Block:
     """Some rows of the problem: what one worker holds."""
 
-    codes: Any  # (b, m) base cluster of each object in each clustering, -1 missing; of soft clusterings Y (b, k) as CSR
+    # (b, m) base cluster of each object in each clustering, -1 missing; of soft clusterings Y (b, k) as CSR
+    codes: Any
     weights: np.ndarray  # (b,)
     S: np.ndarray  # (b, k)
     W: np.ndarray | None  # (b, k); None once all are 1
@@ -41,7 +42,9 @@ class Block:
 
 
 class Pull(NamedTuple):
-    """What similar base clusters do to each other: E of :mod:`...kernels.boxqp`, and its coupling. The same for all rows."""
+    """What similar base clusters do to each other: E of :mod:`...kernels.boxqp`, and its coupling. The same
+    for all rows.
+    """
 
     E: np.ndarray  # (k, k)
     coupling: Coupling
@@ -115,7 +118,9 @@ def indicator(codes: Any, k: int) -> np.ndarray:
 
 
 def observed(codes: Any, owners: np.ndarray) -> np.ndarray:
-    """O (b, k): 1 where the clustering of the column saw the object; of soft clusterings the share of the object it places."""
+    """O (b, k): 1 where the clustering of the column saw the object; of soft clusterings the share of the
+    object it places.
+    """
     if sp.issparse(codes):
         return np.minimum((codes @ owners.T) @ (owners / owners.sum(axis=0)), 1.0)
     return ((codes >= 0).astype(float) @ owners > 0).astype(float)
@@ -124,10 +129,11 @@ def observed(codes: Any, owners: np.ndarray) -> np.ndarray:
 def expected(
     Y: np.ndarray, O: np.ndarray, owners: np.ndarray, copies: np.ndarray, K: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """(b, k) for clusterings that did not see an object, the share of each of their clusters in the clusters it is in.
+    """(b, k) for clusterings that did not see an object, the share of each of their clusters in the clusters
+    it is in.
 
-    Shares add up to what a clustering did not see of the object; equal columns belong to clusterings that saw the same
-    objects, and have equal sums there. sizes (k,) weight of each column.
+    Shares add up to what a clustering did not see of the object; equal columns belong to clusterings that saw
+    the same objects, and have equal sums there. sizes (k,) weight of each column.
     """
     share = (Y * copies) @ (K / sizes[:, None])
     whole = (share @ owners.T) @ owners / copies
@@ -215,7 +221,9 @@ def sums(S, W, Y, O, H, weights, copies) -> Sums:
 
 
 def update_F(total: Sums, copies, c):
-    """Eq. (12) from k x k sums: (right, sigma, eigenvalues), F of the objects is formed from these row by row."""
+    """Eq. (12) from k x k sums: (right, sigma, eigenvalues), F of the objects is formed from these row by
+    row.
+    """
     scale = np.sqrt(np.divide(copies, total.D2, out=np.zeros_like(total.D2), where=total.D2 > 0))
     QQ = total.P * scale[:, None] * scale
     k = QQ.shape[0]
@@ -247,8 +255,8 @@ def merge_copies(
     """(column of each base cluster, number of copies of each column, K of the columns).
 
     Clusters with the same objects have equal columns of Y, S and W and are kept once. They are found by
-    K_pq = K_pp = K_qq, of soft clusters too (|Y_p - Y_q|^2 is then 0). ``same_view`` asks in addition that their clusterings saw the same objects, as is
-    needed where a missing label is no evidence.
+    K_pq = K_pp = K_qq, of soft clusters too (|Y_p - Y_q|^2 is then 0). ``same_view`` asks in addition that
+    their clusterings saw the same objects, as is needed where a missing label is no evidence.
     """
     K = ensemble.contingency_sparse().tocoo()
     soft = isinstance(ensemble._incidence, Memberships)
@@ -279,8 +287,9 @@ def blocks_at_a_time(k: int, n_jobs: int | None = -1) -> int:
 def bytes_needed(u: int, k: int, self_paced: bool, total: int | None = None) -> float:
     """Y, S and W by rows (and their successors), the sums of the blocks in hand, and what is shared.
 
-    K, C, their coupling, what the eigensolver works on and the rows of a block are k x k each: little where there are many objects, but most of it
-    with thousands of base clusters. At the end similarities are written out for all ``total`` of them, copies included.
+    K, C, their coupling, what the eigensolver works on and the rows of a block are k x k each: little where
+    there are many objects, but most of it with thousands of base clusters. At the end similarities are
+    written out for all ``total`` of them, copies included.
     """
     total = k if total is None else total
     blocks = min(blocks_at_a_time(k), -(-u // block_rows(k)))
@@ -302,7 +311,9 @@ def ensure_memory(u: int, k: int, self_paced: bool, total: int) -> None:
 
 
 class Graph:
-    """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the blocks."""
+    """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the
+    blocks.
+    """
 
     def __init__(self, ensemble, *, similarity_weight, mu, self_paced, missing_counts, scale_free, n_jobs):
         self.column, self.copies, self.K = merge_copies(
@@ -311,7 +322,8 @@ class Graph:
         self.C, self.mu, self.n_jobs = self.K, mu, n_jobs
         k, sizes = self.copies.size, np.diagonal(self.K)
         degrees = self.K @ self.copies - sizes
-        # In units of the mean degree of C, similarity_weight means the same for every n, m and size of clusters.
+        # In units of the mean degree of C, similarity_weight means the same for every n, m and size of
+        # clusters.
         scale = float(sizes @ degrees / sizes.sum()) if scale_free else 1.0
         self.similarity_weight = similarity_weight / scale if scale > 0 else similarity_weight
         self.owners = None

@@ -6,8 +6,8 @@
     H = argmin over [0, 1]^(u x k) of  sum_p w_p sum_b (v_b (H_pb - Y_pb))^2 - rho sum_b (v_b / De_b) |q_b|^2,
         q_b = sum_p w_p Dv_p^-1/2 H_pb f_p                                                              (4)
 
-Y (u, k) indicator of base clusters, w (u,) weights, N = diag(w), K = Y' N Y, D its row sums, v0 (k,) mean co-association inside a base cluster, H (u, k),
-F (u, n_clusters) with rows f_p. S (u, u) is never formed.
+Y (u, k) indicator of base clusters, w (u,) weights, N = diag(w), K = Y' N Y, D its row sums, v0 (k,) mean
+co-association inside a base cluster, H (u, k), F (u, n_clusters) with rows f_p. S (u, u) is never formed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _TINY = 1e-12  # weight of a base cluster that nobody is left in, and degree of 
 
 
 def cohesion(ensemble: Any, K: np.ndarray) -> np.ndarray:
-    """v0 (k,): mean co-association of the pairs in each base cluster, an object with itself included, by weight."""
+    """v0 (k,): mean co-association of the pairs in each base cluster, an object with itself included, by
+    weight.
+    """
     sizes = ensemble.cluster_sizes()
     if not ensemble.has_missing:
         return np.einsum("ab,ab->b", K, K) / (ensemble.n_clusterings * sizes**2)
@@ -41,7 +43,9 @@ def cohesion(ensemble: Any, K: np.ndarray) -> np.ndarray:
 
 
 def update_v(K: np.ndarray, v0: np.ndarray, lam: float) -> np.ndarray:
-    """Eq. (1). Entries off the diagonal are not positive, so that 0 never binds, and guessing which v are 1 settles in a few solves."""
+    """Eq. (1). Entries off the diagonal are not positive, so that 0 never binds, and guessing which v are 1
+    settles in a few solves.
+    """
     root = 1.0 / np.sqrt(K.sum(axis=1))
     M = np.eye(len(K)) * (1.0 + lam) - root[:, None] * K * root
     at_one = np.zeros(len(K), bool)
@@ -101,7 +105,8 @@ def update_H(
         value, gradient = cost(x.reshape(shape) / root, Y, v, F, weights, rho)
         return value, (root * gradient).ravel()
 
-    # Bounds as Python numbers and straight to the solver: ``minimize`` takes them apart and together three times more, one by one.
+    # Bounds as Python numbers and straight to the solver: ``minimize`` takes them apart and together three
+    # times more, one by one.
     most = np.broadcast_to(root, shape).ravel().tolist()
     found, *_ = fmin_l_bfgs_b(
         function, (H * root).ravel(), bounds=[(0.0, x) for x in most], maxiter=_STEPS, pgtol=_STILL, factr=0.0

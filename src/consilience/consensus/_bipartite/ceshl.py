@@ -1,4 +1,5 @@
-"""Clustering ensemble via structured hypergraph learning: base clusters become a hypergraph whose pieces are the clusters.
+"""Clustering ensemble via structured hypergraph learning: base clusters become a hypergraph whose pieces are
+    the clusters.
 
     base clusters weigh v (k,), by how well they hold together and overlap with others                  (1)
     the incidence H (u, k) of objects and base clusters starts at their indicator Y and stays near it   (2)
@@ -8,7 +9,8 @@ The updates are in ``_hypergraph``.
 
 References
 ----------
-P. Zhou, X. Wang, L. Du and X. Li, "Clustering ensemble via structured hypergraph learning", Information Fusion 78, 2022.
+P. Zhou, X. Wang, L. Du and X. Li, "Clustering ensemble via structured hypergraph learning", Information
+Fusion 78, 2022.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ from ._hypergraph import cohesion, learn, update_v
 
 
 class CESHL(BaseConsensus):
-    """Structured hypergraph learning: objects leave base clusters and enter others until the hypergraph falls into pieces. Deterministic.
+    """Structured hypergraph learning: objects leave base clusters and enter others until the hypergraph falls
+    into pieces. Deterministic.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     cohesion_weight : float, default 1
-        How far a base cluster weighs what its objects' co-association says, lam; small values make overlapping base clusters weigh alike.
+        How far a base cluster weighs what its objects' co-association says, lam; small values make
+        overlapping base clusters weigh alike.
     max_iter : int, default 100
         Most rounds.
     min_cluster_size : float or None, default None
@@ -44,7 +48,8 @@ class CESHL(BaseConsensus):
     labels_, confidence_ : arrays (n_samples,)
         Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     cluster_reliability_ : array (k,)
-        v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] + j``).
+        v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] +
+        j``).
     embedding_ : array (n_samples, n_clusters)
         F, by which too large pieces are split.
     distinct_incidence_ : array (u, k)
@@ -56,9 +61,10 @@ class CESHL(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + k^3) once and O(u k c) a step, 21 a round; 250 u k + 24 k^2 bytes, refused beforehand if they will not fit. No matrix of pairs. The
-    vectors are of the plain Laplacian while the step for H uses the normalized one, as published: this is no descent. A weight of 1 is one object. A missing label
-    is a 0 in Y, which H may fill in.
+    O(u m^2 + k^3) once and O(u k c) a step, 21 a round; 250 u k + 24 k^2 bytes, refused beforehand if they
+    will not fit. No matrix of pairs. The vectors are of the plain Laplacian while the step for H uses the
+    normalized one, as published: this is no descent. A weight of 1 is one object. A missing label is a 0 in
+    Y, which H may fill in.
 
     Examples
     --------
@@ -124,7 +130,9 @@ class CESHL(BaseConsensus):
 
 
 def _repaired(labels, n_clusters, Y, F, weights) -> np.ndarray:
-    """Exactly n_clusters: split by F, or merged by the base clusters that pieces had in common before H took them apart."""
+    """Exactly n_clusters: split by F, or merged by the base clusters that pieces had in common before H took
+    them apart.
+    """
     count = int(labels.max()) + 1
     if count <= n_clusters:
         return split_clusters(labels, n_clusters, embedding=F, weights=weights)

@@ -10,8 +10,8 @@ Y (u, k) indicator of k base clusters, w (u,) weights of the distinct objects, V
 References
 ----------
 X. Z. Fern and C. E. Brodley, "Solving cluster ensemble problems by bipartite graph partitioning", ICML 2004.
-D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble clustering", IEEE Transactions
-on Knowledge and Data Engineering 32(6), 2020.
+D. Huang, C.-D. Wang, J.-S. Wu, J.-H. Lai and C.-K. Kwoh, "Ultra-scalable spectral clustering and ensemble
+clustering", IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ from .._base import BaseConsensus, Solution
 
 
 def joint_rows(found: Transfer, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, weights) of the objects and then the base clusters, Eq. (4); a cluster counts like the lightest object."""
+    """(rows, weights) of the objects and then the base clusters, Eq. (4); a cluster counts like the lightest
+    object.
+    """
     scale = 1.0 / np.sqrt(np.where(found.values > 1e-12, found.values, 1.0))
     rows = np.vstack([unit_rows(found.objects * scale), unit_rows(found.clusters)])
     return rows, np.concatenate([weights, np.full(len(found.clusters), weights.min())])
 
 
 def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
-    """(graph, weights of its vertices) that METIS is given: edges as heavy as their objects, clusters weigh nothing."""
+    """(graph, weights of its vertices) that METIS is given: edges as heavy as their objects, clusters weigh
+    nothing.
+    """
     graph = sp.coo_array(ensemble.bipartite())
     weights = np.concatenate([ensemble.sample_weight, np.zeros(ensemble.n_base_clusters)])
     edges = np.maximum(weights[graph.row], weights[graph.col])
@@ -58,9 +62,11 @@ class HBGF(BaseConsensus):
     include_base_clusters : bool, default False
         Cluster objects and base clusters together, as published; by default objects alone.
     refine : bool, default True
-        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave (spectral).
+        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave
+        (spectral).
     partitioner : {"spectral", "metis"}, default "spectral"
-        "metis" cuts the graph by METIS (extra ``graph``), which asks for clusters of equal weight and cuts through unequal ones.
+        "metis" cuts the graph by METIS (extra ``graph``), which asks for clusters of equal weight and cuts
+        through unequal ones.
     n_init : int, default 10
         Starts of the final k-means, or runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
@@ -73,8 +79,8 @@ class HBGF(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (3).
 
@@ -83,12 +89,13 @@ class HBGF(BaseConsensus):
 
     Notes
     -----
-    O(u m^2) time, O(u m + k^2) memory; from 5,000 base clusters on O(u m + k). An object not seen by a clustering has no edge
-    to it.
+    O(u m^2) time, O(u m + k^2) memory; from 5,000 base clusters on O(u m + k). An object not seen by a
+    clustering has no edge to it.
 
-    Differences from the paper: objects alone are clustered unless ``include_base_clusters``, where a base cluster counts like the lightest distinct object.
-    Vectors are those of the transfer cut, not scaled by gamma^-1/2 unless ``include_base_clusters``; with ``refine=False`` this is LWGP with all clusters
-    trusted alike.
+    Differences from the paper: objects alone are clustered unless ``include_base_clusters``, where a base
+    cluster counts like the lightest distinct object. Vectors are those of the transfer cut, not scaled by
+    gamma^-1/2 unless ``include_base_clusters``; with ``refine=False`` this is LWGP with all clusters trusted
+    alike.
 
     Examples
     --------

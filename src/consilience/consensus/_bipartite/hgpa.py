@@ -1,13 +1,15 @@
-"""Hypergraph partitioning: base clusters are hyperedges, of which as little as possible is cut by parts of equal weight.
+"""Hypergraph partitioning: base clusters are hyperedges, of which as little as possible is cut by parts of
+    equal weight.
 
     min over parts of  sum of e_b over the base clusters b with objects in more than one part,   parts of equal weight  (1)
 
-e_b is the weight of base cluster b ("size") or 1 ("unit"). In two again and again, by moves of single objects from several starts.
+e_b is the weight of base cluster b ("size") or 1 ("unit"). In two again and again, by moves of single objects
+from several starts.
 
 References
 ----------
-A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
-Learning Research 3, 2002.
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions",
+Journal of Machine Learning Research 3, 2002.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _FINE = 2.0**30  # parts of the heaviest base cluster in which costs are counted
 
 
 def prefix(order: np.ndarray, weights: np.ndarray, wanted: float, fewest: tuple[int, int]) -> np.ndarray:
-    """(u,) bool: the last of ``order`` are True, of weight as near ``wanted`` as can be, with ``fewest`` objects False and True."""
+    """(u,) bool: the last of ``order`` are True, of weight as near ``wanted`` as can be, with ``fewest``
+    objects False and True.
+    """
     u = order.size
     behind = weights.sum() - np.cumsum(weights[order])  # weight of what comes after the first 1, 2, ...
     places = np.arange(fewest[0], u - fewest[1] + 1)  # how many come first
@@ -78,9 +82,11 @@ def two_parts(
 
 
 class HGPA(BaseConsensus):
-    """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters. Kept for comparison: do not use it.
+    """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters. Kept for
+    comparison: do not use it.
 
-    Once every base cluster is cut, no move of an object changes anything, and the answer is a random division; published figures are those of chance.
+    Once every base cluster is cut, no move of an object changes anything, and the answer is a random
+    division; published figures are those of chance.
 
     Parameters
     ----------
@@ -110,8 +116,8 @@ class HGPA(BaseConsensus):
     -----
     O(u m) a move, and O(u k) memory. A missing label is a missing pin.
 
-    Differences from the paper: passes over single objects from several starts instead of the multilevel program hMETIS; on distinct objects, where
-    equal ones stay together.
+    Differences from the paper: passes over single objects from several starts instead of the multilevel
+    program hMETIS; on distinct objects, where equal ones stay together.
 
     Examples
     --------

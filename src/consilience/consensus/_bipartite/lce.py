@@ -1,4 +1,5 @@
-"""Link-based cluster ensemble: clusters of one clustering are alike if the others meet both, and objects belong a little to each.
+"""Link-based cluster ensemble: clusters of one clustering are alike if the others meet both, and objects
+    belong a little to each.
 
     wct_ab = sum over base clusters c of min(J_ac, J_bc),   a, b of the same clustering                 (1)
     Z_ab = decay wct_ab / largest wct,   Z_aa = 1,   0 across clusterings                               (2)
@@ -9,9 +10,9 @@ J (k, k) Jaccard overlap of base clusters, Y (u, k) their indicator.
 
 References
 ----------
-N. Iam-On, T. Boongoen and S. Garrett, "LCE: a link-based cluster ensemble method for improved gene expression data analysis",
-Bioinformatics 26(12), 2010.
-N. Iam-On, T. Boongoen, S. Garrett and C. Price, "A link-based approach to the cluster ensemble problem", IEEE TPAMI 33(12), 2011.
+N. Iam-On, T. Boongoen and S. Garrett, "LCE: a link-based cluster ensemble method for improved gene expression
+data analysis", Bioinformatics 26(12), 2010. N. Iam-On, T. Boongoen, S. Garrett and C. Price, "A link-based
+approach to the cluster ensemble problem", IEEE TPAMI 33(12), 2011.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ class LCE(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     variant : {"rm", "cts"}, default "rm"
-        "rm": cut of the refined graph between objects and base clusters. "cts": average linkage of the refined co-association
-        (deterministic).
+        "rm": cut of the refined graph between objects and base clusters. "cts": average linkage of the
+        refined co-association (deterministic).
     decay : float, default 0.8
-        Similarity of the two most similar clusters of one clustering, in [0, 1]. 0 is HBGF without refinement ("rm") or evidence accumulation ("cts").
+        Similarity of the two most similar clusters of one clustering, in [0, 1]. 0 is HBGF without refinement
+        ("rm") or evidence accumulation ("cts").
     n_init : int, default 10
         Starts of the final k-means ("rm"); the best is kept.
     min_cluster_size : float or None, default None
@@ -75,11 +77,12 @@ class LCE(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + u k^2) time, 24 u k + 32 k^2 bytes; "cts" O(u^2 m) time and 8 u^2 + 16 u k bytes (twice u^2 with missing labels). Refused
-    beforehand if they will not fit. Missing labels: overlaps among the objects that both clusterings saw; an object has no links into a
-    clustering that did not see it.
+    O(u m^2 + u k^2) time, 24 u k + 32 k^2 bytes; "cts" O(u^2 m) time and 8 u^2 + 16 u k bytes (twice u^2 with
+    missing labels). Refused beforehand if they will not fit. Missing labels: overlaps among the objects that
+    both clusterings saw; an object has no links into a clustering that did not see it.
 
-    Differences from the paper: the decay is 0.8, that of the R package diceR; "cts" allows for clusterings of different numbers of clusters.
+    Differences from the paper: the decay is 0.8, that of the R package diceR; "cts" allows for clusterings of
+    different numbers of clusters.
 
     Examples
     --------

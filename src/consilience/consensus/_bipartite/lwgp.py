@@ -1,4 +1,5 @@
-"""Locally weighted graph partitioning: cut the graph of objects and clusters, solving on the side of the clusters.
+"""Locally weighted graph partitioning: cut the graph of objects and clusters, solving on the side of the
+    clusters.
 
     ECI(C) = exp( - H(C) / theta ),   H(C) the mean entropy of the clusterings on C                     (1)
     B_pC = ECI(C) if p is in C, else 0                                                                  (2)
@@ -6,14 +7,16 @@
     W v = gamma D v,   D = diag(W 1),   the n_clusters largest gamma                                    (4)
     U = diag(1 / d) B V,   rows to unit length, k-means with weights w                                  (5)
 
-B (u, k) weighs the edges between u distinct objects and k base clusters, w (u,) are the weights of the objects,
-W (k, k) couples clusters that share objects, V (k, n_clusters). (4) is the transfer cut: it has the same solutions as
-the normalized cut of the whole graph of u + k vertices, and nothing pairwise between objects is ever formed.
+B (u, k) weighs the edges between u distinct objects and k base clusters, w (u,) are the weights of the
+objects, W (k, k) couples clusters that share objects, V (k, n_clusters). (4) is the transfer cut: it has the
+same solutions as the normalized cut of the whole graph of u + k vertices, and nothing pairwise between
+objects is ever formed.
 
 References
 ----------
-D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics 48(5), 2018.
-Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning approach", CVPR 2012.
+D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics
+48(5), 2018. Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning
+approach", CVPR 2012.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ class LWGP(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     instability_tolerance : float, default 0.4
-        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
-        values weigh all clusters alike.
+        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on,
+        large values weigh all clusters alike.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
@@ -57,7 +60,8 @@ class LWGP(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
+        normalized.
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
@@ -66,12 +70,14 @@ class LWGP(BaseConsensus):
 
     Notes
     -----
-    O(u m^2) time for reliabilities and W, O(k^2) for each step of the eigensolver; memory O(u m + k^2), and O(u m + k) from
-    5,000 base clusters on. An object not seen by a clustering has no edge to it; nothing else changes. Of a
+    O(u m^2) time for reliabilities and W, O(k^2) for each step of the eigensolver; memory O(u m + k^2), and
+    O(u m + k) from 5,000 base clusters on. An object not seen by a clustering has no edge to it; nothing else
+    changes. Of a
     :class:`~consilience.SoftEnsemble`, B_pC is ECI(C) times the membership of p in C, and H(C) comes from the tables that
     clusterings drawn from the memberships have on average.
 
-    Differences from the paper: as in the authors' program, U is not scaled by 1 / (1 - gamma) of the transfer-cut theorem.
+    Differences from the paper: as in the authors' program, U is not scaled by 1 / (1 - gamma) of the
+    transfer-cut theorem.
 
     Examples
     --------

@@ -18,9 +18,10 @@ and how alike base clusters are, C, such that the graph falls into c components:
 Y (n, k) 0/1 base clusters of each object, k of them in all; S, W (n, k); K = Y'Y, C, G (k, k); F (n + k, c);
 L the normalized Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either side.
 
-Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows, which
-runs on threads here and would run on any number of workers: the updates (10) to (18) are in :mod:`._graph`, how
-labels are read off the graph in :mod:`._placement`, and the authors' way through it in :mod:`._authors`.
+Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows,
+which runs on threads here and would run on any number of workers: the updates (10) to (18) are in
+:mod:`._graph`, how labels are read off the graph in :mod:`._placement`, and the authors' way through it in
+:mod:`._authors`.
 """
 
 from __future__ import annotations
@@ -42,20 +43,21 @@ from ._authors import follow_authors
 from ._graph import SMALL, Graph, State, Sums, bytes_needed, edge_trust, embed, own_trust, record, update_F
 from ._placement import fill_in, place, read_components
 
-#: Of one processor, for each distinct object and base cluster, and for each pair of base clusters there: fitted to the
-#: figures in the method's page, within a factor of about 3 elsewhere.
+#: Of one processor, for each distinct object and base cluster, and for each pair of base clusters there:
+#: fitted to the figures in the method's page, within a factor of about 3 elsewhere.
 _SECONDS = 1.2e-6, 1.15e-9
 PACE = 2**0.5  # growth of rho and lam in a round
 
-#: Of similarity_weight and overlap_weight, by mode: the standard mode measures C in units of its mean degree (see SCCABG).
+#: Of similarity_weight and overlap_weight, by mode: the standard mode measures C in units of its mean degree
+#: (see SCCABG).
 DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
 def default_first_trust(ensemble, c: int) -> float:
     """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
 
-    A large base cluster contradicts many others. That speaks against it where base clusters are finer than the
-    clusters sought, and says nothing where they are as coarse.
+    A large base cluster contradicts many others. That speaks against it where base clusters are finer than
+    the clusters sought, and says nothing where they are as coarse.
     """
     return float(np.clip(c / ensemble.n_clusters_per_clustering.mean(), 0.4, 1.0))
 
@@ -63,8 +65,8 @@ def default_first_trust(ensemble, c: int) -> float:
 def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
     """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
 
-    A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out, the
-    last graph that had edges is kept, unless told not to.
+    A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out,
+    the last graph that had edges is kept, unless told not to.
 
     Returns (state, history, whether c was reached).
     """
@@ -75,8 +77,9 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
     apart = max(c - float(sigma.sum()), 1e-9)
     rho = float(graph.total.D2 @ graph.copies) / (64 * apart)
     weigh = graph.blocks[0].W is not None
-    # lam starts at a share of what speaks against the worst edge of an average object, whatever similarity_weight is. Then
-    # weights are still at work when the graph begins to fall apart: started at 0.5, most are 1 long before.
+    # lam starts at a share of what speaks against the worst edge of an average object, whatever
+    # similarity_weight is. Then weights are still at work when the graph begins to fall apart: started at
+    # 0.5, most are 1 long before.
     lam = first_trust * graph.total.strain / graph.total_weight if weigh else 0.5
     shared = graph.shared() | {"right": right, "sigma": sigma}
     state = State(**shared, lam=lam, rho=rho, weigh=weigh, floor=SMALL, tol=1e-7)
@@ -132,15 +135,15 @@ class SCCABG(BaseConsensus):
         similarities are counts of objects.
     overlap_weight : float, optional
         How firmly the similarity of base clusters stays at their overlap (gamma_2). Only the ratio mu =
-        similarity_weight / (2 overlap_weight) matters; the default is mu = 1, which keeps base clusters similar while the objects
-        they share outnumber those they do not. In ``mode="authors"`` 1e-2.
+        similarity_weight / (2 overlap_weight) matters; the default is mu = 1, which keeps base clusters
+        similar while the objects they share outnumber those they do not. In ``mode="authors"`` 1e-2.
     similarity : {"adaptive", "fixed"}
         "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
     first_trust : float, optional
-        How much contradiction an edge may meet and still be trusted in the first round, as a share of what the
-        worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2 and more
-        doubts almost nothing. Default: n_clusters over the mean number of clusters of a base clustering, between
-        0.4 and 1. Not used in ``mode="authors"``.
+        How much contradiction an edge may meet and still be trusted in the first round, as a share of what
+        the worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2
+        and more doubts almost nothing. Default: n_clusters over the mean number of clusters of a base
+        clustering, between 0.4 and 1. Not used in ``mode="authors"``.
     weighting : {"self-paced", "none"}
         "none" trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
     mode : {"standard", "authors"}
@@ -175,34 +178,39 @@ class SCCABG(BaseConsensus):
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, in numbers of objects.
     n_pieces_ : int
-        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether there were n_clusters.
+        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether
+        there were n_clusters.
     isolated_ : array (n_samples,) of bool
         Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
     history_ : list of dict
-        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading eigenvalues
-        of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``, ``mean_W``, ``rows_weighed``,
-        and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose row still moved when its solver stopped.
+        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading
+        eigenvalues of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``,
+        ``mean_W``, ``rows_weighed``, and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose
+        row still moved when its solver stopped.
 
     Notes
     -----
-    u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some 15
-    to 40 rounds, 24 u k bytes (48 with self-pacing), and 100 k^2 or more. The objective changes with lam and rho in every round,
-    so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships, a missing share of an
-    object is as little evidence as a missing label, and learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
+    u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some
+    15 to 40 rounds, 24 u k bytes (48 with self-pacing), and 100 k^2 or more. The objective changes with lam
+    and rho in every round, so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`,
+    Y holds the memberships, a missing share of an object is as little evidence as a missing label, and
+    learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
 
     Differences from the paper: (1) exactly n_clusters clusters: too many components are merged by
-    co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred from
-    eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still being
-    weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back and
-    repeated more gently. Doubling from fixed starts tears off small pieces. (4) similarity_weight is scale-free, see above.
-    (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start at what
-    the other labels lead one to expect. (6) Edges below 1e-4 are cut in every round. (7) The W problem is not convex;
-    its solver treats all columns alike, see :mod:`consilience._kernels.programs.box`. ``mode="authors"`` keeps (7) alone.
+    co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred
+    from eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still
+    being weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back
+    and repeated more gently. Doubling from fixed starts tears off small pieces. (4) similarity_weight is
+    scale-free, see above. (5) A missing label is no evidence: its entries have no loss, instead of the loss
+    of a 0, and start at what the other labels lead one to expect. (6) Edges below 1e-4 are cut in every
+    round. (7) The W problem is not convex; its solver treats all columns alike, see
+    :mod:`consilience._kernels.programs.box`. ``mode="authors"`` keeps (7) alone.
 
     References
     ----------
     P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
-    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
+    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI
+    2020.
 
     Examples
     --------
@@ -337,7 +345,8 @@ class SCCABG(BaseConsensus):
         return self.distinct_.expand(self.distinct_reliability_)
 
     def filled_labels(self) -> np.ndarray:
-        """(n_samples, n_clusterings) the labels as given, each missing one replaced by its most likely cluster.
+        """(n_samples, n_clusterings) the labels as given, each missing one replaced by its most likely
+        cluster.
 
         That is the base cluster with the strongest learned edge; where the graph holds none, the one that
         overlaps most with the clusters the object is in.
@@ -345,7 +354,8 @@ class SCCABG(BaseConsensus):
         check_is_fitted(self, "labels_")
         if not isinstance(self.distinct_, Ensemble):
             raise InputError(
-                "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: bipartite_graph_ holds the learned "
+                "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: "
+                "bipartite_graph_ holds the learned "
                 "memberships of every object."
             )
         return self.distinct_.expand(fill_in(self.distinct_, self.distinct_graph_))
@@ -354,7 +364,8 @@ class SCCABG(BaseConsensus):
 def _no_edge(similarity_weight: float) -> str:
     """Why there is no graph, and what to do."""
     return (
-        f"similarity_weight={similarity_weight:g} leaves no edge in the learned graph: every object is cut off. Lower similarity_weight (default "
+        f"similarity_weight={similarity_weight:g} leaves no edge in the learned graph: every object is cut "
+        f"off. Lower similarity_weight (default "
         f"{DEFAULTS['standard'][0]:g}), or use LWGP or EvidenceAccumulation, which learn no graph."
     )
 

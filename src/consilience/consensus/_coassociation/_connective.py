@@ -7,7 +7,8 @@
     S_p = the point of {s >= 0, w's = 1} nearest to B_p - rho g_p / (2 gamma), by weight                (5)
     F = eigenvectors of the n_clusters smallest eigenvalues of diag(S w) - S,   alpha_i ~ sqrt(sum_p w_p v_p^2 d_pi)   (6)
 
-P_i (u, u) is 1 / s_b where clustering i has p and q in its cluster b of weight s_b. B and S (u, u), F (u, n_clusters), v (u,), alpha (m,).
+P_i (u, u) is 1 / s_b where clustering i has p and q in its cluster b of weight s_b. B and S (u, u), F (u,
+n_clusters), v (u,), alpha (m,).
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def all_clusterings(d: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
-    """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for it too."""
+    """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for
+    it too.
+    """
     labels, sizes = ensemble.labels, ensemble.cluster_sizes()
     inside = log_sums(
         np.ascontiguousarray(ensemble.global_labels().T), B, ensemble.sample_weight, n_jobs=n_jobs
@@ -126,9 +129,11 @@ def learn(
     total: Callable[[np.ndarray, np.ndarray], np.ndarray] = all_clusterings,
     n_jobs: int | None = -1,
 ) -> Learned:
-    """Rounds of (1) to (6) from the mean of the P_i, until the graph S has ``n_clusters`` pieces, from the second round on.
+    """Rounds of (1) to (6) from the mean of the P_i, until the graph S has ``n_clusters`` pieces, from the
+    second round on.
 
-    ``total`` is e of Eq. (2). rho doubles while there are too few pieces and halves, with the F before, where there are too many.
+    ``total`` is e of Eq. (2). rho doubles while there are too few pieces and halves, with the F before, where
+    there are too many.
     """
     weights, m = ensemble.sample_weight, ensemble.n_clusterings
     alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0

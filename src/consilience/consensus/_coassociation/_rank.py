@@ -1,7 +1,7 @@
 """The rank condition of SPCE: has S c components, and which embedding does the next S start from?
 
-Equations and symbols are those of :mod:`.spce`. :class:`ByComponents` counts components, :class:`ByEigenvalues` tests sums
-of eigenvalues as the authors' program does.
+Equations and symbols are those of :mod:`.spce`. :class:`ByComponents` counts components,
+:class:`ByEigenvalues` tests sums of eigenvalues as the authors' program does.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from ..._kernels.eigen import component_vectors, eigenpairs, smallest_eigenvectors
 
-# Residual of an eigenvector, by the mean degree. Labels were those of exact eigenvectors in 16 of 16 runs from 1e-7 to 1e-4,
-# and in 15 of 16 at 1e-3; products with S halve from 1e-6 to 1e-4.
+# Residual of an eigenvector, by the mean degree. Labels were those of exact eigenvectors in 16 of 16 runs
+# from 1e-7 to 1e-4, and in 15 of 16 at 1e-3; products with S halve from 1e-6 to 1e-4.
 _EIGEN_TOL = 1e-4
 
 
@@ -65,7 +65,9 @@ class ByComponents:
         return Embedding(F, np.zeros(F.shape[0])), trace
 
     def first(self) -> Embedding:
-        """Of the S that every threshold begins with: found once, and half of the work where S falls apart at once."""
+        """Of the S that every threshold begins with: found once, and half of the work where S falls apart at
+        once.
+        """
         if self._first is None:
             self._first = self.embed(self.pairs.components()[1])[0], self.start
         embedding, self.start = self._first
@@ -81,7 +83,8 @@ class ByComponents:
 
 
 def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.ndarray, int]:
-    """The ``count`` smallest eigenvalues of the Laplacian of all n objects, from those of the u distinct ones.
+    """The ``count`` smallest eigenvalues of the Laplacian of all n objects, from those of the u distinct
+    ones.
 
     A vector that lives inside a group of w equal objects (and adds up to 0 there) is an eigenvector too; its
     eigenvalue is the group's degree, w - 1 times. Returns (eigenvalues, spread (u,), how many of the distinct

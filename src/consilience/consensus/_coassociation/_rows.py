@@ -33,7 +33,8 @@ def embed(ensemble: Any) -> np.ndarray:
     )
     Y = ensemble.indicator()
     K = ensemble.contingency()
-    # K is singular (every clustering's columns add up alike); the jitter moves squared distances by 1e-10 of themselves.
+    # K is singular (every clustering's columns add up alike); the jitter moves squared distances by 1e-10 of
+    # themselves.
     K[np.diag_indices(k)] += 1e-10 * K.diagonal().mean()
     R = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
     seen = np.asarray(Y.sum(axis=1)).ravel()

@@ -38,7 +38,8 @@ class Walk(NamedTuple):
 def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | None = -1) -> sp.csr_array:
     """S (u, u) of Eq. (1). O(u^2 m) time, 12 bytes an entry kept.
 
-    stay: an object's equals are its company too. Without, walks of two that have only each other change places for ever and never meet.
+    stay: an object's equals are its company too. Without, walks of two that have only each other change
+    places for ever and never meet.
     """
     labels = ensemble.labels
     S = strongest_company(
@@ -58,7 +59,8 @@ def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
     u = ensemble.n_samples
     if u < _FEW and model.n_neighbors is None:
         warn(
-            f"{type(model).__name__} walks among the nearest of {u} distinct objects, too few to tell them apart by: "
+            f"{type(model).__name__} walks among the nearest of {u} distinct objects, too few to tell them "
+            f"apart by: "
             "use EvidenceAccumulation, or set n_neighbors.",
             stacklevel=6,
         )

@@ -8,8 +8,8 @@ w (u,) weights of the distinct objects. With nothing missing A = Y Y' / m is nev
 
 References
 ----------
-A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
-Learning Research 3, 2002.
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions",
+Journal of Machine Learning Research 3, 2002.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
 
 
 def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
-    """The graph that METIS is given: w_p w_q times how often p and q were together, of as many clusterings as there are."""
+    """The graph that METIS is given: w_p w_q times how often p and q were together, of as many clusterings as
+    there are.
+    """
     A = sp.coo_array(ensemble.coassociation_sparse(n_jobs=n_jobs))
     times = A.data * ensemble.n_clusterings
     if not ensemble.has_missing:
@@ -67,11 +69,12 @@ class CSPA(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     refine : bool, default True
-        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave. With missing labels nothing
-        is refined: A is no product of labels then.
+        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave. With
+        missing labels nothing is refined: A is no product of labels then.
     partitioner : {"spectral", "metis"}, default "spectral"
-        "metis" cuts the graph by METIS (extra ``graph``), as published. It asks for clusters of equal weight and cuts through unequal
-        ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with it and 0.71 without.
+        "metis" cuts the graph by METIS (extra ``graph``), as published. It asks for clusters of equal weight
+        and cuts through unequal ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with
+        it and 0.71 without.
     n_init : int, default 10
         Starts of the final k-means, or runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
@@ -84,8 +87,8 @@ class CSPA(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors (spectral).
 
@@ -94,11 +97,13 @@ class CSPA(BaseConsensus):
 
     Notes
     -----
-    Spectral: with nothing missing O(u m) a vector and step, no u x u; with missing labels 8 u^2 bytes. METIS: one edge for every pair
-    of distinct objects that was ever together. What will not fit is refused beforehand.
+    Spectral: with nothing missing O(u m) a vector and step, no u x u; with missing labels 8 u^2 bytes. METIS:
+    one edge for every pair of distinct objects that was ever together. What will not fit is refused
+    beforehand.
 
-    Differences from the paper: eigenvectors instead of METIS unless asked for; METIS is handed exact counts, not a rescaled matrix
-    in which weak edges round to 0. R's diceR calls something else CSPA: hierarchical clustering of the rows of A.
+    Differences from the paper: eigenvectors instead of METIS unless asked for; METIS is handed exact counts,
+    not a rescaled matrix in which weak edges round to 0. R's diceR calls something else CSPA: hierarchical
+    clustering of the rows of A.
 
     Examples
     --------

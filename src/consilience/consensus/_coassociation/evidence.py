@@ -10,7 +10,8 @@ that the tree is the one of all n objects.
 References
 ----------
 A. Fred and A. Jain, "Combining multiple clusterings using evidence accumulation", IEEE TPAMI 27(6), 2005.
-V. Kiselev et al., "SC3: consensus clustering of single-cell RNA-seq data", Nature Methods 14, 2017 (rows, complete linkage).
+V. Kiselev et al., "SC3: consensus clustering of single-cell RNA-seq data", Nature Methods 14, 2017 (rows,
+complete linkage).
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class EvidenceAccumulation(BaseConsensus):
     linkage : {"average", "complete", "single"}
         Distance of two groups: mean, largest or smallest 1 - A over their pairs.
     distance : {"pairs", "rows"}, default "pairs"
-        "rows": objects are as far apart as their rows of A, so that those with the same company are alike even if they were seldom together.
-        With complete linkage the consensus of SC3; with average linkage what the R package diceR calls CSPA.
+        "rows": objects are as far apart as their rows of A, so that those with the same company are alike
+        even if they were seldom together. With complete linkage the consensus of SC3; with average linkage
+        what the R package diceR calls CSPA.
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
@@ -71,7 +73,8 @@ class EvidenceAccumulation(BaseConsensus):
     Notes
     -----
     Works on the u distinct objects: O(u^2 m) time, 8 u^2 bytes. Two objects that no clustering saw together
-    count as apart (A = 0). On rows 8 u^2 + 16 u k + 56 k^2 bytes, and row p holds shares of the clusterings that saw p. Of a
+    count as apart (A = 0). On rows 8 u^2 + 16 u k + 56 k^2 bytes, and row p holds shares of the clusterings
+    that saw p. Of a
     :class:`~consilience.SoftEnsemble`, A is its expected co-association, and objects with equal memberships start as one
     group.
 

@@ -15,7 +15,8 @@ from ..._kernels.cut.embedding import cut_rows
 from .._base import BaseConsensus, Solution
 from ._rows import bytes_needed, embed
 
-#: Of one processor, for each distinct object, base cluster, cluster and start; measured at u k from 1e6 to 6e7.
+#: Of one processor, for each distinct object, base cluster, cluster and start; measured at u k from 1e6 to
+#: 6e7.
 _SECONDS = 1.5e-8
 
 
@@ -50,8 +51,9 @@ class CoassociationKMeans(BaseConsensus):
     Notes
     -----
     With missing labels, row p holds shares of the clusterings that saw p, so an object that was rarely seen
-    counts for less as company. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships and n_p their sum; the diagonal of
-    A is Y_p Y_p' / n_p as its other entries are, so that equal objects stay equal. O(u m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
+    counts for less as company. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships and n_p their
+    sum; the diagonal of A is Y_p Y_p' / n_p as its other entries are, so that equal objects stay equal. O(u
+    m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
 
     Examples
     --------

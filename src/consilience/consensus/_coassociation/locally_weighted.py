@@ -4,8 +4,8 @@
     ECI(C) = exp( - H(C) / theta )                                                                      (2)
     A_pq = mean over clusterings m of ECI(cluster of p in m) [p, q together in m]                       (3)
 
-C is a base cluster, ECI (k,) its ensemble-driven cluster index in (0, 1], A (u, u) the similarity of distinct objects.
-Two ways to read clusters off A:
+C is a base cluster, ECI (k,) its ensemble-driven cluster index in (0, 1], A (u, u) the similarity of distinct
+objects. Two ways to read clusters off A:
 
     LWEA    average linkage of 1 - A, cut at n_clusters                                                 (4)
     LWEA of a sample S: (4) on S alone; an object q elsewhere joins the cluster C with the largest
@@ -14,9 +14,9 @@ Two ways to read clusters off A:
 
 References
 ----------
-D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics 48(5), 2018.
-D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of high-dimensional
-data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
+D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics
+48(5), 2018. D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of
+high-dimensional data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def place_others(
 
 
 class LWEA(BaseConsensus):
-    """Locally weighted evidence accumulation: average linkage of a co-association that trusts reliable clusters.
+    """Locally weighted evidence accumulation: average linkage of a co-association that trusts reliable
+    clusters.
 
     Also the consensus of MDEC-HC (with ``instability_tolerance=1``). Deterministic.
 
@@ -80,11 +81,11 @@ class LWEA(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     instability_tolerance : float, default 0.4
-        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on, large
-        values weigh all clusters alike.
+        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on,
+        large values weigh all clusters alike.
     max_samples : int or None, default None
-        Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same every time, and
-        the others join the clusters of these, Eq. (4'). None links all.
+        Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same
+        every time, and the others join the clusters of these, Eq. (4'). None links all.
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
@@ -97,7 +98,8 @@ class LWEA(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
+        normalized.
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
         :attr:`consilience._evidence.table.Evidence.confidence`.
@@ -106,9 +108,9 @@ class LWEA(BaseConsensus):
 
     Notes
     -----
-    Works on the u distinct objects, as heavy as the objects they stand for: O(u m^2 + u^2 m) time, 8 u^2 bytes;
-    with a sample of s, O(u m^2 + u m n_clusters + s^2 m) time and 8 s^2 bytes. Reliability (2) is always that of all objects. A
-    cluster of fewer than some ten objects of the sample is easily overlooked.
+    Works on the u distinct objects, as heavy as the objects they stand for: O(u m^2 + u^2 m) time, 8 u^2
+    bytes; with a sample of s, O(u m^2 + u m n_clusters + s^2 m) time and 8 s^2 bytes. Reliability (2) is
+    always that of all objects. A cluster of fewer than some ten objects of the sample is easily overlooked.
     Objects that every clustering puts together are never separated. Missing labels: A is a mean over the
     clusterings that saw both objects; a pair never seen together counts as apart.
 
@@ -201,20 +203,22 @@ class LWSC(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight, normalized.
+        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
+        normalized.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
     Notes
     -----
-    With nothing missing the co-association is never formed: O(u m^2) once, then O(u m) a vector and step. With missing
-    labels 8 u^2 bytes, refused beforehand if they will not fit.
+    With nothing missing the co-association is never formed: O(u m^2) once, then O(u m) a vector and step.
+    With missing labels 8 u^2 bytes, refused beforehand if they will not fit.
 
-    A weight of 1 is one object, whose similarity to itself is 1: with weights far below 1 these take over. Weights that
-    only say which objects count more should have mean 1.
+    A weight of 1 is one object, whose similarity to itself is 1: with weights far below 1 these take over.
+    Weights that only say which objects count more should have mean 1.
 
-    Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives an object's mean
-    ECI. Equal objects share one row of the eigenvectors; vectors that would differ between them are not considered.
+    Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives an
+    object's mean ECI. Equal objects share one row of the eigenvectors; vectors that would differ between them
+    are not considered.
 
     Examples
     --------

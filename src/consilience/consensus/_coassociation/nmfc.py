@@ -6,13 +6,14 @@
     otherwise:    A ~ H H',  H >= 0:   Hh <- Hh ((Ah Hh) / (Hh Hh' Hh))^(1/4)                           (4)
     |Ah - Qh S Qh'|^2 = |Ah|^2 - 2 tr(S Qh' Ah Qh) + tr(S G S G),   |Ah|^2 = sum(K o K) / m^2           (5)
 
-A (u, u) co-association of the distinct objects, N = diag(w) their weights, Q and H (u, n_clusters), S (n_clusters, n_clusters),
-K = Y' N Y (k, k). With nothing missing A = Y Y' / m is never formed. Multiplications and roots are by entry.
+A (u, u) co-association of the distinct objects, N = diag(w) their weights, Q and H (u, n_clusters), S
+(n_clusters, n_clusters), K = Y' N Y (k, k). With nothing missing A = Y Y' / m is never formed.
+Multiplications and roots are by entry.
 
 References
 ----------
-T. Li, C. Ding and M. Jordan, "Solving consensus and semi-supervised clustering problems using nonnegative matrix factorization", ICDM 2007.
-T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
+T. Li, C. Ding and M. Jordan, "Solving consensus and semi-supervised clustering problems using nonnegative
+matrix factorization", ICDM 2007. T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def factorize(
     max_iter: int,
     tol: float,
 ) -> tuple[np.ndarray, list[float], bool]:
-    """(Qh or Hh, objectives of Eq. (5), converged) from a start Q (u, c) without zeros; O(u m c) an iteration."""
+    """(Qh or Hh, objectives of Eq. (5), converged) from a start Q (u, c) without zeros; O(u m c) an
+    iteration.
+    """
     AQ = product(Q)
     S = Q.T @ AQ if orthogonal else np.eye(Q.shape[1])
     history: list[float] = []
@@ -101,13 +104,15 @@ class NMFC(BaseConsensus):
     orthogonal : bool, default True
         Three factors, as published. False: two, A ~ H H', whose objective falls in every iteration.
     init : {"k-means", "random"}, default "k-means"
-        Start from k-means of the rows of co-association, or from random factors, of which the best end is kept.
+        Start from k-means of the rows of co-association, or from random factors, of which the best end is
+        kept.
     n_init : int, default 10
         Starts of that k-means, or random factors.
     max_iter : int, default 500
         Most iterations from each start.
     tol : float, default 1e-6
-        Ends when the objective changes by no more than this share of \\|A\\|^2 an iteration, averaged over five.
+        Ends when the objective changes by no more than this share of \\|A\\|^2 an iteration, averaged over
+        five.
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     random_state : int, Generator or None
@@ -120,14 +125,16 @@ class NMFC(BaseConsensus):
     labels_, confidence_ : arrays (n_samples,)
         Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
     embedding_ : array (n_samples, n_clusters)
-        Q (or H); an object is in the cluster of its largest entry. Columns are not in the order of ``labels_``.
+        Q (or H); an object is in the cluster of its largest entry. Columns are not in the order of
+        ``labels_``.
     history_ : list of dict
-        ``objective``, Eq. (5), at each iteration of the start that was kept. With ``orthogonal`` it need not fall.
+        ``objective``, Eq. (5), at each iteration of the start that was kept. With ``orthogonal`` it need not
+        fall.
 
     Notes
     -----
-    O(u m c) an iteration, O(u c + k^2) memory, and u k once for the start by k-means; with missing labels 8 u^2 bytes, refused beforehand if they
-    will not fit. A pair never seen together counts as apart.
+    O(u m c) an iteration, O(u c + k^2) memory, and u k once for the start by k-means; with missing labels 8
+    u^2 bytes, refused beforehand if they will not fit. A pair never seen together counts as apart.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Probability trajectory accumulation: objects are alike if random walks among their nearest company go the same ways.
+"""Probability trajectory accumulation: objects are alike if random walks among their nearest company go the
+    same ways.
 
     S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
     P = rows of S diag(w) scaled to add up to 1                                                         (2)
@@ -9,8 +10,8 @@ A (u, u) co-association of the distinct objects ("microclusters") without its di
 
 References
 ----------
-D. Huang, J.-H. Lai and C.-D. Wang, "Robust ensemble clustering using probability trajectories", IEEE Transactions on Knowledge
-and Data Engineering 28(5), 2016.
+D. Huang, J.-H. Lai and C.-D. Wang, "Robust ensemble clustering using probability trajectories", IEEE
+Transactions on Knowledge and Data Engineering 28(5), 2016.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from ._walks import walk
 
 
 class PTA(BaseConsensus):
-    """Probability trajectory accumulation: linkage of objects by where random walks from them go. Deterministic.
+    """Probability trajectory accumulation: linkage of objects by where random walks from them go.
+    Deterministic.
 
     Parameters
     ----------
@@ -35,12 +37,14 @@ class PTA(BaseConsensus):
     linkage : {"average", "complete", "single"}
         Distance of two groups: mean, largest or smallest 1 - Z over their pairs.
     n_neighbors : int, default None
-        Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to 20.
+        Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to
+        20.
     walk_length : int, default None
         Steps of the walks, T, at most 10,000; None by the same rule.
     count_duplicates : bool, default True
-        Count the objects that a distinct one stands for: they are company of each other, and means and clusters weigh them. False, as published:
-        walks never stay, and each counts once (walks are weighted either way).
+        Count the objects that a distinct one stands for: they are company of each other, and means and
+        clusters weigh them. False, as published: walks never stay, and each counts once (walks are weighted
+        either way).
     min_cluster_size : float or None, default None
         Smaller clusters are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
@@ -55,9 +59,9 @@ class PTA(BaseConsensus):
 
     Notes
     -----
-    O(u^2 m + T e u) time for e links between neighbors (2 K u, and more with ties) and 16 u^2 bytes; with more than u^2 / T links O(u^2 m + u^3) and
-    40 u^2. Refused beforehand if they will not fit. Missing labels: A over the clusterings that saw both.
-    Objects without any company are at distance 1 from all.
+    O(u^2 m + T e u) time for e links between neighbors (2 K u, and more with ties) and 16 u^2 bytes; with
+    more than u^2 / T links O(u^2 m + u^3) and 40 u^2. Refused beforehand if they will not fit. Missing
+    labels: A over the clusterings that saw both. Objects without any company are at distance 1 from all.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Probability trajectory based graph partitioning: objects linked to base clusters by random walks, and the graph cut.
+"""Probability trajectory based graph partitioning: objects linked to base clusters by random walks, and the
+    graph cut.
 
     S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
     P = rows of S diag(w) scaled to add up to 1                                                         (2)
@@ -7,12 +8,13 @@
     with a sample of them: (1)-(4) among these; walks from the others enter it with their first step,
             to the K nearest, and have rows of B, and of the cut, by where they go from there           (4')
 
-A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights, B (u, k).
+A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights,
+B (u, k).
 
 References
 ----------
-D. Huang, J.-H. Lai and C.-D. Wang, "Robust ensemble clustering using probability trajectories", IEEE Transactions on Knowledge
-and Data Engineering 28(5), 2016.
+D. Huang, J.-H. Lai and C.-D. Wang, "Robust ensemble clustering using probability trajectories", IEEE
+Transactions on Knowledge and Data Engineering 28(5), 2016.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def edges(found: Walk, ensemble: Any, weights: np.ndarray, n_jobs: int | None) -
 def enter(
     ensemble: Any, rows: np.ndarray, weights: np.ndarray, n_neighbors: int, M: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
-    """(u, c) rows of the cut for objects that are not among ``rows``, Eq. (4'), from M (s, c + 1) = G [V, 1]; 0 elsewhere.
+    """(u, c) rows of the cut for objects that are not among ``rows``, Eq. (4'), from M (s, c + 1) = G [V, 1];
+    0 elsewhere.
 
     How long a walk is scales its row of B and so both sides of the mean that the cut takes: it is not needed.
     """
@@ -75,7 +78,8 @@ def enter(
 
 
 class PTGP(BaseConsensus):
-    """Probability trajectory based graph partitioning: cut of the graph between objects and base clusters, linked by random walks.
+    """Probability trajectory based graph partitioning: cut of the graph between objects and base clusters,
+    linked by random walks.
 
     No matrix of pairs is held.
 
@@ -86,8 +90,9 @@ class PTGP(BaseConsensus):
     n_neighbors, walk_length, count_duplicates :
         As of PTA.
     max_samples : int or None, default 10,000
-        Distinct objects that are walked among, at most: where there are more, so many are drawn by weight, the same every time, and
-        walks from the others enter among them, Eq. (4'). None walks among all, as published.
+        Distinct objects that are walked among, at most: where there are more, so many are drawn by weight,
+        the same every time, and walks from the others enter among them, Eq. (4'). None walks among all, as
+        published.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
@@ -106,12 +111,12 @@ class PTGP(BaseConsensus):
 
     Notes
     -----
-    For s objects walked among and e links between them (2 K s, and more with ties): O(u s m + T e (k + s)) time, less where the
-    links fall into components, 40 s k + 512 T s + 12 e bytes and that of the answer. Linear in the distinct objects beyond the sample. Missing labels: A over
-    the clusterings that saw both.
+    For s objects walked among and e links between them (2 K s, and more with ties): O(u s m + T e (k + s))
+    time, less where the links fall into components, 40 s k + 512 T s + 12 e bytes and that of the answer.
+    Linear in the distinct objects beyond the sample. Missing labels: A over the clusterings that saw both.
 
-    Differences from the paper: above 10,000 distinct objects a sample of them is walked among, unless ``max_samples=None``. Others in the
-    method's page.
+    Differences from the paper: above 10,000 distinct objects a sample of them is walked among, unless
+    ``max_samples=None``. Others in the method's page.
 
     Examples
     --------

@@ -4,14 +4,15 @@
     minimize   sum_p w_p d_p | Y_p / d_p - center of p's cluster |^2                                        (2)
              = Ncut(Y Y') - n_clusters + sum_p w_p m_p / d_p                                                (3)
 
-Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, s (k,) weights of the clusters, d (u,) degrees, m_p how many
-clusterings saw p. (3) holds for every clustering, so k-means lowers the cut itself: no eigenvectors, no pairs of objects.
+Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, s (k,) weights of the clusters, d
+(u,) degrees, m_p how many clusterings saw p. (3) holds for every clustering, so k-means lowers the cut
+itself: no eigenvectors, no pairs of objects.
 
 References
 ----------
 H. Liu, T. Liu, J. Wu, D. Tao and Y. Fu, "Spectral ensemble clustering", KDD 2015.
-H. Liu, J. Wu, T. Liu, D. Tao and Y. Fu, "Spectral ensemble clustering via weighted k-means: theoretical and practical evidence", IEEE
-Transactions on Knowledge and Data Engineering 29(5), 2017.
+H. Liu, J. Wu, T. Liu, D. Tao and Y. Fu, "Spectral ensemble clustering via weighted k-means: theoretical and
+practical evidence", IEEE Transactions on Knowledge and Data Engineering 29(5), 2017.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class SEC(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     normalized_cut_ : float
         Of Y Y', Eq. (3).
     history_ : list of dict
@@ -62,11 +63,13 @@ class SEC(BaseConsensus):
 
     Notes
     -----
-    O(u m c) an iteration, O(u m + k c) memory. Of more than 65,536 distinct objects the starts are compared on a draw of that many,
-    and the best goes on with all. Missing labels: Y_p has fewer ones, and (3) is the exact cut of Y Y', of how often pairs were together.
-    Objects of low degree cost little: outliers can become clusters.
+    O(u m c) an iteration, O(u m + k c) memory. Of more than 65,536 distinct objects the starts are compared
+    on a draw of that many, and the best goes on with all. Missing labels: Y_p has fewer ones, and (3) is the
+    exact cut of Y Y', of how often pairs were together. Objects of low degree cost little: outliers can
+    become clusters.
 
-    Differences from the paper: k-means++ instead of random starts, and a cluster left empty gets the object of largest loss instead of being dropped.
+    Differences from the paper: k-means++ instead of random starts, and a cluster left empty gets the object
+    of largest loss instead of being dropped.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Self-paced clustering ensemble: learn a consensus matrix whose components are the clusters, easy pairs first.
+"""Self-paced clustering ensemble: learn a consensus matrix whose components are the clusters, easy pairs
+    first.
 
     min over S, W, alpha, F    sum_i (1/alpha_i) ||(S - S_i) o W||^2 - lambda ||W||_1 + gamma ||S||_0 + rho tr(F' L F)   (1)
-    s.t.  S = 1 where all clusterings put a pair together, 0 where none does;  0 <= S, W <= 1;  sum alpha = 1;  F'F = I
+    s.t.  S = 1 where all clusterings put a pair together, 0 where none does;  0 <= S, W <= 1;  sum alpha = 1;
+    F'F = I
 
     W = min(lambda / (2 B), 1),   B = sum_i (S - S_i)^2 / alpha_i                                                        (2)
     C = (a - rho |f_p - f_q|^2 / (2 W^2)) / s,   a = sum_i S_i / alpha_i,   s = sum_i 1 / alpha_i                        (3)
@@ -11,9 +13,9 @@
     lambda = 2 r (1 - r) m^2,  r = 0.9, 0.8, 0.7, 0.6, 0.5;   gamma = (theta m)^2                                        (7)
     rho doubles while S has fewer than c components and halves while it has more                                         (8)
 
-S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a pair
-is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering), F
-(n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
+S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a
+pair is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering),
+F (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
 """
 
@@ -35,16 +37,19 @@ from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from .._base import BaseConsensus, Pacing, Solution
 from ._rank import ByComponents, ByEigenvalues
 
-#: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating point.
+#: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating
+#: point.
 STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
-#: What threshold="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is kept.
+#: What threshold="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is
+#: kept.
 THRESHOLDS = (0.1, 0.2, 0.4, 0.6, 0.7)
-# Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least (1.4 times
-# there, twice at 0.55), but takes more memory where pairs meet in clusterings of their own each.
+# Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least
+# (1.4 times there, twice at 0.55), but takes more memory where pairs meet in clusterings of their own each.
 _SPARSE_BELOW = 0.8
-# Memory at the peak: for each ordered pair ever together in the sparse store, and for one of its clusterings (measured, where no pair
-# is cut: 48 of 20 clusterings with few patterns; with as many patterns as pairs 54 of 30 with missing labels, 71 of 100); for
-# each ordered pair of all in the dense one, where a dense solver is used, and where components are merged.
+# Memory at the peak: for each ordered pair ever together in the sparse store, and for one of its clusterings
+# (measured, where no pair is cut: 48 of 20 clusterings with few patterns; with as many patterns as pairs 54
+# of 30 with missing labels, 71 of 100); for each ordered pair of all in the dense one, where a dense solver
+# is used, and where components are merged.
 _SPARSE_BYTES, _PATTERN_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 50.0, 0.25, 8.0, 32.0, 40.0
 
 
@@ -68,7 +73,8 @@ def update_W(pairs, alpha, lam) -> float:
 
 
 def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
-    """Eqs. (3) and (4), in place; returns d of Eq. (6) and ||S||_0, which the same pass over the pairs adds up.
+    """Eqs. (3) and (4), in place; returns d of Eq. (6) and ||S||_0, which the same pass over the pairs adds
+    up.
 
     spread (u,) adds to |f_p - f_q|^2 what members of groups differ by, see :func:`._rank.with_inner_vectors`.
     """
@@ -78,9 +84,10 @@ def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
 def update_alpha(d, seen: float | np.ndarray = 1.0) -> np.ndarray:
     """Eq. (6) of d_i / s_i, where s = ``seen`` (m,) are the shares of all pairs that the clusterings saw.
 
-    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing little. This alpha minimizes
-    sum_i d_i / alpha_i subject to sum_i s_i alpha_i = mean(s), which is the published constraint where all saw alike. The published rule
-    divides by 0 when a clustering equals S: no root counts as less than 1e-9 of the largest.
+    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing
+    little. This alpha minimizes sum_i d_i / alpha_i subject to sum_i s_i alpha_i = mean(s), which is the
+    published constraint where all saw alike. The published rule divides by 0 when a clustering equals S: no
+    root counts as less than 1e-9 of the largest.
     """
     seen = np.broadcast_to(seen, d.shape)
     root = np.sqrt(d / seen)
@@ -119,13 +126,15 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
 def agreement(ensemble, labels) -> float:
     """Mean over the clusterings of their agreement with a partition on pairs, corrected for chance (ARI).
 
-    Pairs are counted with an object's pair with itself, which makes the value independent of the scale of weights.
+    Pairs are counted with an object's pair with itself, which makes the value independent of the scale of
+    weights.
     """
     return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
 def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool = False) -> PairStore:
-    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse enough.
+    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse
+    enough.
 
     Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
     """
@@ -133,7 +142,8 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
     each = _SPARSE_BYTES + _PATTERN_BYTES * ensemble.n_clusterings
     pairs = u * u
     if sparse is None:
-        # Where the pairs of all objects would not fit, counting those ever together ends with the first too many.
+        # Where the pairs of all objects would not fit, counting those ever together ends with the first too
+        # many.
         enough = how_many_fit(each) if u * u > how_many_fit(_DENSE_BYTES) else np.inf
         pairs = ensemble._pattern_size(n_jobs=n_jobs, enough=enough)
         sparse = pairs < _SPARSE_BELOW * u * u
@@ -150,9 +160,9 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
 def learn(pairs, m, threshold, rank, *, weighting, tol, seen: float | np.ndarray = 1.0):
     """The published loop. Returns (alpha, F, history); S is left in ``pairs``.
 
-    seen: see :func:`update_alpha`. rank: :class:`ByComponents` or :class:`ByEigenvalues`, for one threshold after the other. tol: a stage with too many components ends when the
-    objective moves by less than this share of itself (None: never), since halving rho joins nothing that the
-    cut of Eq. (4) has taken apart.
+    seen: see :func:`update_alpha`. rank: :class:`ByComponents` or :class:`ByEigenvalues`, for one threshold
+    after the other. tol: a stage with too many components ends when the objective moves by less than this
+    share of itself (None: never), since halving rho joins nothing that the cut of Eq. (4) has taken apart.
     """
     gamma = (threshold * m) ** 2
     alpha = np.full(m, 1.0 / m)
@@ -196,19 +206,20 @@ def _change(history) -> float:
 class SPCE(BaseConsensus):
     """Self-paced clustering ensemble: a sparse consensus matrix whose connected components are the clusters.
 
-    Every pair of objects gets a consensus value, learned from the pairs the clusterings agree on first and from
-    the contested ones later, while clusterings that disagree with the consensus lose weight and the graph of
-    the values is driven to fall apart into ``n_clusters`` components.
+    Every pair of objects gets a consensus value, learned from the pairs the clusterings agree on first and
+    from the contested ones later, while clusterings that disagree with the consensus lose weight and the
+    graph of the values is driven to fall apart into ``n_clusters`` components.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned (c).
     threshold : float in [0, 1) or "auto"
-        theta in the paper: how strong a consensus value must be to be kept; values below about it are cut to 0
-        (gamma = (threshold m)^2 in the published objective). Up to 0.2 the graph nearly always has exactly c components;
-        above, components are many, and are merged. "auto" tries 0.1, 0.2, 0.4, 0.6 and 0.7 and keeps the result
-        that agrees best with the base clusterings (mean adjusted Rand index); no true labels are involved.
+        theta in the paper: how strong a consensus value must be to be kept; values below about it are cut to
+        0 (gamma = (threshold m)^2 in the published objective). Up to 0.2 the graph nearly always has exactly
+        c components; above, components are many, and are merged. "auto" tries 0.1, 0.2, 0.4, 0.6 and 0.7 and
+        keeps the result that agrees best with the base clusterings (mean adjusted Rand index); no true labels
+        are involved.
     weighting : {"self-paced", "fixed", "none"}
         How pairs are trusted: learned and widened stage by stage; fixed at the first stage's value, by
         agreement (published as SPCE-fixW); all equally (SPCE-W).
@@ -234,44 +245,48 @@ class SPCE(BaseConsensus):
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalized.
     clustering_losses_ : array (n_clusterings,)
-        alpha, adding up to 1: how far each base clustering is from the consensus matrix, for the pairs it saw.
+        alpha, adding up to 1: how far each base clustering is from the consensus matrix, for the pairs it
+        saw.
     n_pieces_ : int
-        Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged by average
-        co-association or split by the embedding, and a ConvergenceWarning says so.
+        Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged
+        by average co-association or split by the embedding, and a ConvergenceWarning says so.
     threshold_ : float
         The threshold used.
     history_ : list of dict
         One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero`` pairs,
-        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and ``connectivity``
-        (rho times the trace); with mode="authors" also ``eigenvalues`` and ``eigenvalues_one_more``, the sums of the c and
-        c + 1 smallest that the published program tests.
+        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and
+        ``connectivity`` (rho times the trace); with mode="authors" also ``eigenvalues`` and
+        ``eigenvalues_one_more``, the sums of the c and c + 1 smallest that the published program tests.
 
     Notes
     -----
-    Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels; memory
-    8 u^2 bytes, or at most 100 + m / 2 bytes for each pair that was ever together where those are fewer than 80% of all pairs;
-    32 u^2 bytes more with mode="authors", and 40 g^2 where g components are merged (g is small for a threshold up to
-    0.2). Refused beforehand if it does not fit. Deterministic: there is no random start.
+    Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels;
+    memory 8 u^2 bytes, or at most 100 + m / 2 bytes for each pair that was ever together where those are
+    fewer than 80% of all pairs; 32 u^2 bytes more with mode="authors", and 40 g^2 where g components are
+    merged (g is small for a threshold up to 0.2). Refused beforehand if it does not fit. Deterministic: there
+    is no random start.
 
-    A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls with the
-    number of objects, so that all weights doubled may give another answer. Weights that only say which
-    objects count more should have mean 1.
+    A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls
+    with the number of objects, so that all weights doubled may give another answer. Weights that only say
+    which objects count more should have mean 1.
 
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
     guaranteed across stages, or while rho adapts.
 
-    Missing labels: a pair is judged by the clusterings that saw both objects, and a clustering by its loss for each pair that it
-    saw, so that seeing less earns no trust. A pair that none saw has no loss and no edge. Only objects with the same label in every clustering are tied for certain.
+    Missing labels: a pair is judged by the clusterings that saw both objects, and a clustering by its loss
+    for each pair that it saw, so that seeing less earns no trust. A pair that none saw has no loss and no
+    edge. Only objects with the same label in every clustering are tied for certain.
 
-    Differences from the paper: components are counted by graph search instead of eigenvalues; objects with equal
-    labels are one weighted object (the same iterates, except that no eigenvector can separate them); exactly
-    ``n_clusters`` clusters are returned; a clustering that equals S keeps a tiny alpha instead of 0 (the loss divides by
-    it); a tie C = cut gives 0; a stage that can no longer change ends. The objective counts rho tr(F'LF) as printed,
-    although the published S update belongs to twice that.
+    Differences from the paper: components are counted by graph search instead of eigenvalues; objects with
+    equal labels are one weighted object (the same iterates, except that no eigenvector can separate them);
+    exactly ``n_clusters`` clusters are returned; a clustering that equals S keeps a tiny alpha instead of 0
+    (the loss divides by it); a tie C = cut gives 0; a stage that can no longer change ends. The objective
+    counts rho tr(F'LF) as printed, although the published S update belongs to twice that.
 
     References
     ----------
-    P. Zhou, L. Du, X. Liu, Y.-D. Shen, M. Fan and X. Li, "Self-paced clustering ensemble", IEEE TNNLS 32(4), 2021.
+    P. Zhou, L. Du, X. Liu, Y.-D. Shen, M. Fan and X. Li, "Self-paced clustering ensemble", IEEE TNNLS 32(4),
+    2021.
 
     Examples
     --------
@@ -299,7 +314,8 @@ class SPCE(BaseConsensus):
     ]
 
     _any_unit = False
-    # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the total.
+    # The pace term is -lambda times the sum of the pairs' weights; all weights 1 make the square of the
+    # total.
     _pacing = Pacing(
         "pairs of objects", lambda terms, total: -terms["pace"] / terms["lambda"] / total**2, stage="lambda"
     )
@@ -341,7 +357,8 @@ class SPCE(BaseConsensus):
         for threshold in THRESHOLDS[1:]:
             pairs.restart()
             solution = self._solve(ensemble, pairs, rank, threshold)
-            # A hair more is needed, so that rounding does not choose between thresholds that give the same partition.
+            # A hair more is needed, so that rounding does not choose between thresholds that give the same
+            # partition.
             if (value := agreement(ensemble, solution.labels)) > highest + 1e-9:
                 best, highest = solution, value
         return best

@@ -1,15 +1,17 @@
-"""Tri-level robust clustering ensemble: a graph whose pieces are the clusters, doubting clusterings, objects and pairs.
+"""Tri-level robust clustering ensemble: a graph whose pieces are the clusters, doubting clusterings, objects
+    and pairs.
 
     P_i = [together in i] / weight of the cluster: rows add up to 1                                                   (1)
     min over B, S, v, alpha of  sum_i (1 / alpha_i) sum_p v_p^2 KL(P_i row p, B row p) - lam sum_p v_p
         + gamma |S - B|^2 + rho tr(F' L_S F)                                                                          (2)
 
-alpha (m,) doubts clusterings, v (u,) objects, B (u, u) pairs; S (u, u) is the graph, and rho is raised until it has n_clusters pieces. Rows of B
-and S add up to 1. The updates are in ``_connective``.
+alpha (m,) doubts clusterings, v (u,) objects, B (u, u) pairs; S (u, u) is the graph, and rho is raised until
+it has n_clusters pieces. Rows of B and S add up to 1. The updates are in ``_connective``.
 
 References
 ----------
-P. Zhou, L. Du, Y.-D. Shen and X. Li, "Tri-level robust clustering ensemble with multiple graph learning", AAAI 2021.
+P. Zhou, L. Du, Y.-D. Shen and X. Li, "Tri-level robust clustering ensemble with multiple graph learning",
+AAAI 2021.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class TRCE(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     graph_weight : float, default 1
-        How near the graph stays to the mean of the clusterings that it is learned from, gamma, from 1e-9 to 1e9. From 1,000 on it hangs together as that does.
+        How near the graph stays to the mean of the clusterings that it is learned from, gamma, from 1e-9 to
+        1e9. From 1,000 on it hangs together as that does.
     max_iter : int, default 10
         Most rounds.
     min_cluster_size : float or None, default None
@@ -54,11 +57,13 @@ class TRCE(BaseConsensus):
 
     Notes
     -----
-    O(u^2 (m + c)) a round and an eigendecomposition, 32 u^2 + 16 u k bytes, refused beforehand if they will not fit; the published program holds
-    m matrices of all objects. B and S are both drawn together by F, and B takes no heed of S: this is no descent, as published. A weight of 1 is one object.
-    Missing labels: sums over the clusterings that saw an object, in proportion.
+    O(u^2 (m + c)) a round and an eigendecomposition, 32 u^2 + 16 u k bytes, refused beforehand if they will
+    not fit; the published program holds m matrices of all objects. B and S are both drawn together by F, and
+    B takes no heed of S: this is no descent, as published. A weight of 1 is one object. Missing labels: sums
+    over the clusterings that saw an object, in proportion.
 
-    Differences from the paper: an object's doubt is summed over all clusterings, in the published program it is the last clustering's alone.
+    Differences from the paper: an object's doubt is summed over all clusterings, in the published program it
+    is the last clustering's alone.
 
     Examples
     --------
@@ -102,7 +107,8 @@ class TRCE(BaseConsensus):
             exactly(found.pieces, c, similarity=found.S, embedding=found.F, weights=ensemble.sample_weight),
             history=found.history,
             converged=pieces == c,
-            shortfall=f"its graph has {pieces} pieces instead of {c}; raise max_iter={self.max_iter} or change graph_weight",
+            shortfall=f"its graph has {pieces} pieces instead of {c}; raise max_iter={self.max_iter} or "
+            f"change graph_weight",
             per_sample={"embedding": found.F},
             per_clustering={"clustering_weights": trust / trust.sum()},
             extra={"n_pieces": pieces},

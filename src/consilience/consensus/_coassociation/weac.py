@@ -8,8 +8,8 @@ a (m,) trust in the clusterings, A (u, u) co-association of the distinct objects
 
 References
 ----------
-D. Huang, J.-H. Lai and C.-D. Wang, "Combining multiple clusterings via crowd agreement estimation and multi-granularity link analysis",
-Neurocomputing 170, 2015.
+D. Huang, J.-H. Lai and C.-D. Wang, "Combining multiple clusterings via crowd agreement estimation and
+multi-granularity link analysis", Neurocomputing 170, 2015.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from .._base import BaseConsensus, Solution
 
 
 def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
-    """a (m,), Eq. (1), over the clusterings that saw some of the same objects; equal where none says anything about another."""
+    """a (m,), Eq. (1), over the clusterings that saw some of the same objects; equal where none says anything
+    about another.
+    """
     m = ensemble.n_clusterings
     similarity = ensemble.clustering_similarity("nmi")
     compared = ~np.isnan(similarity) & ~np.eye(m, dtype=bool)
@@ -38,7 +40,8 @@ def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
 
 
 class WEAC(BaseConsensus):
-    """Weighted evidence accumulation: linkage of a co-association in which clusterings count by agreement with the others. Deterministic.
+    """Weighted evidence accumulation: linkage of a co-association in which clusterings count by agreement
+    with the others. Deterministic.
 
     Parameters
     ----------
@@ -64,7 +67,8 @@ class WEAC(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + u^2 m) time, 8 u^2 bytes, refused beforehand if they will not fit. Two objects that no clustering saw together count as apart.
+    O(u m^2 + u^2 m) time, 8 u^2 bytes, refused beforehand if they will not fit. Two objects that no
+    clustering saw together count as apart.
 
     Examples
     --------

@@ -19,7 +19,9 @@ def overall_shares(ensemble: Any) -> np.ndarray:
 
 
 def disagreement(P: np.ndarray, offsets: np.ndarray) -> Costs:
-    """Costs 1 - M of a label in a group: the share of the group, as the clustering saw it, that has another; P (k,) of all objects."""
+    """Costs 1 - M of a label in a group: the share of the group, as the clustering saw it, that has another;
+    P (k,) of all objects.
+    """
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return 1.0 - block_shares(table, offsets, P), np.zeros(table.shape[1])
@@ -41,10 +43,11 @@ def start_table(
 def read_off(
     memberships: np.ndarray, weights: np.ndarray, tie_breaker: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(labels, memberships): every object to its largest, in exactly as many clusters as there are columns, 0 the heaviest.
+    """(labels, memberships): every object to its largest, in exactly as many clusters as there are columns, 0
+    the heaviest.
 
-    Columns are put in the order of the labels; where a cluster had to be split because a column won nobody, in the order that fits them
-    best.
+    Columns are put in the order of the labels; where a cluster had to be split because a column won nobody,
+    in the order that fits them best.
     """
     labels, columns = order_columns(memberships, weights, tie_breaker)
     return labels, memberships[:, columns]

@@ -1,4 +1,5 @@
-"""Utilities of k-means-based consensus: what agreement is worth, and the distance between labels that fits it.
+"""Utilities of k-means-based consensus: what agreement is worth, and the distance between labels that fits
+    it.
 
     utility     U(pi, pi_i)                               f(x, M)                          v_i if normalized
     category    sum_j p_j |M_j|^2 - |P|^2                 1 + |M|^2 - 2 M[x]               1 / |P_i|^2               (1)
@@ -6,8 +7,8 @@
     cosine      sum_j p_j |M_j| - |P|                     1 - M[x] / |M|                   1 / |P_i|                 (3)
     power       the same, with norms of order r           1 - (M[x] / |M|_r)^(r-1)         1 / |P_i|_r               (4)
 
-M_j (k_i,) distribution of clustering i's labels over the objects of cluster j that i saw, P over all that it saw, p_j share of cluster j.
-Tables and shares are (k, c), one block of rows per clustering.
+M_j (k_i,) distribution of clustering i's labels over the objects of cluster j that i saw, P over all that it
+saw, p_j share of cluster j. Tables and shares are (k, c), one block of rows per clustering.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def worth(M: np.ndarray, offsets: np.ndarray, utility: str, order: float) -> np.
 
 
 def clustering_factors(P: np.ndarray, offsets: np.ndarray, utility: str, order: float) -> np.ndarray:
-    """v_i (m,) of the normalized utilities; 0 for a clustering of one cluster under entropy, which says nothing."""
+    """v_i (m,) of the normalized utilities; 0 for a clustering of one cluster under entropy, which says
+    nothing.
+    """
     size = np.abs(worth(P[:, None], offsets, utility, order)[:, 0])
     return np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
 

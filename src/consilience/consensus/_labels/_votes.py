@@ -11,7 +11,9 @@ from ..._kernels.labels.grouping import Costs, commonest_rows
 
 
 def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
-    """B (k, c), which groups the clusters of members stand for, from Y' diag(w) R: one-to-one (unmatched clusters vote for nobody), many-to-one, or soft shares of every cluster."""
+    """B (k, c), which groups the clusters of members stand for, from Y' diag(w) R: one-to-one (unmatched
+    clusters vote for nobody), many-to-one, or soft shares of every cluster.
+    """
     if match == "soft":
         sums = table.sum(axis=1, keepdims=True)
         return table / np.where(sums > 0, sums, 1.0)
@@ -26,7 +28,9 @@ def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
 
 
 def commonest(P: np.ndarray, offsets: np.ndarray) -> Costs:
-    """Costs for centers that are labels: 0 for the commonest of the group (the lowest of equals), 1 for others."""
+    """Costs for centers that are labels: 0 for the commonest of the group (the lowest of equals), 1 for
+    others.
+    """
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = np.ones(table.shape)

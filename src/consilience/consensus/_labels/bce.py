@@ -1,4 +1,5 @@
-"""Bayesian cluster ensembles: every object has mixed memberships, and each of its labels comes from one of them.
+"""Bayesian cluster ensembles: every object has mixed memberships, and each of its labels comes from one of
+    them.
 
     theta_p ~ Dirichlet(alpha);   for every clustering i that saw p:  z_pi ~ theta_p,  x_pi ~ b_(z_pi),i               (1)
     E:   phi_pij ~ exp(psi(g_pj)) b_ji[x_pi],   g_pj = alpha_j + sum_i phi_pij                                         (2)
@@ -6,11 +7,13 @@
          alpha by Newton's method on   sum_p w_p E[log p(theta_p | alpha)]                                             (4)
     label of p = argmax_j g_pj                                                                                         (5)
 
-b_ji (k_i,) distribution of clustering i's labels in component j, alpha (c,), g (u, c), w (u,) weights of the distinct objects.
+b_ji (k_i,) distribution of clustering i's labels in component j, alpha (c,), g (u, c), w (u,) weights of the
+distinct objects.
 
 References
 ----------
-H. Wang, H. Shan and A. Banerjee, "Bayesian cluster ensembles", Statistical Analysis and Data Mining 4(1), 2011.
+H. Wang, H. Shan and A. Banerjee, "Bayesian cluster ensembles", Statistical Analysis and Data Mining 4(1),
+2011.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ def expected_log_prior(alpha: np.ndarray, logs: np.ndarray, total: float) -> flo
 
 
 def update_alpha(alpha: np.ndarray, logs: np.ndarray, total: float) -> np.ndarray:
-    """One Newton step on Eq. (4), whose Hessian is a diagonal plus a constant; halved until it is positive and no worse."""
+    """One Newton step on Eq. (4), whose Hessian is a diagonal plus a constant; halved until it is positive
+    and no worse.
+    """
     G = logs + total * (psi(alpha.sum()) - psi(alpha))
     h, z = -total * polygamma(1, alpha), total * polygamma(1, alpha.sum())
     q = (G / h).sum() / (1.0 / z + (1.0 / h).sum())
@@ -116,8 +121,8 @@ class BCE(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         Expected share of each component in the object, g / sum g of Eq. (2), in the order of the labels.
     history_ : list of dict
@@ -125,12 +130,13 @@ class BCE(BaseConsensus):
 
     Notes
     -----
-    O(u m c) a step of (2), some of them a round; O(u c + k c) memory. Missing labels and weights are exact by the model. The bound
-    never falls, up to the smoothing eps. Of more than 65,536 distinct objects the starts are compared on a draw of that many, and the best goes on
-    with all.
+    O(u m c) a step of (2), some of them a round; O(u c + k c) memory. Missing labels and weights are exact by
+    the model. The bound never falls, up to the smoothing eps. Of more than 65,536 distinct objects the starts
+    are compared on a draw of that many, and the best goes on with all.
 
-    Differences from the paper: starts are spread instead of random, g goes on from the last round instead of beginning anew, Newton steps that
-    would lower the bound are shortened, and eps is 1e-9 of the total weight. The published program does not take missing labels.
+    Differences from the paper: starts are spread instead of random, g goes on from the last round instead of
+    beginning anew, Newton steps that would lower the bound are shortened, and eps is 1e-9 of the total
+    weight. The published program does not take missing labels.
 
     Examples
     --------

@@ -6,17 +6,17 @@
     category   f = 1 + |M|^2 - 2 M[x]           entropy   f = - log2 M[x]                                             (3)
     cosine     f = 1 - M[x] / |M|               power     f = 1 - (M[x] / |M|_r)^(r-1)
 
-pi is the consensus, pi_i base clustering i, x_pi its label of object p, j the cluster of p, w (u,) weights of the distinct
-objects. U, f and v of all four utilities stand in ``_utilities``.
+pi is the consensus, pi_i base clustering i, x_pi its label of object p, j the cluster of p, w (u,) weights of
+the distinct objects. U, f and v of all four utilities stand in ``_utilities``.
 
 References
 ----------
-J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a unified view", IEEE Transactions on Knowledge
-and Data Engineering 27(1), 2015.
-A. Topchy, A. K. Jain and W. Punch, "Clustering ensembles: models of consensus and weak partitions", IEEE Transactions on Pattern
-Analysis and Machine Intelligence 27(12), 2005 (quadratic mutual information: the category utility).
-H. Liu, R. Zhao, H. Fang, F. Cheng, Y. Fu and Y.-Y. Liu, "Entropy-based consensus clustering for patient stratification",
-Bioinformatics 33(17), 2017.
+J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a unified view", IEEE
+Transactions on Knowledge and Data Engineering 27(1), 2015. A. Topchy, A. K. Jain and W. Punch, "Clustering
+ensembles: models of consensus and weak partitions", IEEE Transactions on Pattern Analysis and Machine
+Intelligence 27(12), 2005 (quadratic mutual information: the category utility). H. Liu, R. Zhao, H. Fang, F.
+Cheng, Y. Fu and Y.-Y. Liu, "Entropy-based consensus clustering for patient stratification", Bioinformatics
+33(17), 2017.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class KCC(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     utility : {"category", "entropy", "cosine", "power"}, default "category"
-        What agreement with a base clustering is worth: quadratic mutual information (k-means of one-hot rows), mutual information
-        (:class:`ECC`), or norms of the label distributions of clusters.
+        What agreement with a base clustering is worth: quadratic mutual information (k-means of one-hot
+        rows), mutual information (:class:`ECC`), or norms of the label distributions of clusters.
     norm_order : float, default 5.0
         Of the norms of ``utility="power"``; above 1.
     normalized : bool, default False
@@ -64,8 +64,8 @@ class KCC(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     utility_ : float
         Left side of Eq. (1).
     history_ : list of dict
@@ -73,11 +73,13 @@ class KCC(BaseConsensus):
 
     Notes
     -----
-    O(u m c) an iteration, O(u m + k c) memory. The objective never rises. Of more than 65,536 distinct objects the starts are compared on
-    a draw of that many, and the best goes on with all. Missing labels: sums are over the clusterings that saw an object; a cluster that
-    a clustering never saw is taken to have its overall distribution of labels.
+    O(u m c) an iteration, O(u m + k c) memory. The objective never rises. Of more than 65,536 distinct
+    objects the starts are compared on a draw of that many, and the best goes on with all. Missing labels:
+    sums are over the clusterings that saw an object; a cluster that a clustering never saw is taken to have
+    its overall distribution of labels.
 
-    Differences from the paper: a cluster left empty gets the object of largest loss, not a random one; starts are spread (k-means++).
+    Differences from the paper: a cluster left empty gets the object of largest loss, not a random one; starts
+    are spread (k-means++).
 
     Examples
     --------
@@ -152,7 +154,8 @@ class KCC(BaseConsensus):
 
 
 class ECC(KCC):
-    """Entropy-based consensus clustering: the consensus that shares most information with the base clusterings.
+    """Entropy-based consensus clustering: the consensus that shares most information with the base
+    clusterings.
 
     :class:`KCC` with ``utility="entropy"``: maximizes the sum of mutual informations. Linear in the number of objects.
 

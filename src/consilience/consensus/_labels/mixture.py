@@ -4,12 +4,14 @@
     E:   R_pj ~ a_j exp( sum_i log v_ji[x_pi] )                                                          (2)
     M:   a_j = sum_p w_p R_pj / sum_p w_p,    v_ji ~ table_ji + eps,  table = Y' diag(w) R               (3)
 
-a (c,) shares of the components, v_ji (k_i,) distribution of clustering i's labels in component j, R (u, c) memberships, w (u,) weights of the
-distinct objects, Y (u, k) indicator of base clusters, eps = 1e-9 of the total weight.
+a (c,) shares of the components, v_ji (k_i,) distribution of clustering i's labels in component j, R (u, c)
+memberships, w (u,) weights of the distinct objects, Y (u, k) indicator of base clusters, eps = 1e-9 of the
+total weight.
 
 References
 ----------
-A. Topchy, A. K. Jain and W. Punch, "A mixture model for clustering ensembles", SIAM International Conference on Data Mining 2004.
+A. Topchy, A. K. Jain and W. Punch, "A mixture model for clustering ensembles", SIAM International Conference
+on Data Mining 2004.
 """
 
 from __future__ import annotations
@@ -100,8 +102,8 @@ class MixtureConsensus(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         R of Eq. (2): probability of each component, in the order of the labels.
     log_likelihood_ : float
@@ -115,11 +117,12 @@ class MixtureConsensus(BaseConsensus):
 
     Notes
     -----
-    O(u m c) an iteration, O(u c + k c) memory. Missing labels and weights are exact by the model. The log-likelihood never falls, up to the
-    smoothing eps, unless a component is re-seeded. Of more than 65,536 distinct objects the starts are compared on a draw of that many,
-    and the best goes on with all.
+    O(u m c) an iteration, O(u c + k c) memory. Missing labels and weights are exact by the model. The
+    log-likelihood never falls, up to the smoothing eps, unless a component is re-seeded. Of more than 65,536
+    distinct objects the starts are compared on a draw of that many, and the best goes on with all.
 
-    Differences from the paper: starts are spread instead of random, and components that die out are re-seeded.
+    Differences from the paper: starts are spread instead of random, and components that die out are
+    re-seeded.
 
     Examples
     --------

@@ -4,17 +4,18 @@
     M_p  = sum_i P_ip B_i / n_p,   n_p = sum_i s_ip                                                           (2)
     B_i  = min  tr(B' G_i B) - 2 tr(B' T_i),   T_i = P_i' diag(w) M,   G_i = P_i' diag(w / s_i) P_i           (3)
 
-P_i (u, k_i) memberships in the clusters of clustering i, s_ip the sum of its row p (1; less where a part is unknown, 0 where p was not
-seen), w (u,) weights of the distinct objects, M (u, c) the consensus, B_i (k_i, c) of zeros and ones: the group that each
-cluster stands for. Every cluster stands for one group; no two for the same where k_i <= c, and every group has one where
-k_i > c. (2) is the minimum over M. (3) is the minimum over B_i where k_i <= c, a matching, as tr(B' G B) is then the same for all; where
-k_i > c single clusters change their group as long as (3) falls. So (1) never rises, and ends where no B_i changes.
+P_i (u, k_i) memberships in the clusters of clustering i, s_ip the sum of its row p (1; less where a part is
+unknown, 0 where p was not seen), w (u,) weights of the distinct objects, M (u, c) the consensus, B_i (k_i, c)
+of zeros and ones: the group that each cluster stands for. Every cluster stands for one group; no two for the
+same where k_i <= c, and every group has one where k_i > c. (2) is the minimum over M. (3) is the minimum over
+B_i where k_i <= c, a matching, as tr(B' G B) is then the same for all; where k_i > c single clusters change
+their group as long as (3) falls. So (1) never rises, and ends where no B_i changes.
 
 References
 ----------
-E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International Journal of Pattern Recognition
-and Artificial Intelligence 16(7), 2002.
-K. Hornik, "A CLUE for CLUster Ensembles", Journal of Statistical Software 14(12), 2005.
+E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International
+Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002. K. Hornik, "A CLUE for CLUster
+Ensembles", Journal of Statistical Software 14(12), 2005.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def update_M(rows: Any, groups: np.ndarray, c: int, seen: np.ndarray, n_jobs: in
 
 
 def update_B(T: np.ndarray, G: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
-    """Eq. (3) of one clustering: (k_i,) the group of each cluster; from ``groups`` on where single clusters move."""
+    """Eq. (3) of one clustering: (k_i,) the group of each cluster; from ``groups`` on where single clusters
+    move.
+    """
     k, c = T.shape
     if k <= c:
         clusters, columns = linear_sum_assignment(-T)
@@ -108,7 +111,8 @@ def _move_clusters(T: np.ndarray, G: np.ndarray, groups: np.ndarray) -> np.ndarr
 
 
 class SoftVote(BaseConsensus):
-    """Soft voting: clusters of all members are matched, and memberships averaged; takes soft and hard clusterings.
+    """Soft voting: clusters of all members are matched, and memberships averaged; takes soft and hard
+    clusterings.
 
     Linear in the number of objects; the answer is soft.
 
@@ -117,8 +121,9 @@ class SoftVote(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     n_init : int, default 10
-        Starts: a cut of the graph between objects and base clusters (the best of as many k-means), and of the members with
-        n_clusters clusters at most so many, those first that agree most with all. The best answer is kept, by mean NMI with the members.
+        Starts: a cut of the graph between objects and base clusters (the best of as many k-means), and of the
+        members with n_clusters clusters at most so many, those first that agree most with all. The best
+        answer is kept, by mean NMI with the members.
     max_iter : int, default 100
         Most iterations of a start.
     min_cluster_size : float or None, default None
@@ -131,8 +136,8 @@ class SoftVote(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     membership_ : array (n_samples, n_clusters)
         M of Eq. (2): the mean of the aligned memberships, adding up to 1.
     cluster_labels_ : array (k,)
@@ -142,11 +147,12 @@ class SoftVote(BaseConsensus):
 
     Notes
     -----
-    O(entries c) an iteration, O(u m c) of hard clusterings, and O(m c^3) for matchings; O(entries + u c + k c) memory. What is unknown of an
-    object votes for nobody. Where no column of M is the largest of any object, a cluster is split in its place.
+    O(entries c) an iteration, O(u m c) of hard clusterings, and O(m c^3) for matchings; O(entries + u c + k
+    c) memory. What is unknown of an object votes for nobody. Where no column of M is the largest of any
+    object, a cluster is split in its place.
 
-    Differences from the papers: members with more clusters than n_clusters have several of them stand for one, instead of
-    clusters without a partner; starts are chosen by the data.
+    Differences from the papers: members with more clusters than n_clusters have several of them stand for
+    one, instead of clusters without a partner; starts are chosen by the data.
 
     Examples
     --------
@@ -233,7 +239,8 @@ class SoftVote(BaseConsensus):
         if fitting.size:
             K = rows.overlaps(weights, n_jobs=self.n_jobs)
             tables = [K[:, ensemble.offsets[i] : ensemble.offsets[i + 1]] for i in fitting]
-            # How much of what all clusterings hold a member's clusters hold together with their best partners.
+            # How much of what all clusterings hold a member's clusters hold together with their best
+            # partners.
             agree = np.array([table.max(axis=1).sum() for table in tables])
             order = np.argsort(-agree.round(9), kind="stable")[: self.n_init]
             starts += [np.ascontiguousarray(tables[i]) for i in order]

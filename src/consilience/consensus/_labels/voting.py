@@ -5,15 +5,16 @@ aligned     T = Y' diag(w) R (k, c);  B_i maps clustering i's clusters to groups
 iterative   center of group j in clustering i = its commonest label, or the distribution M_ji of its labels           (3)
             group of p = that of least mean disagreement: [x_pi is not the center], or 1 - M_ji[x_pi]                 (4)
 
-Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects; both loops end where no object moves.
+Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects; both
+loops end where no object moves.
 
 References
 ----------
-E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International Journal of Pattern Recognition
-and Artificial Intelligence 16(7), 2002.
-H. G. Ayad and M. S. Kamel, "Cumulative voting consensus method for partitions with variable number of clusters", IEEE Transactions
-on Pattern Analysis and Machine Intelligence 30(1), 2008.
-N. Nguyen and R. Caruana, "Consensus clusterings", ICDM 2007.
+E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International
+Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002. H. G. Ayad and M. S. Kamel,
+"Cumulative voting consensus method for partitions with variable number of clusters", IEEE Transactions on
+Pattern Analysis and Machine Intelligence 30(1), 2008. N. Nguyen and R. Caruana, "Consensus clusterings", ICDM
+2007.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _STARTS_LOOKED_AT = 50  # members with n_clusters clusters whose agreement with 
 
 
 class Voting(BaseConsensus):
-    """Voting: members are aligned and objects join the cluster that most members put them in; or k-modes of label vectors.
+    """Voting: members are aligned and objects join the cluster that most members put them in; or k-modes of
+    label vectors.
 
     Linear in the number of objects.
 
@@ -56,13 +58,13 @@ class Voting(BaseConsensus):
     algorithm : {"aligned", "iterative"}, default "aligned"
         Find which clusters of the members are the same, then count votes; or k-modes (iterative voting).
     match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
-        Of ``algorithm="aligned"``: what a member's cluster may stand for. The last two take members with any number of clusters as they are,
-        but one cluster for all satisfies them too.
+        Of ``algorithm="aligned"``: what a member's cluster may stand for. The last two take members with any
+        number of clusters as they are, but one cluster for all satisfies them too.
     center : {"mode", "mean"}, default "mode"
         Of ``algorithm="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
     n_init : int, default 10
-        Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the members if aligned, else
-        by disagreement.
+        Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the
+        members if aligned, else by disagreement.
     max_iter : int, default 100
         Most iterations of a start.
     min_cluster_size : float or None, default None
@@ -75,23 +77,27 @@ class Voting(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     cluster_labels_ : array (k,)
-        The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for none.
+        The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for
+        none.
     aligned_ : array (n_samples, n_clusterings)
         The labels of every member in the numbers of the consensus; -1 where missing or unmatched.
     history_ : list of dict
-        ``objective``, the weight of votes for other clusters (aligned) or the mean disagreement (iterative), at each iteration of the best start.
+        ``objective``, the weight of votes for other clusters (aligned) or the mean disagreement (iterative),
+        at each iteration of the best start.
 
     Notes
     -----
-    O(u m c) an iteration, and O(m c^3) for one-to-one maps; O(u m + k c) memory. Votes are counted among the clusterings that saw an object.
-    One-to-one and many-to-one votes and the mode never raise the objective; the others end at the first rise. Iterative: of more than
-    65,536 distinct objects the starts are compared on a draw of that many, and the best goes on with all.
+    O(u m c) an iteration, and O(m c^3) for one-to-one maps; O(u m + k c) memory. Votes are counted among the
+    clusterings that saw an object. One-to-one and many-to-one votes and the mode never raise the objective;
+    the others end at the first rise. Iterative: of more than 65,536 distinct objects the starts are compared
+    on a draw of that many, and the best goes on with all.
 
-    Differences from the papers: starts are members with n_clusters clusters, those first that agree most with the others, and where there are none
-    the vote of clustered base clusters; ties stay where they are; a cluster left empty gets the object of largest loss.
+    Differences from the papers: starts are members with n_clusters clusters, those first that agree most with
+    the others, and where there are none the vote of clustered base clusters; ties stay where they are; a
+    cluster left empty gets the object of largest loss.
 
     Examples
     --------
@@ -144,7 +150,9 @@ class Voting(BaseConsensus):
 
     @property
     def aligned_(self) -> np.ndarray:
-        """(n_samples, n_clusterings) labels of every member in the numbers of the consensus, -1 where there is none."""
+        """(n_samples, n_clusterings) labels of every member in the numbers of the consensus, -1 where there
+        is none.
+        """
         numbers = np.append(self.cluster_labels_, -1)
         return self.distinct_.expand(numbers[self.distinct_.global_labels()])
 
@@ -198,7 +206,9 @@ class Voting(BaseConsensus):
         )
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
-        """Members with exactly n_clusters clusters, those first that agree most with all; else votes for groups of base clusters."""
+        """Members with exactly n_clusters clusters, those first that agree most with all; else votes for
+        groups of base clusters.
+        """
         fitting = np.flatnonzero(ensemble.n_clusters_per_clustering == self.n_clusters)[:_STARTS_LOOKED_AT]
         members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
         if members:

@@ -1,16 +1,18 @@
 """The augmented Lagrangian that RSEC and NRSEC share, on weighted distinct objects.
 
-Scaling. Equal objects have equal rows and columns in S, Z, E, J, so each of these n x n matrices is P X P' with
-P (n, u) the indicator of distinct objects and X (u, u). With N = diag(weights) and the orthonormal columns of
-Q = P N^-1/2 it is Q (N^1/2 X N^1/2) Q'. All of this module works with such scaled matrices, for which sums, products,
-inverses, singular values and Frobenius norms are those of the n x n problem. What else changes:
+Scaling. Equal objects have equal rows and columns in S, Z, E, J, so each of these n x n matrices is P X P'
+with P (n, u) the indicator of distinct objects and X (u, u). With N = diag(weights) and the orthonormal
+columns of Q = P N^-1/2 it is Q (N^1/2 X N^1/2) Q'. All of this module works with such scaled matrices, for
+which sums, products, inverses, singular values and Frobenius norms are those of the n x n problem. What else
+changes:
 
     column i of the n x n matrix has norm    |scaled column| / sqrt(w_i)     -> threshold sqrt(w_i) t on the scaled one
     entry (p, i) of it is                    scaled entry / sqrt(w_p w_i)    -> threshold sqrt(w_p w_i) t
     the vector of ones is                    Q sqrt(w)
 
-Rotation. With S = U diag(lam) U', the unknowns are kept as U'Z, U'E, ...: S and (S'S + I)^-1 become diagonal, singular
-values and column norms stay. Matrices are stored by columns, as rows of a C array: row i of ``X`` is column i of U'(.).
+Rotation. With S = U diag(lam) U', the unknowns are kept as U'Z, U'E, ...: S and (S'S + I)^-1 become diagonal,
+singular values and column norms stay. Matrices are stored by columns, as rows of a C array: row i of ``X`` is
+column i of U'(.).
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of
 class Frame:
     """S (u, u, scaled) in its eigenbasis, with the buffers that every run of the Lagrangian reuses.
 
-    lam (s,), U (u, s): eigenpairs of S. Where S has rank s < u, eigenvectors of 0 are left out: there S and E have no part,
-    and Z only what the term of H pulls it to. The basis grows by those directions as they come up (:meth:`admit`).
+    lam (s,), U (u, s): eigenpairs of S. Where S has rank s < u, eigenvectors of 0 are left out: there S and E
+    have no part, and Z only what the term of H pulls it to. The basis grows by those directions as they come
+    up (:meth:`admit`).
     """
 
     def __init__(
@@ -66,7 +69,8 @@ class Frame:
         self._lam, self._U = np.zeros(room), np.zeros((u, room))
         self._lam[:s], self._U[:, :s] = lam, U
         self._single = self._U.astype(np.float32)
-        # Multiplier and differences vanish with the residuals or are divided by mu: single precision is enough.
+        # Multiplier and differences vanish with the residuals or are divided by mu: single precision is
+        # enough.
         self._Y2, self._rest, self._gap = (np.zeros((u, room), np.float32) for _ in range(3))
         self.graph = np.zeros((u, u), np.float32)  # Z in the original basis, then its affinity
         self.tol = 0.0  # of the entries of Z - J
@@ -108,7 +112,9 @@ class Frame:
         return row_product(A, B, out, n_jobs=self.n_jobs)
 
     def admit(self, B: np.ndarray, unfelt: float = 0.0) -> None:
-        """Make room in the basis for the columns of B (u, c), but for parts that change B B' by less than ``unfelt``."""
+        """Make room in the basis for the columns of B (u, c), but for parts that change B B' by less than
+        ``unfelt``.
+        """
         free = self._lam.size - self.size
         scale = np.linalg.norm(B)
         if not free or scale == 0:
@@ -134,7 +140,8 @@ class Frame:
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
     def original(self, J: LowRank) -> np.ndarray:
-        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single precision.
+        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single
+        precision.
 
         Directions of the difference that are far below the tolerance together are left out.
         """
@@ -145,9 +152,11 @@ class Frame:
         return low
 
     def rotate_term(self, B: np.ndarray, mu: float) -> np.ndarray:
-        """(c, s) U'B, transposed: the term of H is B times it in the eigenbasis. Notes what becomes of it in Z - J.
+        """(c, s) U'B, transposed: the term of H is B times it in the eigenbasis. Notes what becomes of it in
+        Z - J.
 
-        Where S has eigenvalue 0, Z - J is (G - Y2) / mu for the term G, and Y2 the G of the step before. Where it is small, nearly so.
+        Where S has eigenvalue 0, Z - J is (G - Y2) / mu for the term G, and Y2 the G of the step before.
+        Where it is small, nearly so.
         """
         towards = self.product(self.U.T, B).T.copy()
         left, right = self._terms
@@ -160,9 +169,10 @@ class Frame:
     def gap_entries(self, norms: np.ndarray, J: LowRank) -> float:
         """Bring Z - J to ``graph``, in the original basis; returns a bound on max |Z - J|.
 
-        ``norms`` are those of the columns of Z - J. But for the terms of H, which have low rank, it lies in few
-        eigendirections, those of large eigenvalues: others are left out as long as they are small beside Z together, and in the
-        end all are. What that changes in Z comes through the term of H, and so is smaller still by the factor 1 / mu.
+        ``norms`` are those of the columns of Z - J. But for the terms of H, which have low rank, it lies in
+        few eigendirections, those of large eigenvalues: others are left out as long as they are small beside
+        Z together, and in the end all are. What that changes in Z comes through the term of H, and so is
+        smaller still by the factor 1 / mu.
         """
         size = float(np.linalg.norm(norms))
         allowed = _SMALL_GAP * float(np.hypot(np.linalg.norm(J.values), size))
@@ -199,7 +209,9 @@ class Frame:
         return missing + max(self.blocks(add))
 
     def _left_out(self, allowed: float) -> np.ndarray:
-        """(s,) 1 for the weakest directions of Z - J without the terms of H, as many as have at most this norm together; else 0."""
+        """(s,) 1 for the weakest directions of Z - J without the terms of H, as many as have at most this
+        norm together; else 0.
+        """
         left, right = self._pull
         energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, left[a:b] @ right, a)), axis=0)
         order = np.argsort(energies, kind="stable")
@@ -209,7 +221,9 @@ class Frame:
 
 
 def eigenpairs_of_product(F: sp.csr_array, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse (u, k)."""
+    """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse
+    (u, k).
+    """
     lam, V = every_eigenpair((F.T @ F).toarray(), n_jobs=n_jobs)
     keep = lam > _NEGLIGIBLE * lam[-1]
     lam, V = lam[keep][::-1], V[:, keep][:, ::-1]
@@ -230,7 +244,9 @@ class ColumnErrors:
         return self._Q[:, : self.frame.size]
 
     def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
-        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z - J|."""
+        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z
+        - J|.
+        """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
         towards = frame.rotate_term(B, mu)
@@ -290,9 +306,10 @@ class EntryErrors:
     def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
         """Update Z, E, Y1, Y2; returns max |S - S Z - E| and max |Z - J|.
 
-        Products in single precision carry only what changed (Z - J, the step of E), so that their rounding shrinks
-        with the residuals. What it was in earlier steps stays in D: it is made anew before that is felt, or Z and E would
-        forever be led to different answers, with a gap between Z and J that no penalty closes.
+        Products in single precision carry only what changed (Z - J, the step of E), so that their rounding
+        shrinks with the residuals. What it was in earlier steps stays in D: it is made anew before that is
+        felt, or Z and E would forever be led to different answers, with a gap between Z and J that no penalty
+        closes.
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()

@@ -1,4 +1,5 @@
-"""The updates of RCE: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low rank.
+"""The updates of RCE: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low
+    rank.
 
     min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1              (1)
     a = (A + A') / 2,   together: b1 = 2a / (1 - l1 + sqrt((1 - l1)^2 + 4 l1 a))                                    (2)
@@ -8,8 +9,9 @@
     G = 2 seen / A + 2 seen / (1 - A) + C+ / A + 2 (D+ A) / A,   B = seen (log(A / (1 - A)) - 2 / (1 - A)),
     H = C- A + 2 (D- A) A,   A <- min(1, (-B + sqrt(B^2 + 4 G H)) / (2 G))                                          (5)
 
-S_i (n, n) is 1 where clustering i put a pair together, so that S_i - E_i takes two values only, b1 and b0: of the m matrices nothing is left but how
-often a pair was together, t, and seen by both, seen (u, u). N = diag(w) weights of the distinct objects. Products are by entry except D+ A, D- A.
+S_i (n, n) is 1 where clustering i put a pair together, so that S_i - E_i takes two values only, b1 and b0: of
+the m matrices nothing is left but how often a pair was together, t, and seen by both, seen (u, u). N =
+diag(w) weights of the distinct objects. Products are by entry except D+ A, D- A.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ def learn(
     rounds: int,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """A (u, u) after the rounds of Eqs. (2) to (5), from mean co-association; pairs never seen start at its mean."""
+    """A (u, u) after the rounds of Eqs. (2) to (5), from mean co-association; pairs never seen start at its
+    mean.
+    """
     A = np.divide(t, seen, out=np.zeros_like(t), where=seen > 0)
     if not seen.all():
         known = (seen > 0) * weights * weights[:, None]

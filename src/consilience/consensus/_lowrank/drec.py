@@ -6,8 +6,9 @@
     Z = X' M',   M = a / (kap + s),   C = kap^1/2 M,   C C' = V diag(e^2) V'                            (4)
     Us = Y E kap^-1/2 V e^1/2, rows to unit length;   similarity (Us Us')^4 by entry                    (5)
 
-Y (u, k) indicator of base clusters, kap (r,) the eigenvalues that are not 0, s (u,). Each column of (1) is a ridge problem with its own s_j, and all of
-them live in the k x k matrix Kx: the published Sylvester equations of size u are not needed. (5) is cut by eigenvectors and k-means.
+Y (u, k) indicator of base clusters, kap (r,) the eigenvalues that are not 0, s (u,). Each column of (1) is a
+ridge problem with its own s_j, and all of them live in the k x k matrix Kx: the published Sylvester equations
+of size u are not needed. (5) is cut by eigenvectors and k-means.
 
 References
 ----------
@@ -31,7 +32,9 @@ from .._base import BaseConsensus, Solution
 
 
 def basis(ensemble: Any, weights: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """(kap (r,), a' (u, r)) of Eq. (2), Kx counting objects by ``weights``; what is below 1e-10 of the largest is rounding."""
+    """(kap (r,), a' (u, r)) of Eq. (2), Kx counting objects by ``weights``; what is below 1e-10 of the
+    largest is rounding.
+    """
     K = overlap_matrix(ensemble.labels, ensemble.offsets, weights, n_jobs=n_jobs)
     kap, E = eigenpairs(K, K.shape[0])
     kept = kap > 1e-10 * kap[-1]
@@ -57,7 +60,8 @@ def embed(kap: np.ndarray, a: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 class DREC(BaseConsensus):
-    """Dense representation ensemble clustering: spectral clustering of how distinct objects represent each other.
+    """Dense representation ensemble clustering: spectral clustering of how distinct objects represent each
+    other.
 
     Parameters
     ----------
@@ -68,7 +72,8 @@ class DREC(BaseConsensus):
     n_iter : int, default 5
         Rounds of Eq. (3), at most 10,000: all are done.
     count_duplicates : bool, default False
-        Count a distinct object as the objects it stands for, in proportion; by default each once, as published.
+        Count a distinct object as the objects it stands for, in proportion; by default each once, as
+        published.
     n_init : int, default 10
         Starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
@@ -87,8 +92,9 @@ class DREC(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + k^3 + u^2 k) time, 16 u^2 + 32 u k + 24 k^2 bytes, refused beforehand if they will not fit. Missing labels: x_j has fewer ones. Unless
-    ``count_duplicates``, weights (and equal objects) make no difference beside confidence and the order of the labels.
+    O(u m^2 + k^3 + u^2 k) time, 16 u^2 + 32 u k + 24 k^2 bytes, refused beforehand if they will not fit.
+    Missing labels: x_j has fewer ones. Unless ``count_duplicates``, weights (and equal objects) make no
+    difference beside confidence and the order of the labels.
 
     Examples
     --------

@@ -11,7 +11,9 @@ from ._lagrangian import EntryErrors, State, solve
 def linearize(
     values: np.ndarray, E: np.ndarray, root: np.ndarray, gamma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes of the concave penalties at (sigma(J), E): Lambda (r,), and W (u, u) in the layout of E. Algorithm 2, lines 4-5."""
+    """Slopes of the concave penalties at (sigma(J), E): Lambda (r,), and W (u, u) in the layout of E.
+    Algorithm 2, lines 4-5.
+    """
     slopes = np.maximum(1.0 - values / gamma, 0.0)
     entries = np.abs(E)
     entries /= root[:, None] * gamma
@@ -22,12 +24,14 @@ def linearize(
 
 
 class NRSEC(BaseLowRank):
-    """RSEC with errors of single entries, and concave penalties of rank and error, which shrink what is large less.
+    """RSEC with errors of single entries, and concave penalties of rank and error, which shrink what is large
+    less.
 
-    The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties here (MCP) leave off beyond
-    ``saturation``. They are solved by linearization, as a reweighted RSEC with entrywise errors. Once and from zero, as
-    printed and by default, all those weights are one, and what differs from RSEC is the error. ``linearize_about="convex"`` makes the
-    penalties act, at twice the time; over twelve sets the two are level (figures in the method's page).
+    The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties here (MCP)
+    leave off beyond ``saturation``. They are solved by linearization, as a reweighted RSEC with entrywise
+    errors. Once and from zero, as printed and by default, all those weights are one, and what differs from
+    RSEC is the error. ``linearize_about="convex"`` makes the penalties act, at twice the time; over twelve
+    sets the two are level (figures in the method's page).
 
     Parameters
     ----------
@@ -36,11 +40,12 @@ class NRSEC(BaseLowRank):
     low_rank_weight, error_weight : floats, default 1.0 and 0.01
         lambda_1 and lambda_2 in Eq. (20), as printed.
     saturation : float, default 2.0
-        gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the convex penalties.
-        Singular values of Z hardly exceed 1, errors do not: at 2 none is spared. Of no effect from zero in one step.
+        gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the
+        convex penalties. Singular values of Z hardly exceed 1, errors do not: at 2 none is spared. Of no
+        effect from zero in one step.
     linearize_about : {"zero", "convex"}
-        What the penalties are linearized about first: zero as printed, where all weights are one, or the answer with convex
-        penalties (nuclear norm and l1), which is the answer from zero.
+        What the penalties are linearized about first: zero as printed, where all weights are one, or the
+        answer with convex penalties (nuclear norm and l1), which is the answer from zero.
     n_linearizations : int, default 1
         Linearizations. The paper takes one.
     growth : float, default 1.3
@@ -52,25 +57,30 @@ class NRSEC(BaseLowRank):
 
     Attributes
     ----------
-    labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_, n_iter_, converged_ :
+    labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_,
+    n_iter_, converged_ :
         see :class:`RSEC`
     history_ : list of dict
-        As in :class:`RSEC`, over all linearizations one after the other, with ``linearization`` (0 is the convex start).
+        As in :class:`RSEC`, over all linearizations one after the other, with ``linearization`` (0 is the
+        convex start).
 
     Notes
     -----
-    Three products of u x u matrices an iteration, one run for each step and one for the convex start: one and a half to four
-    times the time of RSEC by default. Memory: about 120 u^2 bytes. A weight of 1 is one object, and the unit matters as in :class:`RSEC`:
-    weights that only say which objects count more should have mean 1.
+    Three products of u x u matrices an iteration, one run for each step and one for the convex start: one and
+    a half to four times the time of RSEC by default. Memory: about 120 u^2 bytes. A weight of 1 is one
+    object, and the unit matters as in :class:`RSEC`: weights that only say which objects count more should
+    have mean 1.
 
     Differences from the paper
 
-    - Algorithm 2 prints ``W = (1 - |E_old|)_+`` without the division by gamma_2 that the derivative of the penalty has.
+    - Algorithm 2 prints ``W = (1 - |E_old|)_+`` without the division by gamma_2 that the derivative of the
+      penalty has.
     - Those of :class:`RSEC` that concern the graph, the rows of H and missing labels.
 
     References
     ----------
-    Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering via rank minimization", ACM TKDD 13(1), 2019.
+    Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering via rank minimization", ACM
+    TKDD 13(1), 2019.
 
     Examples
     --------

@@ -1,13 +1,15 @@
-"""Robust consensus: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low rank.
+"""Robust consensus: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low
+    rank.
 
     min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1              (1)
 
-S_i (n, n) is 1 where clustering i put a pair together. Labels by spectral clustering of (A + A') / 2. The updates are in ``_robust``.
+S_i (n, n) is 1 where clustering i put a pair together. Labels by spectral clustering of (A + A') / 2. The
+updates are in ``_robust``.
 
 References
 ----------
-P. Zhou, L. Du, H. Wang, L. Shi and Y.-D. Shen, "Learning a robust consensus matrix for clustering ensemble via Kullback-Leibler divergence
-minimization", IJCAI 2015.
+P. Zhou, L. Du, H. Wang, L. Shi and Y.-D. Shen, "Learning a robust consensus matrix for clustering ensemble
+via Kullback-Leibler divergence minimization", IJCAI 2015.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from ._robust import learn
 
 
 class RCE(BaseConsensus):
-    """Robust clustering ensemble: a consensus matrix of low rank, nearest to clusterings cleaned of sparse errors.
+    """Robust clustering ensemble: a consensus matrix of low rank, nearest to clusterings cleaned of sparse
+    errors.
 
     Parameters
     ----------
@@ -58,11 +61,13 @@ class RCE(BaseConsensus):
 
     Notes
     -----
-    O(u^3) time: in each round an eigendecomposition and 40 products of u x u matrices. About 120 u^2 bytes, refused beforehand if they will not fit;
-    the published program holds m matrices of all objects. Missing labels: counts among the clusterings that saw both; a pair that none saw starts at the mean, and only
-    the rank moves it. A weight of 1 is one object.
+    O(u^3) time: in each round an eigendecomposition and 40 products of u x u matrices. About 120 u^2 bytes,
+    refused beforehand if they will not fit; the published program holds m matrices of all objects. Missing
+    labels: counts among the clusterings that saw both; a pair that none saw starts at the mean, and only the
+    rank moves it. A weight of 1 is one object.
 
-    Differences from the paper: on distinct objects the bound that (1) is lowered by differs a little from that on all, not the minimizer; labels by k-means.
+    Differences from the paper: on distinct objects the bound that (1) is lowered by differs a little from
+    that on all, not the minimizer; labels by k-means.
 
     Examples
     --------

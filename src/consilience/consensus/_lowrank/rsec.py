@@ -1,12 +1,13 @@
-"""RSEC and NRSEC: a low-rank representation of the co-association matrix and its spectral embedding, learned together.
+"""RSEC and NRSEC: a low-rank representation of the co-association matrix and its spectral embedding, learned
+    together.
 
     minimize  tr(H' Lz H) + lambda_1 rank(Z) + lambda_2 |E|     s. t.  S = S Z + E,  H'H = I                     (4)
     Lz = I - Dz^-1/2 (W + H H') Dz^-1/2,   W = (|Z| + |Z|')/2,   Dz = row sums of W + H H'                     (5, 6)
 
-S (n, n) co-association, Z (n, n) representation, E (n, n) error, H (n, c) embedding. RSEC measures rank by the nuclear
-norm and E by its column norms (l2,1); NRSEC by concave penalties of the singular values and of the entries (MCP,
-phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearized about zero or a first answer. With Z = J split off, multipliers
-Y1, Y2 and a growing penalty mu:
+S (n, n) co-association, Z (n, n) representation, E (n, n) error, H (n, c) embedding. RSEC measures rank by
+the nuclear norm and E by its column norms (l2,1); NRSEC by concave penalties of the singular values and of
+the entries (MCP, phi(t) = |t| - t^2/(2 gamma) up to gamma, then constant), linearized about zero or a first
+answer. With Z = J split off, multipliers Y1, Y2 and a growing penalty mu:
 
     J  <- shrink singular values of Z + Y2/mu by lambda_1/mu (times Lambda_i)                                   (11, 24)
     Z  <- (S'S + I)^-1 (S'S + J - S'E + (S'Y1 - Y2 + Dz^-1/2 H H' Dz^-1/2)/mu)                                      (13)
@@ -27,9 +28,9 @@ from ._lagrangian import ColumnErrors, State, solve
 class RSEC(BaseLowRank):
     """Robust spectral consensus by a low-rank representation of the co-association matrix.
 
-    Learns a representation of the co-association matrix by itself (S = S Z + E) of low rank, puts aside in E what
-    contradicts it, and lets the embedding it clusters strengthen the blocks of Z. Robust to base clusterings that
-    disagree; the error tells which objects they disagree about.
+    Learns a representation of the co-association matrix by itself (S = S Z + E) of low rank, puts aside in E
+    what contradicts it, and lets the embedding it clusters strengthen the blocks of Z. Robust to base
+    clusterings that disagree; the error tells which objects they disagree about.
 
     Parameters
     ----------
@@ -40,15 +41,18 @@ class RSEC(BaseLowRank):
     error_weight : float, default 0.003
         lambda_2 in Eq. (7). Smaller: more of S is put aside as error. The paper prints 0.01.
     labels_from : {"embedding", "representation", "subspaces"}
-        Read labels off H by k-means, or off Z by spectral clustering: of the graph of Z that H is learned from, or of the
-        squared cosines between the rows of L Sigma^1/2, Z = L Sigma R', as low-rank representation does.
+        Read labels off H by k-means, or off Z by spectral clustering: of the graph of Z that H is learned
+        from, or of the squared cosines between the rows of L Sigma^1/2, Z = L Sigma R', as low-rank
+        representation does.
     affinity : {"absolute", "signed"}
         Graph of Z: ``(|Z| + |Z|')/2``, or (Z + Z')/2 as printed, whose row sums can be negative.
     entries : {"together", "signed"}
-        Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of +1 together,
-        -1 apart, 0 unseen. The paper has the second for ensembles with missing labels; it cannot tell two clusters apart.
+        Entries of S: share of clusterings that put a pair together (of those that saw both), or the mean of
+        +1 together, -1 apart, 0 unseen. The paper has the second for ensembles with missing labels; it cannot
+        tell two clusters apart.
     penalty : float or None
-        mu_0, between 1e-20 and 1e20. None is 1.5 divided by the largest eigenvalue of S. The paper prints 1e-6.
+        mu_0, between 1e-20 and 1e20. None is 1.5 divided by the largest eigenvalue of S. The paper prints
+        1e-6.
     growth : float, default 1.5
         rho, growth of the penalty in each iteration. The paper prints 1.1 for RSEC and 1.3 for NRSEC.
     unit_rows : bool, default True
@@ -75,41 +79,47 @@ class RSEC(BaseLowRank):
     embedding_ : array (n_samples, n_clusters)
         H.
     outlier_score_ : array (n_samples,)
-        Norm of the object's column of E relative to that of S: the share of its evidence that the low-rank structure
-        does not explain. Objects the ensemble contradicts itself about score high.
+        Norm of the object's column of E relative to that of S: the share of its evidence that the low-rank
+        structure does not explain. Objects the ensemble contradicts itself about score high.
     representation_, error_ : arrays (u, u)
         Z and E between the distinct objects, in the order of ``distinct_``.
     rank_, singular_values_ : rank of J and its singular values.
     history_ : list of dict
-        Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``, close to it near ``tol``), ``penalty`` (mu), ``rank`` (of J),
-        ``bad_degrees`` (rows of the graph whose sum is not positive).
+        Per iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``, close
+        to it near ``tol``), ``penalty`` (mu), ``rank`` (of J), ``bad_degrees`` (rows of the graph whose sum
+        is not positive).
     n_iter_, converged_ : how the loop ended.
 
     Notes
     -----
-    Works on the u distinct objects, exactly as on all n. Time per iteration: one product of two u x u matrices in single
-    precision and a few of rank(J) + 8 columns; one symmetric eigendecomposition before. Memory: about 80 u^2 bytes.
-    The stopping rule is met by the growth of mu whatever happens; that the end is a minimum is not proved.
+    Works on the u distinct objects, exactly as on all n. Time per iteration: one product of two u x u
+    matrices in single precision and a few of rank(J) + 8 columns; one symmetric eigendecomposition before.
+    Memory: about 80 u^2 bytes. The stopping rule is met by the growth of mu whatever happens; that the end is
+    a minimum is not proved.
 
-    A weight of 1 is one object, and the unit matters: the printed objective adds terms that grow differently with the
-    number of objects, so that every object twice, or all weights doubled, gives another answer. Weights that only
-    say which objects count more should have mean 1.
+    A weight of 1 is one object, and the unit matters: the printed objective adds terms that grow differently
+    with the number of objects, so that every object twice, or all weights doubled, gives another answer.
+    Weights that only say which objects count more should have mean 1.
 
     Differences from the paper (figures for each in the method's page)
 
     - Eq. (15) is printed without the column Q_i that it scales.
-    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``, ``error_weight=0.003`` and
-      ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H as they are.
-    - Missing labels: S holds shares of the clusterings that saw both objects (0 if none did), as it does without missing labels,
-      instead of +1, -1 and 0 (``entries="signed"``). The signed S of two clear clusters has rank one and ``|Z|`` no blocks: one
-      missing label in a thousand then turns a perfect answer into a random one. For three clusters and more both work.
-    - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that iteration.
-    - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1); they are never
-      used here.
+    - ``affinity="absolute"``, ``penalty=None``, ``growth=1.5``, ``low_rank_weight=0.5``,
+      ``error_weight=0.003`` and ``unit_rows=True`` instead of (Z + Z')/2, 1e-6, 1.1, 0.1, 0.01 and rows of H
+      as they are.
+    - Missing labels: S holds shares of the clusterings that saw both objects (0 if none did), as it does
+      without missing labels, instead of +1, -1 and 0 (``entries="signed"``). The signed S of two clear
+      clusters has rank one and ``|Z|`` no blocks: one missing label in a thousand then turns a perfect answer
+      into a random one. For three clusters and more both work.
+    - Objects whose degree is not positive (possible with "signed" only) are left out of the graph for that
+      iteration.
+    - Vectors that differ between equal objects are eigenvectors of the n x n Laplacian, too (eigenvalue 1);
+      they are never used here.
 
     References
     ----------
-    Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering via rank minimization", ACM TKDD 13(1), 2019.
+    Z. Tao, H. Liu, S. Li, Z. Ding and Y. Fu, "Robust spectral ensemble clustering via rank minimization", ACM
+    TKDD 13(1), 2019.
 
     Examples
     --------

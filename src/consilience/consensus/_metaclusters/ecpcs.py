@@ -9,8 +9,8 @@ J (k, k) Jaccard overlap of base clusters, Z (k, k), E (u, u).
 
 References
 ----------
-D. Huang, C.-D. Wang, H. Peng, J. Lai and C.-K. Kwoh, "Enhanced ensemble clustering via fast propagation of cluster-wise similarities",
-IEEE Transactions on Systems, Man, and Cybernetics: Systems 51(1), 2021.
+D. Huang, C.-D. Wang, H. Peng, J. Lai and C.-K. Kwoh, "Enhanced ensemble clustering via fast propagation of
+cluster-wise similarities", IEEE Transactions on Systems, Man, and Cybernetics: Systems 51(1), 2021.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from .._base import BaseConsensus, Solution
 
 
 def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int | None = -1) -> np.ndarray:
-    """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even where no other meets it."""
+    """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even
+    where no other meets it.
+    """
     J = jaccard(K, offsets)
     np.fill_diagonal(J, 0.0)
     Z = trajectory_similarity(stochastic_rows(J), steps, measure=J.sum(axis=1), n_jobs=n_jobs)
@@ -49,8 +51,8 @@ class ECPCS(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     variant : {"hc", "mc"}, default "hc"
-        "hc": average linkage of refined co-association (ECPCS-HC, deterministic). "mc": base clusters are grouped and objects vote
-        (ECPCS-MC), linear in the number of objects.
+        "hc": average linkage of refined co-association (ECPCS-HC, deterministic). "mc": base clusters are
+        grouped and objects vote (ECPCS-MC), linear in the number of objects.
     walk_length : int, default 20
         Steps of the random walks, T, at most 10,000.
     n_init : int, default 10
@@ -73,11 +75,12 @@ class ECPCS(BaseConsensus):
 
     Notes
     -----
-    O(u m^2 + k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing labels), refused beforehand if
-    they will not fit. Missing labels: overlaps among the objects that both clusterings saw, means and votes among the clusterings that saw them.
+    O(u m^2 + k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing
+    labels), refused beforehand if they will not fit. Missing labels: overlaps among the objects that both
+    clusterings saw, means and votes among the clusterings that saw them.
 
-    Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of rotations; ties in the vote go to the
-    heavier group, and exactly n_clusters come back.
+    Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of
+    rotations; ties in the vote go to the heavier group, and exactly n_clusters come back.
 
     Examples
     --------

@@ -1,16 +1,18 @@
-"""Meta-clustering: base clusters that overlap are gathered in groups, and objects join the group that most of theirs are in.
+"""Meta-clustering: base clusters that overlap are gathered in groups, and objects join the group that most of
+    theirs are in.
 
     K = Y' diag(w) Y,   J_ab = K_ab / (K_a(b) + K_b(a) - K_ab)                                          (1)
     cut the graph of base clusters with edges J in n_clusters groups                                    (2)
     M_pj = mean over base clusters b in group j, of clusterings that saw p, of Y_pb                     (3)
     label of p = argmax_j M_pj                                                                          (4)
 
-Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, K_a(b) the weight of cluster a that the clustering of b saw.
+Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, K_a(b) the weight of cluster a
+that the clustering of b saw.
 
 References
 ----------
-A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", Journal of Machine
-Learning Research 3, 2002.
+A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions",
+Journal of Machine Learning Research 3, 2002.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ class MCLA(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     partitioner : {"spectral", "metis"}, default "spectral"
-        How base clusters are grouped. "metis" (extra ``graph``) as published: it asks for groups of equal weight and cuts through
-        unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.70 with it and 0.84 without.
+        How base clusters are grouped. "metis" (extra ``graph``) as published: it asks for groups of equal
+        weight and cuts through unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is
+        0.70 with it and 0.84 without.
     n_init : int, default 10
         Starts of k-means on the base clusters, or runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
@@ -52,20 +55,23 @@ class MCLA(BaseConsensus):
     Attributes
     ----------
     labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the scale of all
-        methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
+        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
     votes_ : array (n_samples, n_clusters)
-        M of Eq. (3), by falling weight of the groups of base clusters; columns are not in the order of ``labels_``.
+        M of Eq. (3), by falling weight of the groups of base clusters; columns are not in the order of
+        ``labels_``.
     metaclusters_ : array (k,)
         Group of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
 
     Notes
     -----
-    O(u m^2 + u m c + k^2) time, O(u c + k^2) memory; from 5,000 base clusters on only overlapping ones are stored. Missing labels:
-    overlaps among the objects that both clusterings saw, votes among the clusterings that saw the object.
+    O(u m^2 + u m c + k^2) time, O(u c + k^2) memory; from 5,000 base clusters on only overlapping ones are
+    stored. Missing labels: overlaps among the objects that both clusterings saw, votes among the clusterings
+    that saw the object.
 
-    Differences from the paper: eigenvectors instead of METIS unless asked for; ties go to the heavier group instead of at random; a
-    group that wins nobody is replaced by splitting another, so that exactly n_clusters come back.
+    Differences from the paper: eigenvectors instead of METIS unless asked for; ties go to the heavier group
+    instead of at random; a group that wins nobody is replaced by splitting another, so that exactly
+    n_clusters come back.
 
     Examples
     --------
