@@ -142,12 +142,12 @@ def measure(method: str, data: str, seeds: int) -> dict[str, Any]:
 
     found, truth, seconds = fits(method, data, seeds)
     agreed = likeness(found["seeds"])
-    against = [scores(fit.labels, truth) for fit in found["seeds"]]
+    against = [scores(truth, fit.labels) for fit in found["seeds"]]
     return {
         "seeds": float(np.nanmean(agreed)),
         "least": float(np.nanmean(agreed, axis=1).min()),
         "rows": float(np.nanmean(likeness(found["rows"]))),
-        "NMI": float(np.mean([one["nmi_arithmetic"] for one in against])),
+        "NMI": float(np.mean([one["nmi"] for one in against])),
         "ARI": float(np.mean([one["ari"] for one in against])),
         "stability": float(np.mean([fit.stability for fit in found["seeds"]])),
         "AUROC": told_apart(found["seeds"]),

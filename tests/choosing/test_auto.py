@@ -20,14 +20,14 @@ BLOBS, TRUTH = make_blobs(90, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_
 
 
 def test_the_number_is_chosen():
-    model = cs.ConsensusClustering(n_clusterings=10, random_state=0)
+    model = cs.ConsensusClustering(random_state=0)
     assert model.n_clusters == "auto"
     model.fit(BLOBS * [1, 1000, 1])  # columns need no scaling
     assert model.study_.n_clusters == 3
     assert cs.metrics.scores(TRUTH, model.labels_)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
-    again = cs.ConsensusClustering("auto", n_clusterings=10, random_state=0, n_jobs=1).fit(
+    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(
         BLOBS * [1, 1000, 1]
     )
     np.testing.assert_array_equal(again.labels_, model.labels_)

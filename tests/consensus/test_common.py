@@ -294,7 +294,8 @@ def test_any_container(cls, params):
     labels, _ = planted()
     expected = build(cls, params).fit_predict(labels)
     frame = pd.DataFrame(labels.astype(str), columns=[f"run {j}" for j in range(labels.shape[1])])
-    for form in (list(labels.T), cs.Ensemble(labels), frame, np.asfortranarray(labels), labels.astype(float)):
+    vectors = cs.Ensemble.from_clusterings(list(labels.T))
+    for form in (vectors, cs.Ensemble(labels), frame, np.asfortranarray(labels), labels.astype(float)):
         assert np.array_equal(build(cls, params).fit_predict(form), expected)
 
 

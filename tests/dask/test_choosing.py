@@ -18,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("here")
 
 RNG = np.random.default_rng(0)
 X = (RNG.normal(size=(900, 4)) + 9 * RNG.integers(0, 3, 900)[:, None]).astype(np.float32)
-FEW = {"k": range(2, 5), "n_clusterings": 8, "null": None, "random_state": 0}
+FEW = {"n_clusters": (2, 4), "n_clusterings": 8, "null": None, "random_state": 0}
 
 
 def same(study, expected):
-    assert study.n_clusters == expected.k
+    assert study.n_clusters == expected.n_clusters
     assert study.notes == expected.notes
     assert study.n_samples == expected.n_samples
     assert study.columns.keys() == expected.columns.keys()
@@ -72,12 +72,10 @@ def test_frames_and_weights():
 def test_ensembles():
     labels, _ = planted(6, n=400, m=8, noise=0.1)
     lazy = cs.dask.DaskEnsemble(da.from_array(labels, chunks=(100, 8)))
-    study = cs.choose_k(lazy, range(2, 6), random_state=0)
+    study = cs.choose_k(lazy, n_clusters=(2, 5), random_state=0)
     distinct = cs.Ensemble(labels).distinct()
-    assert (
-        study.n_clusters
-        == cs.choose_k(cs.Ensemble(distinct.labels, sample_weight=distinct.sample_weight), range(2, 6)).k
-    )
+    here = cs.Ensemble(distinct.labels, sample_weight=distinct.sample_weight)
+    assert study.n_clusters == cs.choose_k(here, n_clusters=(2, 5)).n_clusters
     assert f"{distinct.n_samples} distinct objects with their weights, which stand for 400" in study.notes[0]
     with pytest.raises(InputError, match="X is given beside a Dask ensemble.*features alone"):
-        cs.choose_k(lazy, range(2, 6), X=da.from_array(X[:400]))
+        cs.choose_k(da.from_array(X[:400]), ensemble=lazy, n_clusters=(2, 5))

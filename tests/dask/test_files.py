@@ -227,8 +227,10 @@ def test_the_command_line_chooses_k_of_a_folder(folder, capsys):
     assert run("choose-k", path / "big.parquet", *more, "--dask") == 0
     found = json.loads(capsys.readouterr().out)
     assert (
-        found["k"]
-        == cs.choose_k(X, range(2, 5), n_clusterings=8, null=None, max_samples=200, random_state=0).k
+        found["n_clusters"]
+        == cs.choose_k(
+            X, n_clusters=(2, 4), n_clusterings=8, null=None, max_samples=200, random_state=0
+        ).n_clusters
     )
     assert run("choose-k", path / "big.parquet", *more, "--dask", "--save-report", path / "page.html") != 0
     assert "--save-report needs all objects in memory" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
     monkeypatch.setattr(generation, "SAMPLE", 60)
     seen = []
     monkeypatch.setattr(
-        "consilience._choosing.choose_k", lambda X, k, **more: seen.append(X.shape) or ChooseKResult()
+        "consilience._choosing.choose_k", lambda X, **more: seen.append(X.shape) or ChooseKResult()
     )
     X = da.from_array(blobs(400), chunks=(200, 5))
     model = cs.ConsensusClustering("auto", generator="kmeans", n_clusterings=3, random_state=0).fit(X)
@@ -91,7 +91,7 @@ def test_the_number_of_clusters_is_chosen_on_the_sample(monkeypatch):
 
 
 class ChooseKResult:
-    k = 4
+    n_clusters = 4
 
 
 def test_frames_and_unknown_sizes():
@@ -151,13 +151,13 @@ def test_whatever_is_asked_of_rows_is_answered_by_one_labeling(monkeypatch, fram
         frames = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
         lazy = frames.from_pandas(pd.DataFrame(X[:150]), npartitions=3, sort=False)
     asked = [model.predict, model.predict_confidence, model.predict_proba, model.score_samples]
-    lazily = [method(lazy) for method in asked] + list(model.predict_proba(lazy, top=2))
+    lazily = [method(lazy) for method in asked] + list(model.predict_top(lazy, 2))
     monkeypatch.setattr(type(model), "_label", counting)
     found = dask.compute(*lazily)
     assert labeled == [50, 50, 50]
     monkeypatch.undo()
     expected = [getattr(local, method.__name__)(X[:150]) for method in asked]
-    for one, wanted in zip(found, [*expected, *local.predict_proba(X[:150], top=2)]):
+    for one, wanted in zip(found, [*expected, *local.predict_top(X[:150], 2)]):
         np.testing.assert_array_equal(one, wanted)
 
 

@@ -174,7 +174,7 @@ class ConsensusClustering(
 
     The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense,
     up to 2,500 objects: 400 (from 1,000 on 200) members of metric-subspace, four from each embedding,
-    combined by :class:`LCE`; fewer members where they have many clusters. Up to 5,000 objects 80 such
+    combined by :class:`LWSC`. Up to 5,000 objects 80 such
     members, and up to 12,000 while n_samples^2 n_features is at most 4e10 40, combined by
     :class:`LWEA`. They have 2 to max(sqrt(n_samples), 2 n_clusters) clusters. Beyond, 20 members of 1,000 landmarks each, with at most
     max(60, 2 n_clusters), combined by :class:`LWEA` (``instability_tolerance`` 1), which of more than 10,000

@@ -4,15 +4,14 @@ problem.
 | X                                                       | members                        | how many      | consensus, tolerance |
 |---------------------------------------------------------|--------------------------------|---------------|----------------------|
 | sparse                                                  | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
-| up to SMALL objects                                     | metric-subspace                | 400           | LCE                  |
-| up to SMOOTH_UP_TO                                      | metric-subspace                | 200           | LCE                  |
+| up to SMALL objects                                     | metric-subspace                | 400           | LWSC, 1              |
+| up to SMOOTH_UP_TO                                      | metric-subspace                | 200           | LWSC, 1              |
 | up to EXACT_UP_TO                                       | metric-subspace                | 80            | LWEA, .4             |
 | beyond up to DENSE_UP_TO while                          | metric-subspace                | 40            | LWEA, .4             |
 | n^2 d is at most EXACT_WORK                             |                                |               |                      |
 | beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
-Of many clusters there are fewer members, so that the links between base clusters take no more than LINKS
-sums. LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the
+LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the
 others. Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that
 sparse counts are tf-idf for all; of dense features half, but at least FEWEST_FEATURES: of two features, one
 alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as
@@ -48,12 +47,9 @@ LINKED = 10_000
 N_LANDMARKS = 1_000
 FEWEST_FEATURES = 8
 FEW_CLUSTERS = 8
-#: Objects up to which the consensus is LCE and members are many: the answer then hardly depends on the seed.
+#: Objects up to which the consensus is LWSC and members are many: the answer then hardly depends on the seed.
 SMOOTH_UP_TO, MANY = 2_500, 200
 SMALL, MOST = 1_000, 400
-#: Of the links between base clusters, which take as many as there are clusterings squared by the third power
-#: of their clusters.
-LINKS, FEWEST = 4e9, 48
 #: Members read from each embedding, and how many in all of more objects.
 CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
 #: Members, at most, for a method that the user names: some take the square of them.
@@ -62,10 +58,10 @@ FOR_ANY_METHOD = 50
 FEWEST_METRICS = 10
 #: Of dense X, and of sparse.
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
-SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lce", "lwea", "lwgp"
+SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lwsc", "lwea", "lwgp"
 #: Parameters of a method that may be given without naming it: those that any of these has. The one that X
 #: gets refuses the others.
-METHOD_PARAMS = ("instability_tolerance", "max_samples", "decay", "n_init")
+METHOD_PARAMS = ("instability_tolerance", "max_samples", "n_init")
 
 
 class Plan(NamedTuple):
@@ -118,9 +114,8 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
         return Plan(generator, params, 20, METHOD, {"instability_tolerance": 1.0, "max_samples": LINKED})
     params |= {"distinct": True, "cuts_per_metric": CUTS, "balanced": True}
     if n <= SMOOTH_UP_TO:
-        affordable = CUTS * int((LINKS / (top / 2) ** 3) ** 0.5 / CUTS)
-        count = max(FEWEST, min(MOST if n <= SMALL else MANY, affordable))
-        return Plan(generator, params, count, SMOOTH_METHOD, {})
+        count = MOST if n <= SMALL else MANY
+        return Plan(generator, params, count, SMOOTH_METHOD, {"instability_tolerance": 1.0})
     count = FEWER if n <= EXACT_UP_TO else FEWEST_OF_MANY
     return Plan(generator, params, count, METHOD, {"instability_tolerance": 0.4, "max_samples": LINKED})
 

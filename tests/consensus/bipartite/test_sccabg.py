@@ -216,7 +216,7 @@ def test_toy_2_edge_as_printed():
 
 def test_toy_2_is_filled_by_default():
     model = cs.SCCABG(n_clusters=2).fit(TOY_2)
-    assert same_partition(model.labels_, TOY_2[0])
+    assert same_partition(model.labels_, [0, 0, 0, 1, 1])
     assert model.filled_labels()[2].tolist() == [0, 0, 0]
 
 
@@ -226,7 +226,7 @@ def test_two_moons(seed, n):
     with one_blas_thread():
         base = [KMeans(k, n_init=10, random_state=seed).fit_predict(X) for k in (2, 4, 6, 8, 10)]
     assert max(adjusted_rand_score(truth, column) for column in base) < 0.5
-    labels = cs.SCCABG(n_clusters=2).fit_predict(base)
+    labels = cs.SCCABG(n_clusters=2).fit_predict(np.column_stack(base))
     assert adjusted_rand_score(truth, labels) > 0.9
 
 
@@ -479,7 +479,7 @@ def test_few_base_clusters(mode, similarity):
     single = cs.SCCABG(n_clusters=3, **settings).fit([[0], [0], [1], [2], [2], [2]])
     assert same_partition(single.labels_, [0, 0, 1, 2, 2, 2])
     if mode == "standard":
-        many = [[0, 0, 1, 1, None, None], [0, 1, 0, 1, 0, 1]]  # 6 distinct objects, 4 base clusters
+        many = [[0, 0], [0, 1], [1, 0], [1, 1], [None, 0], [None, 1]]  # 6 distinct objects, 4 base clusters
         assert np.unique(cs.SCCABG(n_clusters=5).fit_predict(many)).size == 5
 
 
