@@ -27,9 +27,7 @@ def test_the_number_is_chosen():
     assert cs.metrics.scores(TRUTH, model.labels_)["ari"] == 1
     assert model.n_clusters == "auto"  # parameters stay as given
     assert clone(model).n_clusters == "auto"
-    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(
-        BLOBS * [1, 1000, 1]
-    )
+    again = cs.ConsensusClustering("auto", random_state=0, n_jobs=1).fit(BLOBS * [1, 1000, 1])
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(model.predict(BLOBS * [1, 1000, 1]), model.labels_)
 

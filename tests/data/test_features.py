@@ -171,7 +171,7 @@ def test_pipeline_keeps_names_and_weights_of_features():
     names = [f"r{i}" for i in range(12)]
     features = cs.io.Features(X, sample_names=names, sample_weight=np.arange(1, 13))
     model = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(features)
-    assert model.ensemble_.weights.tolist() == list(range(1, 13))
+    assert model.ensemble_.sample_weight.tolist() == list(range(1, 13))
     assert list(model.to_frame().index) == names
     assert model.n_features_in_ == 3
     given = cs.ConsensusClustering(3, n_clusterings=5, random_state=0).fit(X, sample_weight=np.arange(1, 13))

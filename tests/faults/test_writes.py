@@ -112,7 +112,7 @@ for order in sys.stdin:
     if writer == 0:
         while True:
             for X in versions:
-                write(path, X)
+                write(X, path)
     time.sleep(random.uniform(0.005, 0.06))
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)

@@ -155,7 +155,7 @@ def test_pieces_are_the_clusters_where_there_are_as_many():
         assert recipe["pieces"] >= 8
         assert cs.metrics.ari(y, ens.labels[:, i]) == 1.0
     fewer = make(X, 2, feature_fraction=1.0, n_clusters=3, n_landmarks=100)
-    assert fewer.n_clusters.tolist() == [3, 3]
+    assert fewer.n_clusters_per_clustering.tolist() == [3, 3]
     for column in fewer.labels.T:  # no blob is cut
         assert all(len(np.unique(column[y == blob])) == 1 for blob in range(8))
 
@@ -312,7 +312,7 @@ def test_fewer_objects_than_landmarks():
     assert all(recipe["n_landmarks"] == 25 for recipe in ens.recipes)
     np.testing.assert_array_equal(ens.base_models[0].label(X[:25]), ens.labels[:, 0])
     two = make(X[:2], 2, n_clusters=None)
-    assert two.n_clusters.tolist() == [2, 2]
+    assert two.n_clusters_per_clustering.tolist() == [2, 2]
 
 
 def test_repeated_rows_are_one_landmark():

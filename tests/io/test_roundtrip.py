@@ -54,7 +54,7 @@ def ensembles(draw, unique_rows=names, columns=None):
         labels.append(column)
     headings = draw(st.lists(names.filter(bool), min_size=m, max_size=m, unique=True))
     rows = draw(st.none() | st.lists(unique_rows, min_size=n, max_size=n, unique=True))
-    return cs.Ensemble(labels, clustering_names=headings, sample_names=rows)
+    return cs.Ensemble.from_clusterings(labels, clustering_names=headings, sample_names=rows)
 
 
 def assert_same(got: cs.Ensemble, wanted: cs.Ensemble) -> None:

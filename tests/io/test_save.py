@@ -167,13 +167,13 @@ def test_an_ensemble_of_generators_labels_further_rows(path):
 
 
 def test_a_study_comes_back(path):
-    study = cs.choose_k(BLOBS, [2, 3], n_clusterings=5, null=None, random_state=0)
+    study = cs.choose_k(BLOBS, n_clusters=[2, 3], n_clusterings=5, null=None, random_state=0)
     study.save(path)
     again = cs.load(path)
     assert type(again) is cs.io.ChooseKResult
     assert str(again) == str(study)
     np.testing.assert_array_equal(again.labels(3), study.labels(3))
-    np.testing.assert_array_equal(again.fitted(3).labels_, study.fitted(3).labels_)
+    np.testing.assert_array_equal(again.model(3).labels_, study.model(3).labels_)
     cs.save(again, path)
     assert str(cs.load(path).to_dict()) == str(study.to_dict())  # NaN is what it is
 

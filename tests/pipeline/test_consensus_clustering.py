@@ -232,7 +232,7 @@ def test_named_rows():
         ({"method": KMeans()}, "or an instance of a consensus method"),
         ({"n_jobs": 0}, "n_jobs=0 is not valid"),
         ({"random_state": -1}, "random_state=-1 is not valid"),
-        ({"generator": lambda X, random_state: [[0, 1]]}, "labels of 2 objects for the 150 rows"),
+        ({"generator": lambda X, random_state: [[0], [1]]}, "labels of 2 objects for the 150 rows"),
     ],
 )
 def test_refusals(parameters, message):

@@ -42,6 +42,7 @@ def test_clear_clusters_are_stable_and_noise_is_not():
 def test_it_is_the_calibrated_agreement_of_halves(monkeypatch):
     labels = np.random.default_rng(0).integers(0, 3, (60, 8))
     monkeypatch.setattr(stability, "SPLITS", 1)
+    monkeypatch.setattr(stability, "FEWEST", 8)
     found = stability_of(cs.Ensemble(labels), cs.consensus.EvidenceAccumulation(3))
     chosen = np.isin(np.arange(8), np.random.default_rng(0).permutation(8)[:4])
     answers = [
@@ -56,7 +57,7 @@ def test_members_of_one_embedding_stay_in_one_half():
     groups = stability._sharing(ens.recipes, 10)
     assert [len(set(groups[first : first + 4])) for first in (0, 4, 8)] == [1, 1, 1]
     assert len(set(groups)) == 3
-    assert np.isnan(stability_of(ens, cs.consensus.LCE(3)))  # three embeddings have no halves
+    assert np.isnan(stability_of(ens, cs.consensus.LCE(3)))  # three embeddings are too few
     assert len(set(stability._sharing(None, 10))) == 10
 
 
@@ -74,7 +75,7 @@ def test_of_a_named_method_it_is_computed_when_asked_for():
 def test_few_members_say_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error", InstabilityWarning)
-        assert np.isnan(cs.ConsensusClustering(5, n_clusterings=3, random_state=0).fit(noise()).stability_)
+        assert np.isnan(cs.ConsensusClustering(5, n_clusterings=9, random_state=0).fit(noise()).stability_)
 
 
 def test_of_many_objects_some_are_looked_at(monkeypatch):
@@ -91,6 +92,22 @@ def test_objects_that_a_half_did_not_see_are_left_out():
     X, _ = make_blobs(80, 4, centers=3, random_state=0)
     model = cs.ConsensusClustering(3, generator="bagging", n_clusterings=12, random_state=0)
     assert 0 < model.fit(X).stability_ <= 1
+
+
+def test_halves_that_tell_too_few_objects_apart(monkeypatch):
+    monkeypatch.setattr(stability, "FEWEST", 4)
+    labels = np.zeros((12, 6), int)
+    labels[np.arange(6), np.arange(6)] = (
+        1  # all together tell seven kinds of objects apart, three of them four
+    )
+    assert -1 <= stability_of(cs.Ensemble(labels), cs.consensus.LCE(6)) <= 1
+
+
+def test_halves_that_saw_no_object_alike(monkeypatch):
+    monkeypatch.setattr(stability, "FEWEST", 4)
+    labels = np.full((12, 4), -1)
+    labels[:3, 0] = labels[3:6, 1] = labels[6:9, 2] = labels[9:, 3] = 0
+    assert np.isnan(stability_of(cs.Ensemble(labels), cs.consensus.EvidenceAccumulation(2)))
 
 
 def test_it_outlasts_a_file(tmp_path):

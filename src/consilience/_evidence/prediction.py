@@ -143,7 +143,7 @@ class Predictor:
         map_blocks(block, len(codes), size=_BLOCK, n_jobs=n_jobs)
         return clusters, shares
 
-    def top(self, codes: np.ndarray | Memberships, n: int, *, n_jobs: int | None = None) -> TopClusters:
+    def top(self, codes: np.ndarray | Memberships, n: int, *, n_jobs: int | None = -1) -> TopClusters:
         """The n clusters with the largest shares."""
         clusters, shares = self.shares(codes, n, n_jobs=n_jobs)
         assert clusters is not None

@@ -158,7 +158,7 @@ class ConsensusClustering(
     stability_ : float
         How alike the answers to two ensembles of as many other members would be (adjusted Rand index, 1 is
         the same), estimated from halves of the members at hand: with another seed much changes where it is
-        low. NaN for fewer than four members. Without ``method`` it is computed in fit, which warns below
+        low. NaN for fewer than ten members. Without ``method`` it is computed in fit, which warns below
         0.85, and else when asked for, in the time of ten fits to half of the members and at most 2,000
         objects. It does not know of ``must_link`` and ``min_cluster_size``.
     study_ : :class:`ChooseKResult`

@@ -24,6 +24,8 @@ from .._data.ensemble import Ensemble
 from ..metrics import ari
 
 SPLITS, CALIBRATION = 5, 0.4
+#: Embeddings, or members where each has its own: halves of fewer say little.
+FEWEST = 10
 #: Of more objects so many are looked at.
 MOST_OBJECTS = 2_000
 
@@ -36,7 +38,7 @@ def stability_of(ensemble: Ensemble, consensus: Any) -> float:
     """
     rng = np.random.default_rng(0)
     groups = _sharing(ensemble.recipes, ensemble.n_clusterings)
-    if (count := groups.max() + 1) < 4:
+    if (count := int(groups.max()) + 1) < FEWEST:
         return float("nan")
     if ensemble.n_samples > MOST_OBJECTS:
         ensemble = ensemble.take(np.sort(rng.choice(ensemble.n_samples, MOST_OBJECTS, replace=False)))
@@ -47,6 +49,8 @@ def stability_of(ensemble: Ensemble, consensus: Any) -> float:
         unseen = np.union1d(halves[0].unseen, halves[1].unseen)
         if unseen.size:
             seen = np.setdiff1d(np.arange(ensemble.n_samples), unseen)
+            if seen.size < 2:
+                return float("nan")
             halves = halves[0].take(seen), halves[1].take(seen)
         alike.append(ari(*(_answer(half, consensus) for half in halves)))
     return 1.0 - CALIBRATION * (1.0 - float(np.mean(alike)))
@@ -54,6 +58,9 @@ def stability_of(ensemble: Ensemble, consensus: Any) -> float:
 
 def _answer(ensemble: Ensemble, consensus: Any) -> np.ndarray:
     """Labels by an estimator like this one, the same every time, without a word."""
+    distinct = ensemble.distinct()
+    if distinct.n_samples <= consensus.n_clusters:  # few members tell few objects apart
+        return distinct.inverse
     own = clone(consensus)
     if "random_state" in own.get_params(deep=False):
         own.set_params(random_state=0)

@@ -418,7 +418,7 @@ def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | 
         return within
     predictor = model.method_._predictor
     with one_thread(), one_blas_thread():
-        if what == "predict_proba":
+        if what in ("predict_proba", "predict_top"):
             clusters, shares = predictor.shares(codes, top, n_jobs=1)
             return shares if top is None else (clusters, shares)
         labels = predictor.predict(codes, n_jobs=1)
