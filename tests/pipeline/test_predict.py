@@ -323,7 +323,7 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
     with pytest.raises(InputError, match="keep_base_models=None keeps up to"):
         pipeline("kmeans").predict(BLOBS + 1)
     function = cs.ConsensusClustering(2, generator=lambda X: [TRUTH, TRUTH % 2]).fit(BLOBS)
-    with pytest.raises(InputError, match="a function that returned labels alone"):
+    with pytest.raises(InputError, match="a function that returned only labels"):
         function.predict(BLOBS + 1)
 
 

@@ -1,26 +1,29 @@
-"""What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the
-problem.
+"""What ``ConsensusClustering()`` does by default: one rule, by the size of the problem.
 
-| X                                                       | members                        | how many      | consensus, tolerance |
-|---------------------------------------------------------|--------------------------------|---------------|----------------------|
-| sparse                                                  | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
-| up to SMALL objects                                     | metric-subspace                | 400           | LCE                  |
-| up to SMOOTH_UP_TO                                      | metric-subspace                | 200           | LCE                  |
-| up to EXACT_UP_TO                                       | metric-subspace                | 80            | LWEA, .4             |
-| beyond up to DENSE_UP_TO while                          | metric-subspace                | 40            | LWEA, .4             |
-| n^2 d is at most EXACT_WORK                             |                                |               |                      |
-| beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
+| X                              | base clusterings               | how many      | consensus, tolerance |
+|--------------------------------|--------------------------------|---------------|----------------------|
+| sparse                         | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
+| up to SMALL objects            | metric-subspace                | 400           | LCE                  |
+| up to SMOOTH_UP_TO             | metric-subspace                | 200           | LCE                  |
+| up to EXACT_UP_TO              | metric-subspace                | 80            | LWEA, .4             |
+| beyond up to DENSE_UP_TO while | metric-subspace                | 40            | LWEA, .4             |
+| n^2 d is at most EXACT_WORK    |                                |               |                      |
+| beyond                         | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
-Of many clusters there are fewer members, so that the links between base clusters take no more than LINKS
-sums. LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the
-others. Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that
-sparse counts are tf-idf for all; of dense features half, but at least FEWEST_FEATURES: of two features, one
-alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as
-there are objects, CUTS of them from each embedding, with everything else dealt out evenly, and take equal
-objects for one, without which the graph of a table with many equal rows falls apart; those of landmarks have
-at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
-max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which
-compares texts with the mean of many, finds more there than graphs of neighbors do.
+If there are many clusters there are fewer members, so that the links between base clusters take no more than
+LINKS sums. LWEA links all distinct objects up to LINKED; if there are more, it links a sample of that size
+and places the others. A preparation of the features is drawn for each member (``preprocess="diverse"``),
+except that sparse counts are tf-idf for all. Each member sees half of the dense features, but at least
+FEWEST_FEATURES: one of two features alone says little.
+
+Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as there are objects.
+CUTS of them come from each embedding, and everything else is dealt out evenly. Equal objects count as one;
+otherwise the graph of a table with many equal rows falls apart. Members of landmarks have at most the larger
+of their own limit and 2 c clusters, and at least a third of that. Members of k-means have c / 2 to
+max(FEW_CLUSTERS, 2 c).
+
+Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which compares texts with the
+mean of many, finds more there than graphs of neighbors do.
 
 The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with
 what else was tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of
@@ -38,7 +41,7 @@ from .._data.features import Features
 from ..consensus import method
 from ..generate import generators, suitable
 
-#: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and
+#: Objects up to which all are compared with each other, which costs n^2 d. Beyond, landmarks cost n d, and
 #: find somewhat less.
 EXACT_UP_TO = 5_000
 #: The same, while n^2 d is at most EXACT_WORK.
@@ -51,16 +54,16 @@ FEW_CLUSTERS = 8
 #: Objects up to which the consensus is LCE and members are many: the answer then hardly depends on the seed.
 SMOOTH_UP_TO, MANY = 2_500, 200
 SMALL, MOST = 1_000, 400
-#: Of the links between base clusters, which take as many as there are clusterings squared by the third power
-#: of their clusters.
+#: The largest number of sums for the links between base clusters: the square of the number of clusterings
+#: times the third power of their clusters.
 LINKS, FEWEST = 4e9, 48
 #: Members read from each embedding, and how many in all of more objects.
 CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
-#: Members, at most, for a method that the user names: some take the square of them.
+#: The largest number of members for a method that the user names: the cost of some grows with its square.
 FOR_ANY_METHOD = 50
-#: Where fewer members are asked for than that, they share embeddings less.
+#: The smallest number of embeddings: where few members are asked for, fewer of them share one.
 FEWEST_METRICS = 10
-#: Of dense X, and of sparse.
+#: For dense X, and for sparse X.
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
 SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lce", "lwea", "lwgp"
 #: Parameters of a method that may be given without naming it: those that any of these has. The one that X
@@ -126,7 +129,7 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
 
 
 def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
-    """A plan with what the user left to the rule; parameters that were given stay."""
+    """A plan in which the rule has filled in what the user left to it; given parameters stay."""
     own = default_plan(features, n_clusters)
     if sp.issparse(features.X):
         _check_sparse(plan)
@@ -151,15 +154,16 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
 
 
 def generator_settings() -> list[str]:
-    """Parameters of generators that may be given without naming one: those that all generators of dense X
-    have.
+    """Parameters of generators that may be given without naming one.
+
+    These are the parameters that all generators of dense X have.
     """
     first, *others = (generators()[name].parameters for name in GENERATORS)
     return [name for name in first if all(name in one for one in others)]
 
 
 def check_params(plan: Plan) -> None:
-    """Raise where a choice is left to the rule and a parameter given that not all of its candidates have."""
+    """Raise if a choice is left to the rule and a parameter is given that not all candidates have."""
     if is_auto(plan.generator):
         owner = f"generator={AUTO!r}, which is {' or '.join(GENERATORS)},"
         check_names(plan.generator_params, generator_settings(), owner=owner, reserved={})
@@ -169,7 +173,7 @@ def check_params(plan: Plan) -> None:
 
 
 def _check_sparse(plan: Plan) -> None:
-    """Raise where a parameter was given that what the rule takes for sparse X does not have."""
+    """Raise if a parameter is given that the rule's choice for sparse X does not have."""
     if is_auto(plan.generator):
         owner = f"generator={AUTO!r}, which is {SPARSE_GENERATOR} for a sparse X,"
         valid = [name for name in generator_settings() if name in generators()[SPARSE_GENERATOR].parameters]

@@ -1,4 +1,4 @@
-"""How much a consensus would change with other base clusterings, from those at hand.
+"""How much a consensus would change with other base clusterings, estimated from those at hand.
 
 The base clusterings are split in two at random, each half is combined as all were, and the two answers are
 compared:
@@ -24,13 +24,14 @@ from .._data.ensemble import Ensemble
 from ..metrics import ari
 
 SPLITS, CALIBRATION = 5, 0.4
-#: Of more objects so many are looked at.
+#: The largest number of objects used; if there are more, a sample of this size.
 MOST_OBJECTS = 2_000
 
 
 def stability_of(ensemble: Ensemble, consensus: Any) -> float:
-    """Eq. (2) for the answer of ``consensus``, an estimator, to the ensemble; NaN where there are too few
-    members to split.
+    """Eq. (2) for the answer of ``consensus``, an estimator, to the ensemble.
+
+    NaN if there are too few members to split.
 
     The splits, and the objects looked at where there are many, are the same every time.
     """
@@ -53,7 +54,7 @@ def stability_of(ensemble: Ensemble, consensus: Any) -> float:
 
 
 def _answer(ensemble: Ensemble, consensus: Any) -> np.ndarray:
-    """Labels by an estimator like this one, the same every time, without a word."""
+    """Labels by a copy of this estimator, the same every time, without warnings."""
     own = clone(consensus)
     if "random_state" in own.get_params(deep=False):
         own.set_params(random_state=0)

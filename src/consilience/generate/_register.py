@@ -1,4 +1,4 @@
-"""The register of generators: what can be asked for by name, and how a request becomes a call."""
+"""The register of generators: which names there are, and how a request becomes a call."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Maker:
 
 _MAKERS = (
     Maker(kmeans),
-    # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
+    # Allow at least the clusters asked for, also on small data where sqrt(n) is below them.
     Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
     Maker(random_features),
     Maker(stratified),
@@ -119,10 +119,13 @@ _MAKERS = (
 
 
 def generators() -> dict[str, Maker]:
-    """Every generator that can be asked for by name, by its command-line name, e.g. ``random-k``."""
+    """Every generator by its command-line name, e.g. ``random-k``."""
     return {maker.name: maker for maker in _MAKERS}
 
 
 def generator(name: str) -> Maker:
-    """The generator of that command-line or function name (case, hyphens and underscores do not matter)."""
+    """The generator with this command-line or function name.
+
+    Case does not matter, and hyphens and underscores are alike.
+    """
     return look_up(name, generators(), "generator")
