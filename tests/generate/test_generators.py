@@ -384,7 +384,9 @@ def test_spectral_vectors_are_eigenvectors():
 
 def test_spectral_isolated_objects_are_missing():
     data = np.r_[np.random.default_rng(0).normal(size=(40, 2)), [[1e3, 1e3]]]
-    with pytest.warns(ConsilienceWarning, match=r"objects outside the clusters are missing \(1 of 41 at 0.02\)"):
+    with pytest.warns(
+        ConsilienceWarning, match=r"objects outside the clusters are missing \(1 of 41 at 0.02\)"
+    ):
         ens = cs.generate.spectral(data, n_clusters=2, bandwidths=[0.02], random_state=0)
     assert ens.labels[40, 0] == -1
     assert (ens.labels[:40] >= 0).all()
@@ -477,7 +479,9 @@ def test_estimators_noise_is_missing():
     data = np.r_[np.zeros((10, 2)), np.ones((10, 2)), [[50.0, 50.0]]]
     ens = cs.generate.estimators(data, clusterers=[DBSCAN(eps=0.5)])
     assert ens.labels[:, 0].tolist() == [0] * 10 + [1] * 10 + [-1]
-    with pytest.warns(ConsilienceWarning, match=r"DBSCAN 2 called every object noise, so there is no base clustering"):
+    with pytest.warns(
+        ConsilienceWarning, match=r"DBSCAN 2 called every object noise, so there is no base clustering"
+    ):
         ens = cs.generate.estimators(data, clusterers=[DBSCAN(eps=0.5), DBSCAN(min_samples=50)])
     assert ens.n_clusterings == 1
     with pytest.raises(InputError, match="DBSCAN found no clusters: every object is noise"):
