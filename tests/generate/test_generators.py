@@ -281,7 +281,7 @@ def test_fewer_clusters_than_asked_for_is_said():
     binary = (X > 0).astype(int)
     with pytest.warns(
         ConsilienceWarning,
-        match=r"3 of 3 clusterings have fewer clusters than asked for \(members 0, 1 and 2\)",
+        match=r"3 of 3 clusterings have fewer clusters than asked for \(base clusterings 0, 1 and 2\)",
     ):
         ens = cs.generate.random_features(
             binary, n_clusterings=3, n_clusters=5, feature_fraction=0.1, random_state=0

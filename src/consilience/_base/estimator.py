@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..errors import InputError, warn
 from .parameters import Rule
 
-#: mypy takes a name like this for true, and nobody else does.
+#: mypy takes a name like this for true; other type checkers do not.
 MYPY = False
 if MYPY:
     # scikit-learn has no types. If a class inherits from a class without types, mypy accepts every attribute

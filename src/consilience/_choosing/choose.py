@@ -227,7 +227,7 @@ def _told_apart(X: Any, ensemble: Any) -> tuple[Any, Ensemble | None]:
     if isinstance(X, Ensemble):
         if ensemble is not None:
             raise InputError(
-                "X and ensemble are both clusterings. Give the features as X, or one ensemble alone."
+                "X and ensemble are both clusterings. Give the features as X, or only one ensemble."
             )
         return None, X
     if X is None and ensemble is None:

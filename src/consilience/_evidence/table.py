@@ -66,15 +66,15 @@ class Evidence:
     """The base clusterings of an ensemble against one grouping of its objects.
 
     ensemble : Ensemble or SoftEnsemble
-        Of n objects, or of the u distinct ones. Soft clusterings count as the average over hard ones drawn
-        from them: l_i(p) is every cluster of i by its share in p, and "self" is how often two objects equal
-        to p would be together and seen.
+        The base clusterings of n objects, or of the u distinct ones. Soft clusterings count as the average
+        over hard ones drawn from them: l_i(p) is every cluster of i by its share in p, and "self" is how
+        often two objects equal to p would be together and seen.
     groups : array (n,)
         Group of each object, 0..n_groups - 1, -1 for none.
     rows : array (n,), optional
         Row of the ensemble of each object; by default object p is row p.
     weights : array (n,), optional
-        Of the objects; by default those of the ensemble.
+        Weights of the objects; by default those of the ensemble.
     """
 
     def __init__(

@@ -179,10 +179,9 @@ def assemble(
     ]
     if short:
         warn(
-            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (members "
-            f"{listed(short)}): "
-            "the rows they were made from have too few distinct values. Ask for fewer clusters or use more "
-            "features.",
+            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (base "
+            f"clusterings {listed(short)}): the rows they were made from have too few distinct values. Ask "
+            "for fewer clusters or use more features.",
             stacklevel=4,
         )
     return ensemble

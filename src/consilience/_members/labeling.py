@@ -5,7 +5,7 @@
 * metric-subspace and spectral members, and clusterers without ``predict``, use neighbors: a row gets the
   label of the nearest row of the fit, as the member sees rows (its features, preparation and metric). They
   share one table of those rows. A row whose nearest row was missing from the member is missing too;
-* clusterers with ``predict`` are kept as they are.
+* clusterers with ``predict`` are kept themselves.
 
 The parameter ``keep_base_models`` of every generator says whether members are kept: False, True, or None,
 which keeps them if they take at most 128 MB.
@@ -58,7 +58,7 @@ def neighbor_bytes(X: Any, m: int) -> float:
 
 def codes_of_labels(labels: np.ndarray) -> np.ndarray:
     """Labels of one clustering as the ensemble numbers them, int32, -1 for missing."""
-    return encode(labels, "The labels of a member")[0]
+    return encode(labels, "The result of a base model")[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class FittedMember(Member):
     columns: np.ndarray | None = None
 
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-        codes, found = encode(self.model.predict(columns_of(Z, self.columns)), "The labels of a member")
+        codes, found = encode(self.model.predict(columns_of(Z, self.columns)), "The result of a base model")
         numbers = {value: code for code, value in enumerate(self.categories.tolist())}
         translated = [numbers.get(value, -1) for value in found.tolist()]
         return np.array([*translated, -1], np.int32)[codes], None

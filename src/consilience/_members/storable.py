@@ -41,7 +41,7 @@ def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkM
         and 0 <= int(model.columns.min()) <= int(model.columns.max()) < preparation.columns.size
     )
     if not fits:
-        raise InputError(f"A member of {p} landmarks with {d} features does not fit together.")
+        raise InputError(f"A base model of {p} landmarks with {d} features does not fit together.")
     return LandmarkMember(preparation, model)
 
 

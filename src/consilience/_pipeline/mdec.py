@@ -38,7 +38,7 @@ class MDEC(ConsensusClustering):
         matrix of the distinct objects; the last is linear in their number. Any other method can combine the
         same base clusterings.
     n_clusterings : int, default 100
-        Number of members.
+        Number of base clusterings.
     instability_tolerance : float, default 1.0
         How much an unstable cluster is still trusted; in the limit of infinity, all clusters have the same
         weight. Only for the three ways of the paper.

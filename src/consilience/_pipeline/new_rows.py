@@ -48,7 +48,7 @@ class PlacesRows:
         features, known, codes, _ = self._label(X)
         labels = self.method_._predictor.predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
-        say_unknown(labels, features.sample_names, "got no label from any member")
+        say_unknown(labels, features.sample_names, "got no label from any base clustering")
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -6,8 +6,8 @@ compared:
     r = mean over SPLITS splits of ARI(answer of one half, answer of the other)                         (1)
     stability = 1 - CALIBRATION (1 - r)                                                                 (2)
 
-Two halves differ more than two ensembles of all members would, as they are half as large: (2) takes that
-back. CALIBRATION is what brought (2) closest to the measured ARI between seeds on half A of the sets of
+Two halves differ more than two ensembles of all members would, because they are half as large: (2) corrects
+for that. CALIBRATION is what brought (2) closest to the measured ARI between seeds on half A of the sets of
 ``python -m benchmarks.bench_stability``. Members that were read from one embedding stay in one half.
 """
 

@@ -4,7 +4,7 @@ Every member has its own landmarks, features, kernel width and number of cluster
 
 A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred
 landmarks by a short k-means of a sample of the objects, links each object to the K landmarks nearest to it,
-and cuts that graph on the side of the landmarks (the formulas stand in
+and cuts that graph on the side of the landmarks (the formulas are in
 :mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
 landmarks). k-means of the landmarks' vectors, each weighted by the objects linked to it, gives k centers, and
 every object goes to the center nearest to its own vector.
@@ -317,7 +317,7 @@ class LandmarkModel:
     vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
     furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the
         given unit times ``unit``.
-        Of few rows the landmarks are the rows themselves, and the nearest would be at distance 0.
+        If there are few rows, the landmarks are the rows themselves, and the nearest would be at distance 0.
     """
 
     columns: np.ndarray

@@ -412,7 +412,7 @@ def _width(mu: float, rho: np.ndarray, index: np.ndarray, squares: np.ndarray) -
 def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_array:
     """W (n, n) of inner products between k nearest neighbors; negative ones are 0.
 
-    Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbors.
+    Rows of Z have length 1, or 0: the latter are similar to nothing and neighbors of none.
     """
     n = Z.shape[0]
     rows = np.flatnonzero(np.asarray((Z * Z).sum(axis=1)).ravel() > 0)

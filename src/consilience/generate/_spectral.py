@@ -34,7 +34,7 @@ from ..errors import InputError, warn
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
-_REMEDY = "use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X"
+_REMEDY = "use generate.kmeans, random_k or bagging, whose memory is linear in n, or a subsample of X"
 _DENSE_BELOW = 800  # objects; a full eigendecomposition is then quicker than an iterative one
 _PRODUCTS = 500  # with a block of vectors: what a full decomposition costs
 _LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not tell the pieces apart
@@ -243,7 +243,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
 
 
 def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
-    """One k-means of the directions; rows that coincide are not told apart to make up the number."""
+    """One k-means of the directions; equal rows are never separated to reach the number of clusters."""
     return cut_rows(vectors, vectors.shape[1], unit=True, exact=False, seeds=[seed], n_jobs=1).labels
 
 
