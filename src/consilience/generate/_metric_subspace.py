@@ -450,7 +450,8 @@ class Embedding:
     linked : rows with any neighbor, or None for all of n.
     piece, count : connected pieces of the linked rows.
     vectors : of the linked rows, first those of the pieces; none where there are as many pieces as
-        vectors wanted. rows : what the graph was made from.
+        vectors wanted.
+    rows : what the graph was made from.
     """
 
     n: int
