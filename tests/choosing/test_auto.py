@@ -121,7 +121,7 @@ def test_weights_of_zero_take_no_part():
 def test_too_few_objects():
     with pytest.raises(
         InputError,
-        match="n_clusters='auto' cannot be chosen for 3 objects, 3 of them distinct: there are too few",
+        match="n_clusters='auto' cannot choose for 3 objects, 3 of them distinct: there are too few",
     ):
         cs.ConsensusClustering().fit(BLOBS[[0, 1, 40]])
 

@@ -140,7 +140,7 @@ def test_threads_and_an_interruption_change_nothing(study, tmp_path):
     assert third.n_clusters == 4
     assert len(file.read_text().splitlines()) == 18
     (tmp_path / "other.txt").write_text("a,b\n1,2\n")
-    with pytest.raises(FileError, match="line 1: this is no checkpoint of choose_k"):
+    with pytest.raises(FileError, match="line 1: this is not a checkpoint of choose_k"):
         cs.choose_k(BLOBS, **QUICK, checkpoint=tmp_path / "other.txt")
 
 
@@ -175,7 +175,7 @@ def test_many_features_sparse_and_frames():
 
 def test_a_sample_is_studied_and_said():
     study = cs.choose_k(BLOBS, **QUICK, max_samples=60)
-    assert study.notes[0] == "Studied is a random sample of 60 of the 120 objects (max_samples=60)."
+    assert study.notes[0] == "The study looked at a random sample of 60 of the 120 objects (max_samples=60)."
     assert study.labels(4).shape == (60,)
     assert cs.metrics.scores(TRUTH[study.sample], study.labels(4))["ari"] == 1
 
@@ -258,9 +258,7 @@ def test_features_beside_labels_may_be_sampled(ensemble):
     study = cs.choose_k(BLOBS, ensemble=ensemble, **QUICK, max_samples=60)
     assert (study.n_clusters, study.n_samples, study.sample) == (4, 120, None)
     assert study.labels().shape == (120,)
-    assert study.notes == [
-        "What X shows is that of a random sample of 60 of the 120 objects (max_samples=60)."
-    ]
+    assert study.notes == ["The tests looked at a random sample of 60 of the 120 objects (max_samples=60)."]
 
 
 def test_an_ensemble_of_one_k():
@@ -339,7 +337,7 @@ def test_clear_clusters_of_fewer_objects_than_features():
 
 def test_remarks():
     study = cs.choose_k(BLOBS, **{**QUICK, "n_clusters": (2, 4)})
-    assert study.notes == ["4 is the largest number looked at: look at larger ones."]
+    assert study.notes == ["4 is the largest number that was compared: try larger ones."]
     far = np.vstack([BLOBS, [[900, 900, 900]]])
     notes = cs.choose_k(far, **QUICK).notes
     assert any("the smallest holds 0.8% of the weight: it may be outliers" in note for note in notes)

@@ -166,7 +166,7 @@ def test_mdec_by_name(folder, run, method, cls):
     assert json.loads(own.stdout)["parameters"]["instability_tolerance"] == 0.5
     other = run("cluster", "features.csv", "-k", "3", "-m", method, "-g", "kmeans")
     assert other.exit_code == 2
-    assert "whose members come from metric-subspace" in other.stderr
+    assert "whose base clusterings come from metric-subspace" in other.stderr
 
 
 def test_short_names(folder, run):

@@ -180,9 +180,9 @@ def test_members_that_cannot_tell_how_far_a_row_is_label_it_all_the_same():
     model = cs.ConsensusClustering(4, generator=KMeans(4, n_init=1), **params).fit(X)
     lazy = da.from_array(X[:90] + 0.01, chunks=(30, 5))
     np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X[:90] + 0.01))
-    with pytest.raises(InputError, match="No member can tell"):
+    with pytest.raises(InputError, match="No base model can tell"):
         model.score_samples(X[:90] + 0.01)
-    with pytest.raises(InputError, match="No member can tell"):
+    with pytest.raises(InputError, match="No base model can tell"):
         model.score_samples(lazy).compute()
 
 

@@ -151,7 +151,9 @@ def test_features_of_any_other_scale(scale):
 
 
 def test_whole_number_beyond_all_floats_in_features():
-    with pytest.raises(InputError, match="in row 0, column 0 that is beyond all floating-point numbers"):
+    with pytest.raises(
+        InputError, match="in row 0, column 0 that is beyond the range of floating-point numbers"
+    ):
         generate.random_k([[10**400, 1], [2, 3]], n_clusterings=2)
 
 

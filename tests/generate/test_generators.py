@@ -281,7 +281,7 @@ def test_fewer_clusters_than_asked_for_is_said():
     binary = (X > 0).astype(int)
     with pytest.warns(
         ConsilienceWarning,
-        match=r"3 of 3 clusterings have fewer clusters than asked for \(members 0, 1 and 2\)",
+        match=r"3 of 3 clusterings have fewer clusters than asked for \(base clusterings 0, 1 and 2\)",
     ):
         ens = cs.generate.random_features(
             binary, n_clusterings=3, n_clusters=5, feature_fraction=0.1, random_state=0
@@ -349,7 +349,7 @@ def test_spectral_uses_its_widths_in_turn():
     assert np.array_equal(many.labels[:, :3], few.labels)
     assert len({recipe["seed"] for recipe in many.recipes}) == 7
     with pytest.raises(
-        InputError, match="n_clusterings=2 is below the 3 bandwidths, of which each makes at least"
+        InputError, match="n_clusterings=2 is below the 3 bandwidths, each of which makes at least"
     ):
         cs.generate.spectral(X, n_clusters=4, n_clusterings=2, bandwidths=widths)
 
@@ -384,7 +384,9 @@ def test_spectral_vectors_are_eigenvectors():
 
 def test_spectral_isolated_objects_are_missing():
     data = np.r_[np.random.default_rng(0).normal(size=(40, 2)), [[1e3, 1e3]]]
-    with pytest.warns(ConsilienceWarning, match=r"objects outside are missing \(1 of 41 at 0.02\)"):
+    with pytest.warns(
+        ConsilienceWarning, match=r"objects outside the clusters are missing \(1 of 41 at 0.02\)"
+    ):
         ens = cs.generate.spectral(data, n_clusters=2, bandwidths=[0.02], random_state=0)
     assert ens.labels[40, 0] == -1
     assert (ens.labels[:40] >= 0).all()
@@ -477,10 +479,12 @@ def test_estimators_noise_is_missing():
     data = np.r_[np.zeros((10, 2)), np.ones((10, 2)), [[50.0, 50.0]]]
     ens = cs.generate.estimators(data, clusterers=[DBSCAN(eps=0.5)])
     assert ens.labels[:, 0].tolist() == [0] * 10 + [1] * 10 + [-1]
-    with pytest.warns(ConsilienceWarning, match=r"DBSCAN 2 called every object noise and made no member"):
+    with pytest.warns(
+        ConsilienceWarning, match=r"DBSCAN 2 called every object noise, so there is no base clustering"
+    ):
         ens = cs.generate.estimators(data, clusterers=[DBSCAN(eps=0.5), DBSCAN(min_samples=50)])
     assert ens.n_clusterings == 1
-    with pytest.raises(InputError, match="DBSCAN found no clusters at all"):
+    with pytest.raises(InputError, match="DBSCAN found no clusters: every object is noise"):
         cs.generate.estimators(data, clusterers=[DBSCAN(min_samples=50)])
 
 

@@ -378,7 +378,7 @@ def test_what_it_says_to_wrong_values(options, message):
 
 def test_refused_beforehand(monkeypatch):
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 10_000)
-    with pytest.raises(NotEnoughMemoryError, match=r"Landmarks of 3 members .*lower n_landmarks"):
+    with pytest.raises(NotEnoughMemoryError, match=r"Landmarks of 3 base clusterings .*lower n_landmarks"):
         make(X)
 
 

@@ -61,7 +61,7 @@ def test_what_does_not_go_with_pairs_is_refused():
     for given, more, message in refused:
         with pytest.raises(InputError, match=message):
             cs.generate.estimators(given[0], clusterers=given[1], **more)
-    with pytest.raises(InputError, match="clusters a matrix of pairs, of which no references can be drawn"):
+    with pytest.raises(InputError, match="clusters a matrix of pairs, for which no references can be drawn"):
         cs.choose_k(D, generator=linkage(2))
 
 

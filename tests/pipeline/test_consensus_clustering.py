@@ -209,7 +209,7 @@ def test_named_rows():
         ({"generator": "spectral", "n_clusterings": 5}, "n_clusterings=5 is below the 9 bandwidths"),
         (
             {"generator": lambda X, random_state: [], "n_clusterings": 5},
-            "means nothing to a generator that is a function",
+            "has no effect on a generator that is a function",
         ),
         (
             {"generator": [KMeans(2)], "generator_params": {"n_clusters": 3}},
@@ -257,7 +257,7 @@ def test_objects_that_bagging_leaves_out_and_each_remedy_named():
     few = {"generator": "bagging", "n_clusterings": 2, "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"seen by none of the 2 base clusterings.* Make more of them \(n_clusterings=2\), let each "
+        match=r"seen by none of the 2 base clusterings.* Make more base clusterings \(n_clusterings=2\), let each "
         r"see more "
         r"\(generator_params=\{'sample_fraction': ...\}\), or .*'unseen': 'nearest'",
     ):
@@ -275,7 +275,7 @@ def test_objects_that_every_clusterer_calls_noise():
     X = np.vstack([np.random.default_rng(0).normal(size=(40, 2)) * 0.1, [[50.0, 50.0]]])
     noise = [DBSCAN(eps=1.0), DBSCAN(eps=2.0)]
     with pytest.raises(
-        InputError, match=r"Object 40 was seen by none of the 2 base clusterings.* Make more of them"
+        InputError, match=r"Object 40 was seen by none of the 2 base clusterings.* Make more base clusterings"
     ):
         cs.ConsensusClustering(2, generator=noise).fit(X)
     assert cs.ConsensusClustering(2, generator=[*noise, KMeans(2)]).fit(X).labels_.shape == (41,)

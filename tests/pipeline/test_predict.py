@@ -132,7 +132,9 @@ def test_weights_count():
 def test_messages():
     frame = pd.DataFrame(LABELS, columns=["a", "b", "c"])
     model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit(frame)
-    with pytest.raises(InputError, match="'c' is not among the columns; 'd' is none of its clusterings"):
+    with pytest.raises(
+        InputError, match="the columns do not include 'c'; its clusterings do not include 'd'"
+    ):
         model.predict(frame.rename(columns={"c": "d"}))
     with pytest.raises(InputError, match="2 clusterings, but EvidenceAccumulation was fitted to 3"):
         model.predict(LABELS[:, :2])
@@ -263,7 +265,7 @@ def test_clusterers_predict_or_go_by_neighbors_and_the_recipe_says_which():
     assert cs.metrics.ari(sampled.labels_, sampled.predict(near)) > 0.9
     alone = pipeline(KMeans(4), m=3)
     assert alone.predict(near).shape == (160,)
-    with pytest.raises(InputError, match="No member can tell how far a row is"):
+    with pytest.raises(InputError, match="No base model can tell how far a row is"):
         alone.score_samples(near)
 
 
@@ -323,7 +325,7 @@ def test_what_was_not_kept_is_said_with_its_size(monkeypatch):
     with pytest.raises(InputError, match="keep_base_models=None keeps up to"):
         pipeline("kmeans").predict(BLOBS + 1)
     function = cs.ConsensusClustering(2, generator=lambda X: [TRUTH, TRUTH % 2]).fit(BLOBS)
-    with pytest.raises(InputError, match="a function that returned labels alone"):
+    with pytest.raises(InputError, match="a function that returned only labels"):
         function.predict(BLOBS + 1)
 
 

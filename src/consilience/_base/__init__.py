@@ -1,3 +1,1 @@
-"""What everything stands on: rules of parameters, names, random generators, progress, the base of all
-estimators.
-"""
+"""The basis of everything: rules of parameters, names, random generators, progress, and estimators."""

@@ -1,4 +1,4 @@
-"""What is not there yet: collections of Dask, told apart without importing it."""
+"""Collections of Dask, recognized without importing Dask."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..errors import InputError
 
 def is_lazy(data: Any) -> bool:
     """Whether data is a collection of Dask, or the ensemble of :mod:`consilience.dask`."""
-    # Asked of the class: a Delayed says yes to every attribute, and so do other proxies.
+    # The class is asked, because a Delayed seems to have every attribute, and so do other proxies.
     return hasattr(type(data), "__dask_graph__") or bool(getattr(type(data), "is_lazy_ensemble", False))
 
 
 def refuse_lazy(data: Any, what: str) -> None:
-    """Raise where a fitted model holds lazy labels and ``what`` looks at every object."""
+    """Raise if a fitted model holds lazy labels and ``what`` looks at every object."""
     if is_lazy(data):
         raise InputError(
-            f"{what} looks at the labels of every object, and this model was fitted to a Dask collection, "
-            f"whose labels are not in memory. "
-            "Pass model.to_local(), the same model of the distinct objects with their weights."
+            f"{what} looks at the labels of every object, but this model was fitted to a Dask collection, "
+            "whose labels are not in memory. Use model.to_local(), the same model of the distinct objects "
+            "with their weights."
         )

@@ -1,7 +1,7 @@
-"""What every estimator with a closed ``fit`` shares: rules of parameters, and how what was learned is kept.
+"""What estimators with a closed ``fit`` share: rules of parameters, and how results are kept.
 
 ``fit`` is closed: it checks parameters and data, calls the method's ``_fit``, and keeps what that returns, a
-:class:`Solution`, in the user's order. ``_fit`` is open: it holds the mathematics alone.
+:class:`Solution`, in the user's order. ``_fit`` is open: it holds only the mathematics.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ..errors import InputError, warn
 from .parameters import Rule
 
-#: mypy takes a name like this for true, and nobody else does.
+#: mypy takes a name like this for true; other type checkers do not.
 MYPY = False
 if MYPY:
-    # scikit-learn has no types. A class that inherits from one mypy knows nothing about has every attribute
-    # to mypy, so that no misspelled one is a mistake. Other checkers read its source.
+    # scikit-learn has no types. If a class inherits from a class without types, mypy accepts every attribute
+    # and finds no misspelled one. Other checkers read the source.
     Self = TypeVar("Self")
 
     class BaseEstimator:
@@ -51,7 +51,7 @@ Own = TypeVar("Own")
 
 
 def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
-    """Raise where the number of clusters was left open and ``owner`` cannot choose it."""
+    """Raise if the number of clusters was left open and ``owner`` cannot choose it."""
     if n_clusters is None or (isinstance(n_clusters, str) and n_clusters == "auto"):
         raise InputError(
             f"n_clusters={n_clusters!r}: {owner} needs the number of clusters. Write "
@@ -63,7 +63,7 @@ def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
 def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
     """Fit a model with a number of clusters that was chosen for it.
 
-    The parameters of the model stay as they are: a twin is fitted, and what it learned is taken over.
+    The parameters of the model do not change: a twin is fitted, and the model takes over what it learned.
     """
     twin = copy.copy(model)
     twin.n_clusters = n_clusters
@@ -77,12 +77,12 @@ def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
 
 @dataclass(kw_only=True)
 class Solution:
-    """What every method says about its way to the answer; each kind of input adds what was learned.
+    """What every method reports about its fit; each kind of input adds what was learned.
 
     history : one entry per iteration (numbers or dicts of numbers), for plots and tests.
     converged, n_iter : how the loop ended; ``shortfall`` words what was not reached, for the warning.
     messages : what else a user should know about the answer; each was a warning.
-    extra : stored as ``name_``, as they are.
+    extra : stored unchanged as ``name_``.
     """
 
     history: list = field(default_factory=list)
@@ -94,9 +94,7 @@ class Solution:
 
 
 class BaseMethod(ClusterMixin, BaseEstimator):
-    """Base of the methods: a constructor that only stores, rules as data, learned attributes that end in
-    ``_``.
-    """
+    """Base of the methods: a constructor that only stores, rules as data, learned attributes with ``_``."""
 
     #: Rules of the method's own parameters; the common ones are added.
     _constraints: ClassVar[dict[str, Rule]] = {}
@@ -118,8 +116,9 @@ class BaseMethod(ClusterMixin, BaseEstimator):
 
     @final
     def _with(self: Own, parameters: Mapping[str, Any]) -> Own:
-        """The same method with the values that parameters stand for; ``_fit`` is its, and what the user gave
-        stays as it was.
+        """The same method with the values that parameters stand for.
+
+        ``_fit`` is called on it, and the parameters that the user gave do not change.
         """
         twin = copy.copy(self)
         vars(twin).update(parameters)
@@ -128,8 +127,8 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
         """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
-        # Other settings may learn other things: nothing of an earlier fit is left beside what this one
-        # learned.
+        # Other settings may learn other things: nothing of an earlier fit is left beside the results of this
+        # one.
         parameters = self.get_params(deep=False)
         for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
             delattr(self, name)
@@ -148,7 +147,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     # What users do next ------------------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """A short text: the clusters and their sizes, how sure they are, and what was warned of."""
+        """A short text: the clusters, their sizes and confidence, and the warnings."""
         from .._results.summary import summary
 
         return summary(self)

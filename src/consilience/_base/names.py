@@ -1,6 +1,4 @@
-"""Names: how those of methods and generators are written and recognized, and that those of rows and columns
-differ.
-"""
+"""Names of methods and generators, and the check that names of rows and columns are unique."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ Thing = TypeVar("Thing")
 #: The name that leaves a choice to the library (consilience._pipeline.defaults).
 AUTO = "auto"
 
-#: Other names that people know things by -> the name here. Wherever a name is looked up, these are
-#: understood.
+#: Other common names -> the name here. They are understood wherever a name is looked up.
 ALIASES = {
     "eac": "evidence-accumulation",
     "cokm": "coassociation-k-means",
@@ -68,8 +65,9 @@ def look_up(name: Any, known: Mapping[str, Thing], what: str) -> Thing:
 def check_names(
     given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
 ) -> None:
-    """Raise unless ``owner`` has all these parameters; ``reserved`` maps those set elsewhere to where that
-    is.
+    """Raise unless ``owner`` has all these parameters.
+
+    ``reserved`` maps parameters that are set elsewhere to the place where they are set.
     """
     names = [name for name in valid if name not in reserved]
     for name in given:
@@ -94,7 +92,7 @@ def check_count(names: Iterable[Any], expected: int, argument: str, things: str)
 
 
 def check_unique(names: Iterable[Any] | None, what: str, remedy: str, *, file: str | None = None) -> None:
-    """Raise if a name occurs twice, and say which; ``file`` is where they were read."""
+    """Raise if a name occurs twice, and say which; ``file`` is the file they were read from."""
     names = [] if names is None else list(names)
     for name in names:
         if not isinstance(name, Hashable):
@@ -113,7 +111,7 @@ def check_unique(names: Iterable[Any] | None, what: str, remedy: str, *, file: s
 
 
 def numbered(names: Iterable[Any]) -> list[str]:
-    """'KMeans' where it comes once; 'KMeans 1', 'KMeans 2' where it comes again."""
+    """'KMeans' if it occurs once; 'KMeans 1', 'KMeans 2' if it occurs more often."""
     names = [str(name) for name in names]
     counts, seen = Counter(names), Counter[str]()
     out = []

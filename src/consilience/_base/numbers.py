@@ -13,10 +13,10 @@ FORMS = "a whole number of at least {}, a pair (smallest, largest), or a list or
 
 
 def numbers(name: str, value: Any, *, least: int = 1) -> Sequence[int]:
-    """What ``value`` stands for, rising.
+    """The numbers that ``value`` stands for, ascending.
 
-    A number is itself, a tuple of two the interval between them, any other list, range, set or array the
-    numbers in it.
+    A number stands for itself, a tuple of two for the interval between them, and any other list, range, set
+    or array for the numbers in it.
     """
     whole = Integer(least)
     if whole.accepts(value):
@@ -37,8 +37,7 @@ def _interval(name: str, value: Any, given: list[Any]) -> range:
     if len(given) != 2:
         raise InputError(
             f"{name}={value!r} is not valid: a tuple is an interval, (smallest, largest). Give a list for "
-            f"these "
-            f"{len(given)} numbers alone, {name}={given!r}."
+            f"these {len(given)} numbers alone, {name}={given!r}."
         )
     low, high = (int(one) for one in given)
     if low > high:

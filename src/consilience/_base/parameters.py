@@ -21,8 +21,9 @@ class Rule:
         raise NotImplementedError
 
     def plain(self, value: Any) -> Any:
-        """A value that is accepted, numbers as Python's own: the arithmetic of NumPy's ends at the size of
-        their type.
+        """An accepted value, with numbers of Python.
+
+        The arithmetic of NumPy's numbers overflows at the size of their type.
         """
         return value
 
@@ -160,7 +161,7 @@ class RandomState(Rule):
 #: Accepts what joblib accepts; see :func:`consilience._kernels.runtime.threads.resolve_jobs`.
 N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
 
-#: A share of the objects or of the features, not none of them.
+#: A positive share of the objects or of the features.
 FRACTION = Real(0, 1, open_low=True)
 
 #: Parameters that mean the same in every estimator.
@@ -184,8 +185,9 @@ def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = F
 
 
 def _is_plain_number(value: Any) -> bool:
-    """Whether compiled code takes it for a number: no Fraction, no boolean, neither half nor extended
-    precision.
+    """Whether compiled code accepts it as a number.
+
+    Fractions, booleans, and half or extended precision are not accepted.
     """
     import numpy as np
 
@@ -208,10 +210,10 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator, numbers as Python's own, after a check by its ``_constraints`` and the
-    common rules.
+    """The parameters of an estimator after all checks, with numbers of Python.
 
-    ``settled`` are values found for parameters that were left open.
+    They are checked by its ``_constraints`` and the common rules. ``settled`` are values found for parameters
+    that were left open.
     """
     parameters = {**estimator.get_params(deep=False), **settled}
     known = {**COMMON_RULES, **estimator._constraints}
@@ -258,8 +260,9 @@ def is_left_open(estimator: Any, name: str) -> bool:
 
 
 def checked_csr(X: Any, name: str) -> Any:
-    """A sparse matrix as CSR, once every index is known to lie inside it: compiled code, SciPy's too, trusts
-    them.
+    """A sparse matrix as CSR, after a check that every index lies inside it.
+
+    Compiled code, also that of SciPy, trusts the indices.
     """
     import scipy.sparse as sp
 
@@ -293,8 +296,8 @@ def _check_indices(X: Any, name: str) -> None:
     if not fits:
         raise InputError(
             f"{name} is a damaged sparse matrix of shape {X.shape}: some of its indices lie outside of it, "
-            f"or its pieces "
-            "do not fit together. Make it again from its entries, or check it with X.check_format()."
+            "or its arrays do not fit together. Make it again from its entries, or check it with "
+            "X.check_format()."
         )
 
 
@@ -323,8 +326,9 @@ def check_range(weights: np.ndarray, name: str = "sample_weight") -> None:
 
 
 def unit_of(weights: np.ndarray) -> float:
-    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60; 1 if it is
-    there.
+    """The power of two by which weights are divided to bring the largest between 2**-60 and 2**60.
+
+    1 if it is there already.
 
     Division by it is exact, so that what depends on the ratios of weights alone comes out the same, to the
     last digit.
@@ -352,8 +356,9 @@ def relative_to_lightest(weights: np.ndarray) -> np.ndarray:
 
 
 def positions_of(rows: Any, n: int, things: str = "objects") -> Any:
-    """Positions, from 0, of some of n things: given as positions (negative ones count from the end) or a
-    boolean mask.
+    """Positions, from 0, of some of n things.
+
+    They are given as positions (negative ones count from the end) or as a boolean mask.
     """
     import numpy as np
 

@@ -62,7 +62,7 @@ def progress(
 
 
 def _length(items: Any) -> float | None:
-    """How many there are, as far as that can be told: a range may be longer than the machine counts."""
+    """The number of items, if it is known: a range may be longer than the machine counts."""
     try:
         return len(items)
     except OverflowError:
@@ -76,7 +76,7 @@ LONG = 20.0
 
 
 def announce(what: str, seconds: float, n_bytes: float) -> None:
-    """One line on stderr before long work: what it takes. Shown where bars are shown."""
+    """One line on stderr before long work says what it takes. It is shown where bars are shown."""
     from tqdm.auto import tqdm
 
     if _visible() and seconds >= LONG:
@@ -96,8 +96,9 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def loops_shown(what: str) -> Iterator[None]:
-    """In this block, a bar for every loop over blocks of work (``_kernels.runtime.threads``) that takes more
-    than a moment.
+    """In this block, show a bar for every loop over blocks of work that takes more than a moment.
+
+    The loops are those of ``_kernels.runtime.threads``.
     """
     before, _watch.what = _watch.what, what if _visible() else None
     try:
@@ -108,8 +109,9 @@ def loops_shown(what: str) -> Iterator[None]:
 
 @contextmanager
 def counting(total: int) -> Iterator[Callable[[], None] | None]:
-    """What to call after each of ``total`` tasks of a loop; None if nobody looks, or if a loop around it is
-    shown.
+    """A function to call after each of ``total`` tasks of a loop.
+
+    None if no bar is shown, or if one is shown for a loop around it.
     """
     what = _watch.what
     if what is None:
@@ -125,7 +127,7 @@ def counting(total: int) -> Iterator[Callable[[], None] | None]:
 
 
 class _LateBar:
-    """A bar that is made once the loop has taken a while: most loops never do, and there can be thousands."""
+    """A bar that is made only after a while: most loops are short, and there can be thousands of them."""
 
     def __init__(self, what: str, total: int):
         self.what, self.total = what, total
@@ -143,7 +145,7 @@ class _LateBar:
             elif passed > _DELAY:
                 self.bar = progress(total=self.total, what=self.what, unit="block")
                 self.bar.delay = 0
-                self.bar.start_t -= passed  # time left is reckoned from the beginning
+                self.bar.start_t -= passed  # time left is estimated from the beginning
                 self.bar.update(self.done)
 
     def close(self) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 
 
 def entropy(random_state: Any) -> int | list[int] | None:
-    """What numpy can be seeded with. A generator gives numbers of its own, so the next use of it gives
-    others.
+    """What numpy can be seeded with.
+
+    Numbers are drawn from a generator, so that its next use gives others.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(2**63, size=2).tolist()

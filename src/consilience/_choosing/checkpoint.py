@@ -1,5 +1,6 @@
-"""References that are done, kept in a file of one line each, so that an interrupted study goes on where it
-was.
+"""Finished references, kept in a file with one line each.
+
+An interrupted study then continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .runs import Measured, Plan
 
 
 def fingerprint(X: Any, weights: np.ndarray, plan: Plan, null: str | None) -> str:
-    """What a reference depends on, in one word: data, weights, seed, and how clusterings are made."""
+    """A hash of what a reference depends on: data, weights, seed, and how clusterings are made."""
     digest = hashlib.sha256()
     arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
     for array in (*arrays, weights, plan.ks):
@@ -60,8 +61,8 @@ class Checkpoint:
                     self._whole = len("\n".join([*lines[:-1], ""]).encode())
                     continue
                 raise FileError(
-                    f"{self.path}, line {number}: this is no checkpoint of choose_k. Give another file, or "
-                    f"remove this one."
+                    f"{self.path}, line {number}: this is not a checkpoint of choose_k. Give another file, "
+                    f"or remove this one."
                 ) from None
             if key == self.key:
                 self.done[reference] = measured

@@ -1,5 +1,6 @@
-"""One study: base clusterings for every number of clusters, also of references without clusters, and the
-answer.
+"""One study of the number of clusters.
+
+Base clusterings are made for every number of clusters, also of references without clusters.
 """
 
 from __future__ import annotations
@@ -82,61 +83,65 @@ def choose_k(
     n_jobs: int | None = -1,
     verbose: bool | int | None = None,
 ) -> ChooseKResult:
-    """How many clusters there are, how sure that is, and what else is plausible; "none" is among the answers.
+    """Choose the number of clusters, with the evidence for it and other plausible numbers.
+
+    The answer can be that there are no clusters.
 
     Parameters
     ----------
     X : features or None
-        Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made of them, unless
-        ``ensemble`` is given; beside one they add the tests, which labels alone do not allow. An
-        :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
+        Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made from them,
+        unless ``ensemble`` is given; then the features serve for the tests, which labels alone do not allow.
+        An :class:`~consilience.Ensemble` given as X is used as ``ensemble``.
     ensemble : Ensemble or label vectors, optional
-        Base clusterings, which are taken as they are.
-        Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the
-        same features in memory; of a Dask ensemble its distinct objects.
+        Base clusterings, which are used unchanged. From Dask features at most ``max_samples`` rows are
+        loaded, the same rows that would be drawn from these features in memory; from a Dask ensemble its
+        distinct objects are loaded.
     n_clusters : int, pair, list or range, default (2, 10)
-        The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the
-        numbers in it. One cluster is always among the answers; it need not be listed.
+        The numbers of clusters to compare: a pair is an interval, (smallest, largest); a list or range gives
+        the numbers themselves. One cluster is always a possible answer and need not be listed.
     n_clusterings : int, default 50
         Clusterings of random subsamples for each number of clusters.
     sample_fraction : float in (0, 1], default 0.8
         Share of the objects in each subsample.
     feature_fraction : float in (0, 1], default 1
-        Share of the features that each clustering sees, drawn anew for each; at least one.
+        Share of the features that each clustering sees, drawn again for each; at least one feature.
     preprocess : str, default "none"
-        How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
-        :mod:`consilience.generate`.
+        How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit".
+        See :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``
         (cloned), or a function ``(X, k, random_state) -> labels``.
     generator_params : dict, optional
         More parameters of the generator, by name.
     method : str or consensus estimator, optional
-        What combines the clusterings of one k. By default evidence accumulation; of more than 5,000 distinct
-        objects a sample is linked, and the others are placed.
+        What combines the clusterings of one k. The default is evidence accumulation; if there are more than
+        5,000 distinct objects, it links a sample and places the others.
     null : "gaussian", "uniform", callable or None
         The references without clusters: one Gaussian cloud of the same covariance, a uniform one in the box
-        of the principal components, or what ``null(X, rng)`` returns. None compares with nothing: the verdict
+        of the principal components, or what ``null(X, rng)`` returns. None makes no comparison: the verdict
         is then "not tested".
     n_references : int, default 39
-        So many references; 39 is the least for ``alpha=0.05``, as each of the two tests has half the level.
+        Number of references; 39 is the least for ``alpha=0.05``, because each of the two tests has half the
+        level.
     alpha : float, default 0.05
-        How often structure may be found in data that is like the references.
+        Level of the tests: how often they may find structure in data that is like the references.
     max_samples : int, default 5,000
-        Of more objects a random sample is studied, and that is said. k is a property of the population, not
-        of its size.
+        If there are more objects, a random sample of this size is studied, and a note says so. k is a
+        property of the population, not of its size.
     n_pairs : int, default 1,000,000
-        Pairs that are drawn where there are more than 100,000 distinct objects; up to there all are counted.
+        Number of pairs drawn if there are more than 100,000 distinct objects; otherwise all pairs are
+        counted.
     sample_weight : array (n_samples,), optional
         Positive weights; an object of weight 3 counts as three equal objects.
     checkpoint : path, optional
-        A file to which every reference is written when it is done; the same call finds them there and goes
-        on.
+        A file to which every reference is written when it is finished; the same call then finds them there
+        and continues.
     random_state : int, Generator or None
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     verbose : bool, int or None
-        Whether progress is shown; None, the default, where there is a terminal.
+        Whether progress is shown; None, the default, shows it if there is a terminal.
 
     Returns
     -------
@@ -145,8 +150,8 @@ def choose_k(
     Notes
     -----
     The statistics, the tests, the rule and its limits are in docs/choose-k.md. Nothing of size n x n is
-    formed, except by the consensus of up to 5,000 distinct objects. Time: ``n_references`` + 6 times that of
-    9 k-means runs on 8 subsamples and 30 on all objects.
+    formed, except by the consensus of up to 5,000 distinct objects. The time is ``n_references`` + 6 times
+    that of 9 k-means runs on 8 subsamples and 30 on all objects.
 
     Examples
     --------
@@ -217,13 +222,12 @@ def _told_apart(X: Any, ensemble: Any) -> tuple[Any, Ensemble | None]:
         if isinstance(given, SoftEnsemble):
             raise InputError(
                 "choose_k takes hard clusterings or features, and was given a SoftEnsemble. Pass "
-                "soft.draw(10), hard "
-                "clusterings drawn from it."
+                "soft.draw(10), hard clusterings drawn from it."
             )
     if isinstance(X, Ensemble):
         if ensemble is not None:
             raise InputError(
-                "X and ensemble are both clusterings. Give the features as X, or one ensemble alone."
+                "X and ensemble are both clusterings. Give the features as X, or only one ensemble."
             )
         return None, X
     if X is None and ensemble is None:
@@ -246,8 +250,9 @@ def _candidates(n_clusters: Any) -> np.ndarray:
 
 
 def _brought_here(X: Any, ensemble: Any, sample_weight: Any) -> tuple[Any, Any, list[str]]:
-    """(X, ensemble, what a reader should know): of a Dask ensemble its distinct objects, other data as they
-    are.
+    """(X, ensemble, notes for the reader): a Dask ensemble becomes its distinct objects.
+
+    Other data stay as given.
     """
     lazy = next((one for one in (X, ensemble) if getattr(type(one), "is_lazy_ensemble", False)), None)
     if lazy is None:
@@ -256,36 +261,34 @@ def _brought_here(X: Any, ensemble: Any, sample_weight: Any) -> tuple[Any, Any, 
         name = "sample_weight" if sample_weight is not None else "X"
         raise InputError(
             f"{name} is given beside a Dask ensemble, of which the distinct objects with their weights are "
-            "studied. Give weights to the ensemble itself, and to test whether there is structure pass the "
-            "Dask "
-            "features alone."
+            "studied. Give weights to the ensemble itself; to test whether there is structure, pass the "
+            "Dask features alone."
         )
     here = lazy.distinct()
     note = (
-        f"Studied are the {here.n_samples:,} distinct objects with their weights, which stand for "
+        f"The study looked at the {here.n_samples:,} distinct objects with their weights, which stand for "
         f"{lazy.n_samples:,}."
     )
     return None, here, [note]
 
 
 def _check_references(count: int, alpha: float) -> None:
-    """Raise where no test could reach its level."""
+    """Raise if no test could reach its level."""
     needed = int(np.ceil(2 / alpha - 1e-9)) - 1
     if count < needed:
         raise InputError(
             f"n_references={count} can give no p below 1/{count + 1} = {1 / (count + 1):.3f}, but each of "
-            f"the two tests needs {alpha / 2:g} "
-            f"(alpha={alpha:g}); take at least {needed}, or a larger alpha."
+            f"the two tests needs {alpha / 2:g} (alpha={alpha:g}); take at least {needed}, or a larger alpha."
         )
 
 
 def _weights(given: Ensemble | None, sample_weight: Any) -> Any:
-    """Those of the ensemble, where it has some and none are given."""
+    """The weights given, or else those of the ensemble if it has any."""
     return given.sample_weight if given is not None and sample_weight is None else sample_weight
 
 
 def _library_of(data: Any) -> str | None:
-    """The module of data frames that the features came in, for the table; None of arrays."""
+    """The module of the data frame that the features came in, for the table; None for arrays."""
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)

@@ -1,4 +1,4 @@
-"""The references run, those that are not in the checkpoint yet."""
+"""The runs on references, except for those that are in the checkpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .runs import Measured, Plan, measure_reference
 
 
 def name_of(null: Any) -> str:
-    """What a null is called."""
+    """The name of a null."""
     return null if isinstance(null, str) else getattr(null, "__name__", "the function given")
 
 
@@ -29,13 +29,12 @@ def run_references(
         if plan.feature_fraction < 1:
             raise InputError(
                 f"X is sparse, and feature_fraction={plan.feature_fraction:g} needs columns, which the "
-                f"references do not "
-                "have. Pass X.toarray() if it fits, leave feature_fraction out, or pass null=None."
+                "references do not have. Pass X.toarray() if it fits, leave feature_fraction out, or pass "
+                "null=None."
             )
         raise InputError(
             f"X is sparse, and generator={settings.generator.name!r} depends on more than distances, so "
-            f"that no reference can be drawn that "
-            "it could cluster. Pass X.toarray() if it fits, or null=None."
+            "that no reference can be drawn that it could cluster. Pass X.toarray() if it fits, or null=None."
         )
     if cloud is None and not callable(null):
         cloud = cloud_of(X, objects.weights, axes=True)

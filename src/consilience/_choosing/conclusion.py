@@ -1,4 +1,4 @@
-"""From the table to the answer, with what a reader of it should know."""
+"""From the table to the answer, with remarks for its reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rule import Answer, Test, decide, run_tests
 from .runs import Measured
 from .study import COLUMNS, ChooseKResult, References
 
-#: A cluster with less of the weight is worth a word.
+#: A cluster with a smaller share of the weight than this is remarked on.
 _TINY = 0.01
 
 
@@ -35,7 +35,7 @@ def conclude(
         tests = run_tests(own, references, alpha, null)
     answer = decide(found.columns, tests)
     notes = [*(objects.notes if objects is not None else []), *base.notes, *found.notes]
-    # Clusterings that were given are of all objects, also where features were sampled for the tests.
+    # Given clusterings cover all objects, even if features were sampled for the tests.
     studied = None if base.given else objects
     return ChooseKResult(
         **answer._asdict(),
@@ -60,13 +60,13 @@ def conclude(
 
 
 def _remarks(answer: Answer, found: Description, compared: Objects | None) -> list[str]:
-    """What a reader of the answer should know; ``compared`` with Gaussian references, if so."""
+    """Remarks for the reader; ``compared`` are the objects compared with Gaussian references, if any."""
     if answer.n_clusters == 1:
         return []
     ks = found.settings.ks
     said = list(getattr(found.models[answer.n_clusters], "messages_", []))
     if answer.n_clusters == ks[-1] and len(ks) > 1:
-        said.append(f"{ks[-1]} is the largest number looked at: look at larger ones.")
+        said.append(f"{ks[-1]} is the largest number that was compared: try larger ones.")
     smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.n_clusters)[0])]
     if smallest < _TINY:
         said.append(
@@ -80,9 +80,9 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
         far = far_from_gaussian(compared.features.X, labels)
         if is_far(far):
             said.append(
-                f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. One cloud "
-                f"of that shape also has more "
-                "structure than a Gaussian one: transform the columns (logarithm, ranks) and study again."
+                f"Within clusters, {100 * far:.0f}% of the columns are skewed or heavy-tailed. A single "
+                "cloud of that shape also has more structure than a Gaussian one: transform the columns "
+                "(logarithm, ranks) and study again."
             )
     return said
 
@@ -94,4 +94,7 @@ def _not_tested(null: str | None, *, with_features: bool, most: int) -> str:
         more = "" if with_features else " Give the features, choose_k(X, ensemble=ensemble)."
         return f"Not tested: whether there is any structure at all, as {why}.{more}"
     shape = "a Gaussian" if null == "gaussian" else "the references"
-    return f"Not tested: whether one cloud of another shape than {shape} would show as much, and numbers of clusters above {most}."
+    return (
+        f"Not tested: whether one cloud of another shape than {shape} would show as much, and numbers of "
+        f"clusters above {most}."
+    )

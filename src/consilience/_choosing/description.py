@@ -1,6 +1,4 @@
-"""The table of a study: for every k its consensus, and what is measured of it and of the clusterings it is
-made of.
-"""
+"""The table of a study: for every k the consensus, and measures of it and of its base clusterings."""
 
 from __future__ import annotations
 
@@ -39,15 +37,15 @@ from .statistics import (
 LINK_ALL = 5_000
 #: Weighs all base clusters of LWEA alike, which is evidence accumulation.
 _ALIKE = 1e9
-#: PAC below this share of pairs is as good as none: its logarithm would say nothing.
+#: PAC below this share of pairs counts as this share: its logarithm would say nothing.
 _LEAST_PAC = 1e-6
-#: What is measured of each k.
+#: The measures of each k.
 _OF_CLUSTERINGS = ("ari", "pac", "rpac", "dispersion", "area")
 _OF_CONSENSUS = ("silhouette", "concordance", "smallest", "doubtful", "split")
 
 
 class Description:
-    """The columns (K,) by name, the eigenvalues, and what they are of; filled in when it is made."""
+    """The columns (K,) by name, the eigenvalues, and what they were computed from; filled in when made."""
 
     def __init__(self, base: Base, runs: Runs | None, references: list[Measured], settings: Settings):
         self.base, self.settings = base, settings
@@ -65,7 +63,7 @@ class Description:
             self._compare(runs.own, references)
 
     def _describe_mixed(self, runs: Runs | None) -> None:
-        """Spectrum, eigengaps and lifetimes, and what else is of all clusterings together."""
+        """Spectrum, eigengaps, lifetimes, and all else that uses all clusterings together."""
         ks, n_jobs = self.settings.ks, self.settings.n_jobs
         if self.base.given:
             counts = self.base.mixed.n_clusters_per_clustering
@@ -79,10 +77,10 @@ class Description:
         self.columns["eigengap"] = eigengaps(self.spectrum, ks)
         self.columns["lifetime"], all_linked = lifetimes(self.base.mixed, ks, n_jobs=n_jobs)
         if not all_linked:
-            self.notes.append(f"Lifetimes are those of {LINKED:,} distinct objects, drawn by weight.")
+            self.notes.append(f"Lifetimes are from {LINKED:,} distinct objects, drawn by weight.")
 
     def _describe_each(self) -> None:
-        """The columns of the consensus of each k, and of the clusterings it is made of."""
+        """The columns of the consensus of each k, and of its base clusterings."""
         found: dict[str, list[float]] = {name: [] for name in (*_OF_CLUSTERINGS, *_OF_CONSENSUS)}
         with progress(self.settings.ks.tolist(), what="consensus", unit="k") as bar:
             for k in bar:
@@ -95,7 +93,7 @@ class Description:
             self.columns["delta_area"] = changes(self.columns["area"])
 
     def _compare(self, own: Measured, references: list[Measured]) -> None:
-        """The columns that set the features beside the references."""
+        """The columns that compare the features with the references."""
         ari, loss, pac = (
             np.stack([getattr(one, name) for one in references]) for name in ("ari", "loss", "pac")
         )
@@ -152,8 +150,9 @@ class Description:
         return dict(zip(_OF_CONSENSUS, found))
 
     def _model(self, k: int, *, large: bool) -> Any:
-        """What combines the clusterings, unfitted; of ``large`` ones a sample of the distinct objects is
-        linked.
+        """What combines the clusterings, unfitted.
+
+        If they are ``large``, a sample of the distinct objects is linked.
         """
         chosen, n_jobs = self.settings.method, self.settings.n_jobs
         if chosen is not None:

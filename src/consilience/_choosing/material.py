@@ -1,5 +1,6 @@
-"""What is studied: features, in the form that runs are quickest on, and base clusterings, made of them or
-given.
+"""What is studied: features, in the form that makes runs fastest, and base clusterings.
+
+Base clusterings are made from the features, or given.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from .runs import (
     widest_mixed,
 )
 
-#: Objects of a sparse X with more features than that: its principal components take a matrix of them.
+#: The largest number of objects of a sparse X with more features than this: its principal components need a
+#: square matrix of the objects.
 SPARSE_OBJECTS = 2_000
 
 
 class Settings(NamedTuple):
-    """What was asked for, checked."""
+    """The settings of a study, checked."""
 
     ks: np.ndarray  # rising
     n_clusterings: int
@@ -62,12 +64,12 @@ class Objects(NamedTuple):
 
     @property
     def by_distance(self) -> bool:
-        """Whether runs depend on distances alone."""
+        """Whether runs depend only on distances."""
         return self.cloud is not None
 
 
 class Base(NamedTuple):
-    """The clusterings that are looked at."""
+    """The clusterings that are studied."""
 
     ensembles: dict[int, Ensemble]  # of each k that has some
     mixed: Ensemble  # of many k, for the spectrum and lifetimes
@@ -90,7 +92,7 @@ class Runs(NamedTuple):
 def take_features(
     X: Any, sample_weight: Any, max_samples: int, given: Ensemble | None, preprocess: str, settings: Settings
 ) -> Objects:
-    """Checked, sampled where there are too many objects, and in the space where runs are made."""
+    """The features, checked, sampled if there are too many objects, and in the space of the runs."""
     if is_lazy(X):
         features, n, sample = _drawn_lazily(X, sample_weight, max_samples, settings)
         most = max_samples
@@ -113,15 +115,15 @@ def take_features(
     notes = []
     if sample is not None:
         why = "sparse X of so many features" if most < max_samples else f"max_samples={max_samples}"
-        what = "Studied is" if given is None else "What X shows is that of"
+        what = "The study looked at" if given is None else "The tests looked at"
         notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
     _check_distinct(features, settings)
     features = prepared(features, preprocess, n_jobs=settings.n_jobs)
     weight = features.sample_weight
     weighted = weight is not None and bool((weight != weight[0]).any())
     weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
-    # Where only distances matter, the scores on the principal components, which are as far apart, stand for
-    # the rows.
+    # If only distances matter, the scores on the principal components replace the rows: their distances are
+    # the same.
     used, cloud = features.X, None
     if settings.generator.by_distance:
         cloud = cloud_of(features.X, weights, axes=False)
@@ -130,7 +132,7 @@ def take_features(
 
 
 def _drawn(n: int, most: int, settings: Settings) -> np.ndarray | None:
-    """Rows that are studied, rising; None where all are."""
+    """Rows that are studied, ascending; None for all."""
     if n <= most:
         return None
     rng = np.random.default_rng([settings.seed, OBJECTS])
@@ -140,8 +142,9 @@ def _drawn(n: int, most: int, settings: Settings) -> np.ndarray | None:
 def _drawn_lazily(
     X: Any, sample_weight: Any, most: int, settings: Settings
 ) -> tuple[Features, int, np.ndarray | None]:
-    """(the same rows of a Dask collection, how many there are in all, their positions): no others are brought
-    here.
+    """(the same rows of a Dask collection, the number of all rows, their positions).
+
+    No other rows are loaded.
     """
     from ..dask.generation import Rows
 
@@ -151,7 +154,7 @@ def _drawn_lazily(
 
 
 def as_run(X: np.ndarray, *, by_distance: bool) -> Any:
-    """Rows in the form that runs are quickest on."""
+    """Rows in the form that makes runs fastest."""
     if by_distance and by_inner_products(*X.shape):
         return Gram.of(X)
     return np.ascontiguousarray(X)
@@ -174,7 +177,7 @@ def _check_distinct(features: Features, settings: Settings) -> None:
 
 
 def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
-    """Those of the subsamples, for every k, and the mixed ensemble."""
+    """The clusterings of the subsamples, for every k, and the mixed ensemble."""
     X, weights, ks = objects.X, objects.weights, settings.ks
     n, most = len(weights), int(ks[-1])
     top = widest_mixed(n, most, objects.features.distinct_rows(max(most, int(n**0.5) + 1)))
@@ -200,8 +203,9 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
 
 
 def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Base:
-    """The clusterings given: those with k clusters speak about k, all together about the spectrum and
-    lifetimes.
+    """The clusterings given.
+
+    Those with k clusters tell about k; all together give the spectrum and lifetimes.
     """
     ensemble = given if sample_weight is None else Ensemble(given, sample_weight=sample_weight)
     if ensemble.unseen.size:
@@ -211,7 +215,7 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
         )
     if ensemble.n_clusterings < 2:
         raise InputError(
-            "The ensemble has a single clustering: how many clusters there are cannot be read off one. "
+            "The ensemble has a single clustering, which cannot tell how many clusters there are. "
             "Give several."
         )
     distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
@@ -227,8 +231,7 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
     if np.unique(counts).size == 1:
         notes.append(
             f"Every clustering has {counts[0]} clusters, so that eigengap and lifetime lean towards "
-            f"{counts[0]}: add clusterings with "
-            "other numbers, or give the features."
+            f"{counts[0]}: add clusterings with other numbers of clusters, or give the features."
         )
     return Base(
         {k: ensemble.select(own) for k, own in with_k.items() if own.size >= 2}, ensemble, True, notes

@@ -1,16 +1,16 @@
-"""Data without clusters, to compare with: one cloud that has the covariance, or fills the box, of the data.
+"""References without clusters: one cloud with the covariance of the data, or one that fills their box.
 
-    X - mean = U S V'                        U (n, r), S = diag, V (d, r)                                       (1)
-    gaussian:  Q S V',    Q uniform over orthonormal columns orthogonal to the ones                            (2)
-    uniform:   each column of U S uniform between its smallest and largest number, times V'                    (3)
+    X - mean = U S V'                        U (n, r), S = diag, V (d, r)                                 (1)
+    gaussian:  Q S V',    Q uniform over orthonormal columns orthogonal to the ones                       (2)
+    uniform:   each column of U S uniform between its smallest and largest number, times V'               (3)
 
 If the rows of X are drawn from one Gaussian, of any mean and covariance, then U is distributed as Q whatever
-S and V are: the data and its references are equally likely in any order, so that a rank among them is an
-exact p-value, for any n and d. The references have the covariance of the data to the last digit. With weights
-w, W^1/2 U has orthonormal columns; the test is then approximate, as a weighted object is not drawn like the
-others.
+S and V are: the data and its references are equally likely in any order, so that the rank of the data among
+them is an exact p-value, for any n and d. The references have exactly the covariance of the data. With
+weights w, W^1/2 U has orthonormal columns; the test is then approximate, as a weighted object is not drawn
+like the others.
 
-Where only distances matter, V' is left out: the scores are n x r, and as far apart.
+If only distances matter, V' is left out: the scores are n x r and have the same distances.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..errors import InputError
 _NOTHING = 1e-12
 #: Columns beyond these are far from Gaussian in a way that one cloud can be, too.
 _SKEWED, _HEAVY = 0.5, 1.5
-#: Of fewer objects, moments say nothing.
+#: With fewer objects, moments say nothing.
 _FEW = 20
-#: Share of the columns from which that is said.
+#: Share of the columns from which on that is remarked on.
 _MANY = 0.5
 
 Null = Callable[[np.random.Generator], np.ndarray]
@@ -42,7 +42,7 @@ class Cloud(NamedTuple):
     mean: np.ndarray  # (d,)
     scores: np.ndarray  # (n, r) U S
     scales: np.ndarray  # (r,) S
-    axes: np.ndarray | None  # (r, d) V'; None where nobody needs it
+    axes: np.ndarray | None  # (r, d) V'; None if not needed
     weights: np.ndarray  # (n,)
 
     def gaussian(self, rng: np.random.Generator) -> np.ndarray:
@@ -51,7 +51,7 @@ class Cloud(NamedTuple):
         Z = rng.standard_normal(self.scores.shape)
         Z -= (self.weights @ Z) / self.weights.sum()
         Q, R = np.linalg.qr(root * Z)
-        # The signs make Q uniform: a factorization has a preference of its own.
+        # The signs make Q uniform: a factorization prefers some of them.
         return (Q * np.sign(np.diag(R))) / root * self.scales
 
     def uniform(self, rng: np.random.Generator) -> np.ndarray:
@@ -114,8 +114,8 @@ def make_null(null: Any, cloud: Cloud | None, X: Any, *, in_scores: bool) -> Nul
                 raise InputError(
                     f"null returned an array of shape {found.shape}"
                     f"{'' if found.shape != X.shape else ' with numbers that are not finite'} for X of "
-                    f"shape {X.shape}; it must return "
-                    "features of as many objects, null(X, rng) -> array."
+                    f"shape {X.shape}; it must return features of the same number of objects, "
+                    "null(X, rng) -> array."
                 )
             return found
 
@@ -126,8 +126,10 @@ def make_null(null: Any, cloud: Cloud | None, X: Any, *, in_scores: bool) -> Nul
 
 
 def far_from_gaussian(X: np.ndarray, groups: np.ndarray) -> float:
-    """Share of the columns that are skewed or heavy-tailed within groups (n,), each in its own scale: groups
-    apart, or of unequal spread, make a column so without being so.
+    """Share of the columns that are skewed or heavy-tailed within groups (n,).
+
+    Each group has its own scale: groups that lie apart or differ in spread make a column skewed or
+    heavy-tailed even if the groups are not.
     """
     if len(X) < _FEW:
         return 0.0
@@ -146,5 +148,5 @@ def far_from_gaussian(X: np.ndarray, groups: np.ndarray) -> float:
 
 
 def is_far(share: float) -> bool:
-    """Whether that share of columns is worth a word."""
+    """Whether that share of columns deserves a remark."""
     return share >= _MANY

@@ -1,28 +1,29 @@
 """From statistics to an answer: two tests, five votes, one verdict.
 
-    loss_j(k)   mean log of the inertia share of data set j: 0 the features, 1..R the references               (1)
-    z_j(k)      (mean over all j of loss(k) - loss_j(k)) / their standard deviation                            (2)
-    inertia     S_j = max over k of z_j(k)                                                                     (3)
-    stability   S_j = max over k of ari_j(k) - mean over all j of ari(k)                                       (4)
-    p = (1 + number of references with S_j >= S_0) / (R + 1)                                                   (5)
-    gain(k)     ARI of the runs minus its mean over the references                                             (6)
-    RCSI(k)     mean over the references of log PAC, minus log PAC of the features (John et al. 2020)          (7)
+    loss_j(k)   mean log of the inertia share of data set j: 0 the features, 1..R the references          (1)
+    z_j(k)      (mean over all j of loss(k) - loss_j(k)) / their standard deviation                       (2)
+    inertia     S_j = max over k of z_j(k)                                                                (3)
+    stability   S_j = max over k of ari_j(k) - mean over all j of ari(k)                                  (4)
+    p = (1 + number of references with S_j >= S_0) / (R + 1)                                              (5)
+    gain(k)     ARI of the runs minus its mean over the references                                        (6)
+    RCSI(k)     mean over the references of log PAC, minus log PAC of the features (John et al. 2020)     (7)
 
 Where features and references come from the same distribution, all orders of S_0..S_R are equally likely, so
-that p holds its level for any statistic; the largest over k is one statistic, and nothing is to be corrected
-for. Each test has half the level. The two see different things: two clusters on the main axis divide no more
-stably than one long cloud does, but leave less inertia; a cloud that is uniform or skewed leaves less
+that p holds its level for any statistic; the largest over k is one statistic, so no correction for several k
+is needed. Each test has half the level. The two see different things: two clusters on the main axis divide no
+more stably than one long cloud does, but leave less inertia; a cloud that is uniform or skewed leaves less
 inertia, too, but seldom divides more stably. (4) is a difference, because the spread of the ARI over
 references falls with k, and a ratio to it would favor large k.
 
-k has the best mean rank: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the numbers of
-clusters, and of equal means the smallest is taken. A statistic votes for the k that it ranks first; where no
-three vote for the answer the verdict is "weak" at most. Ranks and not votes alone, because where no number
-stands out the first places scatter: gain leans towards fine divisions, eigengap towards coarse ones, and what
-all of them rank high lies between. Five, because gain and RCSI err together where there are fewer objects
-than features: with one cluster too many the references lose more stability than clear clusters do. The other
-three do without references, and outvote them there. Without references eigengap and lifetime remain, which
-read all clusterings at once: of given ones there may be none, or few, with k clusters.
+The k with the best mean rank is chosen: gain, eigengap, lifetime, RCSI and silhouette of 1 - A each rank the
+numbers of clusters, and among equal means the smallest k is taken. A statistic votes for the k that it ranks
+first; where no three vote for the answer the verdict is "weak" at most. Ranks are used, and not only votes,
+because the first places scatter if no number stands out: gain leans towards fine divisions, eigengap towards
+coarse ones, and what all of them rank high lies between. There are five, because gain and RCSI err together
+if there are fewer objects than features: with one cluster too many the references lose more stability than
+clear clusters do. The other three do not need references and outvote them there. Without references eigengap
+and lifetime remain, which use all clusterings at once: an ensemble that was given may have few clusterings
+with k clusters, or none.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from .runs import Measured
 
 #: Columns that rank the numbers of clusters: where there are references, and where there are none.
 VOTERS, WITHOUT_REFERENCES = ("gain", "eigengap", "lifetime", "rcsi", "silhouette"), ("eigengap", "lifetime")
-#: Voters that have to name the answer for more than "weak".
+#: The number of voters that must name the answer for a verdict above "weak".
 MAJORITY = 3
-#: Coarser numbers of clusters are plausible, too, where fewer pairs than this are ambiguous.
+#: Smaller numbers of clusters are plausible, too, if a smaller share of pairs than this is ambiguous.
 CLEAR = 0.1
 
 VERDICTS = ("strong", "moderate", "weak", "none", "not tested")
@@ -62,7 +63,7 @@ class Test(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the rule says."""
+    """The answer of the rule."""
 
     n_clusters: int
     verdict: str
@@ -71,7 +72,7 @@ class Answer(NamedTuple):
 
 
 def rank_p(statistics: np.ndarray) -> float:
-    """Eq. (5) of S (R + 1,), the first that of the features. Rounding must not tell equal statistics apart."""
+    """Eq. (5) of S (R + 1,), features first; rounding does not tell equal statistics apart."""
     tie = 1e-12 * max(1.0, float(np.abs(statistics).max()))
     return float((1 + (statistics[1:] >= statistics[0] - tie).sum()) / statistics.size)
 
@@ -102,8 +103,9 @@ def run_tests(own: Measured, references: list[Measured], level: float, null: str
 
 
 def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """(K,) by voter: 1 where its value is largest; equal ones share the mean of their ranks, and what is not
-    known is last.
+    """(K,) ranks by voter: 1 where its value is largest, and NaN values last.
+
+    Equal values share the mean of their ranks.
     """
     voters = VOTERS if "gain" in columns else WITHOUT_REFERENCES
     known = {name: columns[name] for name in voters if np.isfinite(columns[name]).any()}
@@ -111,8 +113,9 @@ def ranks_of(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
-    """The rule of the module, from the table (K,) by name. Without tests the verdict is "not tested", and k
-    is what the ranks say.
+    """The rule of the module, from the table (K,) by name.
+
+    Without tests the verdict is "not tested", and the ranks alone choose k.
     """
     ks, ranks = columns["n_clusters"], ranks_of(columns)
     votes = {name: int(ks[np.argmin(own)]) for name, own in ranks.items()}
@@ -131,7 +134,7 @@ def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
 
 
 def clear_coarser(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
-    """Smaller numbers with hardly an ambiguous pair: of nested clusters both levels are plausible."""
+    """Smaller numbers with hardly an ambiguous pair: if clusters are nested, both levels are plausible."""
     if "pac" not in columns:
         return set()
     ks = columns["n_clusters"]

@@ -1,9 +1,10 @@
 """The base clusterings of a study, and what is measured on each data set: the features, or a reference.
 
-For every k, m clusterings of random subsamples (Monti et al. 2003), of the features too if so wished; all k
-of a subsample share it, and a call. Beside them one mixed ensemble of all objects, with a random number of
-clusters in each member. Random numbers depend on the seed of the study, what they are for, the data set (0:
-the features; r: the r-th reference), the member and k alone: not on the order of the work.
+For every k, m clusterings of random subsamples of the objects (Monti et al. 2003), and optionally of the
+features. All k share a subsample, and one call. In addition there is one mixed ensemble of all objects, with
+a random number of clusters in each member. Random numbers depend only on the seed of the study, their
+purpose, the data set (0: the features; r: the r-th reference), the member and k, not on the order of the
+work.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from ..errors import InputError
 from ..generate import generators, takes_pairs
 from .statistics import counted_pairs, mean_ari_of, spectrum_of
 
-#: What random numbers are for.
+#: The purposes of random numbers.
 SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS, COLUMNS, MIXED_COLUMNS = range(1, 10)
 #: Members of the mixed ensemble, and the most clusters that one of them has.
 MIXED, MOST_MIXED = 30, 50
-#: Subsamples of each reference, and of the features where they are compared with them.
+#: Subsamples of each reference, and of the features for the comparison with them.
 REFERENCE_RUNS = 8
 #: Objects, and objects for each feature, up to which runs are made on inner products.
 GRAM_UP_TO, GRAM_FEATURES = 2_000, 4
-#: Inertia below this share of the whole is as good as none: its logarithm would say nothing.
+#: Inertia below this share of the whole counts as this share: its logarithm would say nothing.
 _FLOOR = 1e-12
 
 #: (X, ks, seeds, weights) -> labels (n, len(ks)): one clustering of X for each k.
@@ -71,8 +72,7 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         if maker is None:
             raise InputError(
                 f"generator={chosen!r} is not known here: choose one of {', '.join(makers)}, a "
-                f"scikit-learn clusterer with n_clusters, or "
-                "a function (X, k, random_state) -> labels."
+                "scikit-learn clusterer with n_clusters, or a function (X, k, random_state) -> labels."
             )
         plain = maker.name == "kmeans" and params.get("preprocess", "none") == "none"
         return Generator(maker.name, _by_maker(maker, params), plain)
@@ -80,14 +80,13 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         if "n_clusters" not in chosen.get_params() and "n_components" not in chosen.get_params():
             raise InputError(
                 f"generator={chosen!r} has no parameter n_clusters, so it cannot be asked for k clusters. "
-                f"Use another clusterer, or a "
-                "function (X, k, random_state) -> labels."
+                "Use another clusterer, or a function (X, k, random_state) -> labels."
             )
         if takes_pairs(chosen):
             raise InputError(
-                f"generator={chosen!r} clusters a matrix of pairs, of which no references can be drawn. "
-                f"Make the clusterings with "
-                "cs.generate.estimators(D, clusterers=[one for each number of clusters], n_clusterings=..., "
+                f"generator={chosen!r} clusters a matrix of pairs, for which no references can be drawn. "
+                "Make the clusterings with cs.generate.estimators(D, clusterers=[one for each number of "
+                "clusters], n_clusterings=..., "
                 "sample_fraction=0.8), and pass these to choose_k as ensemble."
             )
         return Generator(type(chosen).__name__, _by_clusterer(chosen), False)
@@ -95,8 +94,7 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         return Generator(getattr(chosen, "__name__", "function"), _by_function(chosen, params), False)
     raise InputError(
         f"generator={chosen!r} is not valid: expected a name, a scikit-learn clusterer with n_clusters, or "
-        f"a function "
-        "(X, k, random_state) -> labels."
+        "a function (X, k, random_state) -> labels."
     )
 
 
@@ -111,7 +109,7 @@ def _kmeans(X: Any, ks: list[int], seeds: list[list[int]], weights: np.ndarray) 
 
 
 def by_inner_products(n: int, d: int) -> bool:
-    """Whether runs on the inner products of n objects are quicker than on their d features."""
+    """Whether runs on the inner products of n objects are faster than on their d features."""
     return n <= GRAM_UP_TO and n <= GRAM_FEATURES * d
 
 
@@ -183,7 +181,7 @@ class Plan(NamedTuple):
         return np.random.default_rng([self.seed, purpose, data, *more])
 
     def seen(self, X: Any, purpose: int, data: int, member: int) -> Any:
-        """The features that a member sees, of rows X: that share of them, at least one."""
+        """The features of rows X that a member sees: its share of them, at least one."""
         if self.feature_fraction == 1:
             return X
         d = X.shape[1]
@@ -197,7 +195,7 @@ def widest_mixed(n: int, k_max: int, distinct: int) -> int:
 
 
 class Measured(NamedTuple):
-    """What one data set shows, per k where not said otherwise; by the first REFERENCE_RUNS subsamples."""
+    """The statistics of one data set, for each k unless noted, from REFERENCE_RUNS subsamples."""
 
     ari: np.ndarray  # (K,) mean ARI of every two clusterings
     loss: np.ndarray  # (K,) mean log of inertia over the scatter of all
@@ -208,8 +206,9 @@ class Measured(NamedTuple):
 def subsampled(
     X: Any, weights: np.ndarray, plan: Plan, data: int, members: range, *, n_jobs: int | None = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(labels (members, n, K), -1 outside the subsample; log of the share of scatter that is left (members,
-    K)).
+    """(labels (members, n, K), log of the share of scatter that is left (members, K)).
+
+    Labels are -1 outside the subsample.
     """
     n, ks = X.shape[0], plan.ks.tolist()
     drawn = max(1, round(plan.sample_fraction * n))
@@ -227,8 +226,9 @@ def subsampled(
 
 
 def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(r,) log of the within-cluster scatter of each clustering (n, r), as a share of the scatter around one
-    mean.
+    """(r,) log of the within-cluster scatter of each clustering (n, r).
+
+    It is taken as a share of the scatter around one mean.
     """
     if isinstance(X, Gram):
         whole, weights = X.scatter(weights), np.ascontiguousarray(weights)
@@ -247,7 +247,7 @@ def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def mixed(X: Any, weights: np.ndarray, plan: Plan, data: int) -> np.ndarray:
-    """(n, MIXED) labels of all objects, the number of clusters of each drawn between 2 and ``plan.widest``."""
+    """(n, MIXED) labels of all objects; each member draws its k between 2 and ``plan.widest``."""
     ks = [int(plan.rng(MIXED_K, data, i).integers(2, plan.widest, endpoint=True)) for i in range(MIXED)]
     seeds = [[plan.seed, MIXED_START, data, i] for i in range(MIXED)]
     if plan.feature_fraction == 1:
@@ -268,7 +268,7 @@ def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: An
 def measure(
     labels: np.ndarray, left: np.ndarray, mixed_labels: np.ndarray, weights: np.ndarray, plan: Plan
 ) -> Measured:
-    """What is compared with references, from the first subsamples of a data set."""
+    """The statistics that are compared with references, from the first subsamples of a data set."""
     labels, left = labels[:REFERENCE_RUNS], left[:REFERENCE_RUNS]
     ari, pac = [], []
     for j, k in enumerate(plan.ks):
@@ -283,7 +283,7 @@ def measure(
 def measure_reference(
     number: int, draw: Callable[[np.random.Generator], Any], weights: np.ndarray, plan: Plan
 ) -> Measured:
-    """The same of the reference of that number, from 1."""
+    """The same for the reference with this number, counted from 1."""
     X = draw(plan.rng(REFERENCE, number))
     labels, left = subsampled(X, weights, plan, number, range(min(REFERENCE_RUNS, plan.n_clusterings)))
     return measure(labels, left, mixed(X, weights, plan, number), weights, plan)

@@ -1,26 +1,27 @@
-"""What base clusterings say about a number of clusters: every statistic without a matrix of pairs.
+"""What base clusterings say about a number of clusters, without a matrix of pairs.
 
 Object p has weight w_p and label l_i(p) in clustering i, of m, or none. A pair has co-association A = t / s:
 of the s clusterings that saw both, t put them together. H[t, s] is the weight of such pairs
 (:mod:`consilience._kernels.pairs.histogram`); pairs that no clustering saw are left out.
 
-    mean(A), area = 1 - mean(A)                                      the area under the CDF of A               (1)
-    PAC   = share of pairs with low < A < high                                                                  (2)
-    rPAC  = PAC / (1 - share of pairs with A = 0)                                                               (3)
-    dispersion = mean of 4 (A - 1/2)^2                                                                          (4)
+    mean(A), area = 1 - mean(A)                                      the area under the CDF of A         (1)
+    PAC   = share of pairs with low < A < high                                                            (2)
+    rPAC  = PAC / (1 - share of pairs with A = 0)                                                         (3)
+    dispersion = mean of 4 (A - 1/2)^2                                                                    (4)
     silhouette of p = (b - a) / max(a, b),  a = 1 - mean A with the others of its cluster,
-                 b = 1 - the largest mean A with another cluster                                                (5)
-    concordance = mean over clusterings of the share of labels that agree with the partition, names matched     (6)
-    spectrum: eigenvalues of D^-1/2 A D^-1/2,  A_pq = t / sqrt(s_p s_q),  D = diag(A w)                         (7)
-    eigengap of k = log of the k-th over the next of these                                                      (7')
-    lifetime of k = difference of the heights at which average linkage of 1 - A leaves k and k - 1 clusters     (8)
-    split of k = largest over clusters C of (share of pairs of runs, with one cluster more, that both divide
-    C)
-                 x (mean ARI of these two divisions)                                                            (9)
+                 b = 1 - the largest mean A with another cluster                                          (5)
+    concordance = mean over clusterings of the share of labels that agree with the partition, names
+                 matched                                                                                  (6)
+    spectrum: eigenvalues of D^-1/2 A D^-1/2,  A_pq = t / sqrt(s_p s_q),  D = diag(A w)                   (7)
+    eigengap of k = log of the k-th over the next of these                                                (7')
+    lifetime of k = difference of the heights at which average linkage of 1 - A leaves k and k - 1
+                 clusters                                                                                 (8)
+    split of k = largest over clusters C of (share of pairs of runs, with one cluster more, that both
+                 divide C) x (mean ARI of these two divisions)                                            (9)
 
-Means of A in (5) weigh a pair as often as it was seen, as in :mod:`consilience._evidence.table`. In (7) s_p
+Means of A in (5) weight a pair by how often it was seen, as in :mod:`consilience._evidence.table`. In (7) s_p
 is the number of clusterings that saw p, so that with nothing missing A is the co-association itself. Tests
-hold each to its dense formula.
+compare each statistic with its dense formula.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ from .._kernels.runtime.threads import map_blocks
 EXACT_UP_TO = 100_000
 #: Co-association between these is ambiguous: bounds of PAC.
 LOW, HIGH = 0.1, 0.9
-#: Distinct objects that are linked for lifetimes; of more, so many are drawn by weight.
+#: Distinct objects that are linked for lifetimes; if there are more, this many are drawn by weight.
 LINKED = 2_000
-#: Chance that the band of a sampled CDF is left anywhere.
+#: Chance that a CDF leaves the band of its sample anywhere.
 _LEFT = 0.01
-#: What is left of a sum of weights after a part was taken out, as rounding leaves it.
+#: Rounding error that is left of a sum of weights after parts were taken out, relative to the sum.
 _NOTHING = 1e-12
-_ROWS = 1 << 15  # of a block
-#: Eigenvalues below are as good as none.
+_ROWS = 1 << 15  # in a block
+#: Smaller eigenvalues count as this one.
 _LEAST_VALUE = 0.01
-#: A run divides a cluster where the smaller part has this share of it.
+#: A run divides a cluster if the smaller part has at least this share of it.
 _DIVIDES = 0.1
 
 
@@ -61,7 +62,8 @@ class Pairs(NamedTuple):
 
     counts : (m + 1, m + 1) H[t, s] of the module, as shares of the pairs seen together.
     unseen : share of the pairs that no clustering saw.
-    band : half width of the band that holds the whole CDF with 99% probability where pairs were sampled; 0 where all were counted.
+    band : half width of the band that holds the whole CDF with 99% probability if pairs were sampled; 0 if
+        all were counted.
     """
 
     counts: np.ndarray
@@ -69,7 +71,7 @@ class Pairs(NamedTuple):
     band: float
 
     def cdf(self) -> tuple[np.ndarray, np.ndarray]:
-        """(values of A, rising; share of pairs with at most that)."""
+        """(values of A, ascending; share of pairs with at most that value)."""
         t, s = np.nonzero(self.counts)
         values, where = np.unique(t / s, return_inverse=True)
         return values, np.minimum(np.cumsum(np.bincount(where.reshape(-1), self.counts[t, s])), 1.0)
@@ -89,7 +91,7 @@ class Pairs(NamedTuple):
         return self.mean(lambda shares: (shares > low) & (shares < high))
 
     def rpac(self, low: float = LOW, high: float = HIGH) -> float:
-        """Eq. (3); 0 where no pair was ever together."""
+        """Eq. (3); 0 if no pair was ever together."""
         together = self.mean(lambda A: A > 0)
         return self.pac(low, high) / together if together > 0 else 0.0
 
@@ -102,7 +104,7 @@ class Pairs(NamedTuple):
 def pairs_of(
     ensemble: Ensemble, *, n_pairs: int = 1_000_000, seed: Any = 0, n_jobs: int | None = -1
 ) -> Pairs:
-    """All pairs of up to EXACT_UP_TO distinct objects; of more, ``n_pairs`` drawn ones."""
+    """All pairs of up to EXACT_UP_TO distinct objects; otherwise a sample of ``n_pairs``."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     if rows.n_samples <= EXACT_UP_TO:
         return counted_pairs(rows.labels, rows.sample_weight, n_jobs=n_jobs)
@@ -126,7 +128,7 @@ def _shares(H: np.ndarray, band: float) -> Pairs:
 
 
 def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = -1) -> float:
-    """Mean ARI of every two clusterings on the objects both saw; NaN of a single one."""
+    """Mean ARI of every two clusterings on the objects both saw; NaN for a single clustering."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     return mean_ari_of(rows.labels, rows.n_clusters_per_clustering, rows.sample_weight, n_jobs=n_jobs)
 
@@ -134,7 +136,7 @@ def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = -1) -> float:
 def mean_ari_of(
     labels: np.ndarray, n_clusters: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = -1
 ) -> float:
-    """The same of labels (u, m)."""
+    """The same for labels (u, m)."""
     if labels.shape[1] < 2:
         return float("nan")
     found = pairwise_measure(labels, n_clusters, "ari", weights, n_jobs=n_jobs)
@@ -142,8 +144,9 @@ def mean_ari_of(
 
 
 def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
-    """Weighted mean of Eq. (5) over objects with a cluster; 0 for those alone in theirs. O(u m c) time, O(c)
-    memory a row of a block.
+    """Weighted mean of Eq. (5) over objects with a cluster; 0 for objects alone in theirs.
+
+    O(u m c) time, O(c) memory for each row of a block.
     """
     if evidence.n_groups < 2:
         return float("nan")
@@ -164,8 +167,9 @@ def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
 
 
 def _silhouettes(met: np.ndarray, both: np.ndarray, itself: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """(b,) Eq. (5), from how often objects were together with the clusters, and seen with them (b, c),
-    themselves included.
+    """(b,) Eq. (5), from how often objects were together with the clusters and seen with them.
+
+    Both are (b, c) and include the object itself.
     """
     here = np.arange(len(groups))
     whole = both[here, groups].copy()
@@ -181,7 +185,7 @@ def _silhouettes(met: np.ndarray, both: np.ndarray, itself: np.ndarray, groups: 
 
 
 def concordance(evidence: Evidence) -> float:
-    """Eq. (6), over the labels that are there."""
+    """Eq. (6), over the labels that are not missing."""
     from scipy.optimize import linear_sum_assignment
 
     table, offsets = evidence.table, evidence.ensemble.offsets
@@ -194,16 +198,18 @@ def concordance(evidence: Evidence) -> float:
 
 
 def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(count,) largest eigenvalues of Eq. (7), falling from 1; zeros where there are fewer. O(u m^2) time, 8
-    k^2 bytes.
+    """(count,) largest eigenvalues of Eq. (7), descending from 1; zeros if there are fewer.
+
+    O(u m^2) time, 8 k^2 bytes.
     """
     rows = ensemble.distinct(n_jobs=n_jobs)
     return spectrum_of(rows._incidence, rows.sample_weight, count, n_jobs=n_jobs)
 
 
 def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues: Y is the indicator
-    of base clusters.
+    """The same by the k x k matrix Y' diag(w / (d s)) Y, which has the same eigenvalues.
+
+    Y is the indicator matrix of base clusters.
     """
     weights = weights / weights.sum()
     seen = incidence.sights(np.ones(incidence.offsets.size - 1))
@@ -219,19 +225,21 @@ def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: i
 
 
 def eigengaps(values: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """log lambda_k - log lambda_(k+1) of falling eigenvalues, for each k; those below a hundredth count as
-    that.
+    """log lambda_k - log lambda_(k+1) of descending eigenvalues, for each k.
 
-    Ratios, because what counts is whether the next direction still holds anything: with few large clusters
-    the difference of the second and the third can outdo a fall from a half to nothing.
+    Eigenvalues below a hundredth count as a hundredth.
+
+    Ratios are used because the question is whether the next direction still holds anything: with few large
+    clusters the difference of the second and the third eigenvalue can exceed a fall from a half to nothing.
     """
     logs = np.log(np.maximum(values, _LEAST_VALUE))
     return logs[..., ks - 1] - logs[..., ks]
 
 
 def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndarray, bool]:
-    """(Eq. (8) for each k, whether all distinct objects were linked); 0 where there are fewer than k objects.
-    O(u^2 m) time.
+    """(Eq. (8) for each k, whether all distinct objects were linked).
+
+    It is 0 if there are fewer than k objects. O(u^2 m) time.
     """
     rows = ensemble.distinct(n_jobs=n_jobs)
     drawn, weights = drawn_by_weight(rows.sample_weight, LINKED)
@@ -245,7 +253,7 @@ def lifetimes(ensemble: Ensemble, ks: np.ndarray, *, n_jobs: int | None = -1) ->
 
 
 class Linked(NamedTuple):
-    """The tree of average linkage of some distinct objects, drawn by weight: partitions of all, for any k."""
+    """The average linkage of some distinct objects, drawn by weight: partitions of all, for any k."""
 
     ensemble: Compressed
     rows: np.ndarray
@@ -254,8 +262,9 @@ class Linked(NamedTuple):
     right: np.ndarray
 
     def partition(self, k: int, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(u,) k groups, 0 the heaviest: the tree cut, and every other object with the group it is most often
-        together with.
+        """(u,) k groups, 0 the heaviest, by a cut of the tree.
+
+        Every object that was not linked joins the group it is most often together with.
         """
         _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
         everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
@@ -268,7 +277,7 @@ class Linked(NamedTuple):
 
 
 def link_some(ensemble: Compressed, *, n_jobs: int | None = -1) -> Linked:
-    """LINKED objects, linked."""
+    """The average linkage of LINKED objects."""
     rows, weights = drawn_by_weight(ensemble.sample_weight, LINKED)
     assert rows is not None
     A = ensemble.take(rows).coassociation(n_jobs=n_jobs)
@@ -277,11 +286,12 @@ def link_some(ensemble: Compressed, *, n_jobs: int | None = -1) -> Linked:
 
 
 def split(labels: np.ndarray, finer: Ensemble) -> float:
-    """Eq. (9) of a partition (n,) by the clusterings of ``finer``; 0 where no two of them divide the same
-    cluster.
+    """Eq. (9) of a partition (n,) by the clusterings of ``finer``.
 
-    A run divides a cluster if the smaller of the two parts it makes of it, the largest and the rest, has a
-    tenth of what it saw of it. O(n m^2) time for all clusters together.
+    It is 0 if no two of them divide the same cluster.
+
+    A run divides a cluster into two parts, the largest and the rest, if the smaller part has a tenth of what
+    the run saw of the cluster. O(n m^2) time for all clusters together.
     """
     best = 0.0
     n_runs = finer.n_clusterings
@@ -303,8 +313,9 @@ def split(labels: np.ndarray, finer: Ensemble) -> float:
 
 
 def changes(area: np.ndarray) -> np.ndarray:
-    """Each as a share of what it adds to the one before; the first as it is. Delta area, of the areas under
-    the CDFs.
+    """Relative change of each value from the one before; the first is unchanged.
+
+    For the areas under the CDFs this is the delta area.
     """
     before = np.concatenate([[0.0], area[:-1]])
     return np.where(before > 0, (area - before) / np.where(before > 0, before, 1.0), area)

@@ -1,4 +1,4 @@
-"""What a study found: the answer, how sure it is, what else is plausible, and every number behind it."""
+"""What a study found: the answer, the evidence for it, and what else is plausible."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from ..errors import InputError, need
 from .rule import Test
 from .statistics import Pairs
 
-#: What each column of the table is, in the order of the columns.
+#: The meaning of each column of the table, in the order of the columns.
 COLUMNS = {
     "n_clusters": "number of clusters",
     "frequency": "share of the clusterings given that have k clusters",
     "ari": "mean adjusted Rand index of every two clusterings with k clusters",
-    "ari_null": "the same of the references, their mean",
+    "ari_null": "mean of the same figure over the references",
     "gain": "ari minus ari_null",
     "gain_error": "standard deviation of ari over the references",
-    "eigengap": "log of the k-th over the next eigenvalue of the normalized co-association of the mixed ensemble",
+    "eigengap": "log of the k-th over the next eigenvalue of the normalized co-association of the mixed "
+    "ensemble",
     "lifetime": "range of heights over which average linkage of the mixed ensemble has k clusters",
     "inertia": "share of the scatter that is left within clusters, geometric mean over clusterings",
     "gap": "mean log inertia of the references minus that of the features",
     "pac": "share of pairs with a co-association between .1 and .9",
-    "rcsi": "mean log pac of the references minus log pac of the features, both of as many subsamples",
+    "rcsi": "mean log pac of the references minus log pac of the features, both from as many subsamples",
     "rpac": "pac over the share of pairs that were ever together",
     "dispersion": "mean of 4 (A - 1/2)^2 over pairs",
     "area": "area under the CDF of co-association: 1 - mean(A), whatever the stability",
@@ -42,7 +43,7 @@ COLUMNS = {
     "split": "how stably runs with one cluster more divide one cluster of the consensus",
 }
 
-#: Columns that are shown where there is little room: those that decide, and what else is worth a look.
+#: Columns that are shown if there is little room: those that decide, and a few others worth a look.
 SHOWN = (
     *("n_clusters", "frequency", "ari", "gain", "eigengap", "lifetime", "rcsi", "silhouette"),
     *("gap", "pac", "smallest", "doubtful"),
@@ -55,7 +56,7 @@ FRAMES = ("pandas", "polars", "pyarrow", "modin.pandas", "cudf")
 
 @dataclass
 class References:
-    """What the references show, one row each: arrays (R, K), and their eigenvalues (R, L)."""
+    """The figures of the references, one row each: arrays (R, K), and their eigenvalues (R, L)."""
 
     ari: np.ndarray
     loss: np.ndarray
@@ -69,11 +70,11 @@ class References:
 class CDF(NamedTuple):
     """The distribution of co-association over pairs of objects.
 
-    values : of co-association, rising.
-    cdf : share of the pairs with at most that.
+    values : values of co-association, ascending.
+    cdf : share of the pairs with at most that value.
     area : under the curve, 1 - mean co-association.
-    band : half width of the band that holds the whole curve with 99% probability where pairs were sampled; 0
-        where all were counted.
+    band : half width of the band that holds the whole curve with 99% probability if pairs were sampled; 0
+        if all were counted.
     """
 
     values: np.ndarray
@@ -84,37 +85,38 @@ class CDF(NamedTuple):
 
 @dataclass(repr=False)
 class ChooseKResult:
-    """How many clusters, with the evidence: what :func:`choose_k` returns.
+    """The number of clusters with its evidence, as returned by :func:`choose_k`.
 
     Attributes
     ----------
     n_clusters : int
-        The answer; 1 where nothing tells the data from one cloud.
+        The answer; 1 if the data cannot be told from one cloud.
     verdict : str
         "strong": both tests find more structure than the references have, and three of five votes name k.
-        "moderate": one test does. "weak": a test does, but fewer votes name k. "none": neither does, and k is
-        1. "not tested": there were no features, or no references, so that nothing can be said against k = 1.
+        "moderate": only one test finds more structure. "weak": a test finds more structure, but fewer votes
+        name k. "none": neither test does, and k is 1. "not tested": there were no features or no references,
+        so that k = 1 cannot be ruled out.
     alternatives : list of int
-        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly an
-        ambiguous pair.
+        Other numbers of clusters that are plausible: those that a vote names, and smaller ones with hardly
+        any ambiguous pairs.
     votes : dict
-        The k that gain, eigengap, lifetime, rcsi and silhouette rank first; without references eigengap and
-        lifetime alone.
+        The k that each of gain, eigengap, lifetime, rcsi and silhouette ranks first; without references only
+        eigengap and lifetime.
     n_clusters_tried : array (K,)
-        The numbers of clusters that were looked at.
+        The numbers of clusters that were compared.
     columns : dict of arrays (K,)
-        The table, by name; ``choosing.COLUMNS`` says what each is. Columns that could not be computed are
-        left out.
+        The columns of the table, by name; ``choosing.COLUMNS`` explains each. Columns that could not be
+        computed are left out.
     tests : list of Test
         Each with ``name, statistic, p, level, null, references, rejected``.
     spectrum : array (L,)
-        Eigenvalues of the normalized co-association of the mixed ensemble, falling from 1.
+        Eigenvalues of the normalized co-association of the mixed ensemble, descending from 1.
     references : References or None
         The same figures of the references, one row each.
     notes : list of str
-        What else should be known, in sentences; :meth:`__str__` prints them.
+        Remarks on the answer, in sentences; :meth:`__str__` prints them.
     sample : array or None
-        Rows of X that were studied, where there were too many.
+        Rows of X that were studied, if there were too many to study all.
 
     Examples
     --------
@@ -161,33 +163,33 @@ class ChooseKResult:
         return int(k)
 
     def model(self, n_clusters: int | None = None) -> Any:
-        """The consensus method fitted to the clusterings with so many clusters, by default the answer.
+        """The consensus method fitted to the clusterings with this number of clusters, by default the answer.
 
-        Of more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked
-        for; of so many, which are linked may differ from :meth:`labels`.
+        With more than 5,000 distinct objects, and in a study that was loaded, it is fitted when first asked
+        for. With more than 5,000 distinct objects it may link others than :meth:`labels` did.
         """
         k = self._answer(n_clusters)
         model = self._models[k]
         return model if hasattr(model, "labels_") else model.fit(self._combined[k])
 
     def labels(self, n_clusters: int | None = None) -> np.ndarray:
-        """(n_samples,) the consensus for so many clusters, by default the answer, of the objects studied."""
+        """(n_samples,) the consensus labels of the objects studied, by default for the answer."""
         if n_clusters == 1 or (n_clusters is None and self.n_clusters == 1):
             return np.zeros(self.n_samples if self.sample is None else len(self.sample), np.int64)
         return self._labels[self._answer(n_clusters)]
 
     def ensemble(self, n_clusters: int | None = None) -> Ensemble:
-        """The base clusterings that the statistics of so many clusters are of; by default of the answer."""
+        """The base clusterings behind the statistics for a number of clusters, by default the answer."""
         return self._ensembles[self._answer(n_clusters)]
 
     @property
     def mixed_ensemble(self) -> Ensemble:
-        """The base clusterings that eigengap and lifetime are of."""
+        """The base clusterings behind eigengap and lifetime."""
         assert self._mixed is not None
         return self._mixed
 
     def cdf(self, n_clusters: int | None = None) -> CDF:
-        """The distribution of co-association over pairs, of so many clusters; by default of the answer."""
+        """The distribution of co-association over pairs for a number of clusters, by default the answer."""
         pairs = self._pairs[self._answer(n_clusters)]
         return CDF(*pairs.cdf(), pairs.area, pairs.band)
 
@@ -203,12 +205,13 @@ class ChooseKResult:
 
     @property
     def table(self) -> Any:
-        """One row for each k, as a data frame of the library that X came in, else of pandas; ``columns`` has
-        the same as arrays.
+        """A data frame with one row for each k.
+
+        It belongs to the library that X came in, otherwise to pandas; ``columns`` has the same as arrays.
         """
         import narwhals as nw
 
-        # The module itself: names of libraries are not known to old versions of narwhals.
+        # The module itself is passed: old versions of narwhals do not know names of libraries.
         library = need(self._backend or "pandas", self._backend or "pandas", "ChooseKResult.table")
         return nw.from_dict(dict(self.columns), backend=library).to_native()
 
@@ -236,15 +239,13 @@ class ChooseKResult:
         save(self, path)
 
     def _to_parts(self) -> dict[str, Any]:
-        """All that it is made of, by name, for files of models; consensus methods unfitted, as they can be
-        fitted again.
-        """
+        """Its parts by name, for files of models; consensus methods unfitted, as they can be fitted again."""
         parts = {one.name.lstrip("_"): getattr(self, one.name) for one in fields(self)}
         return {**parts, "models": {k: clone(model) for k, model in self._models.items()}}
 
     @classmethod
     def _from_parts(cls, parts: Mapping[str, Any]) -> ChooseKResult:
-        """The way back; raises unless the parts fit together."""
+        """The study made of these parts; raises unless they fit together."""
         made = cls(**{one.name: parts[one.name.lstrip("_")] for one in fields(cls)})
         ks, studied = (
             made.n_clusters_tried.tolist(),
@@ -276,7 +277,7 @@ class ChooseKResult:
         )
 
     def summary(self) -> str:
-        """What, how sure, what else is plausible, and what was not tested, in a few sentences."""
+        """The answer, its evidence, other plausible numbers, and what was not tested, in a few sentences."""
         return " ".join(self._parts())
 
     def _parts(self) -> list[str]:
@@ -302,7 +303,10 @@ class ChooseKResult:
             if found == ["inertia"]
             else ""
         )
-        return f"{both} more structure than {cloud} ({p}; each test at {self.tests[0].level:g}).{shape} {self._say_votes()}"
+        return (
+            f"{both} more structure than {cloud} ({p}; each test at {self.tests[0].level:g}).{shape} "
+            f"{self._say_votes()}"
+        )
 
     def _say_votes(self) -> str:
         names: dict[int, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What else is known about the objects, read from any table: categories, or numbers."""
+"""Annotations of the objects, read from any table: categories, or numbers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..errors import InputError
 from .frames import as_frame, row_names
 from .labels import encode
 
-COLORS = 10  # of categories; where there are more, the last is for all others
-_FEW = 12  # so many different numbers are still categories
+COLORS = 10  # of categories; if there are more, the last color is for all others
+_FEW = 12  # up to this many different numbers are still categories
 _MOST = 12  # columns
 
 
 @dataclass
 class Annotation:
-    """One column. codes (n,) of the categories, -1 where unknown; or values (n,), NaN where unknown.
+    """One column: codes (n,) of the categories, -1 if unknown, or values (n,), NaN if unknown.
 
-    Categories that do not all get a color are in the order of their size.
+    If there are more categories than colors, they are ordered by size.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Annotation:
 def read_annotations(annotations: Any, n: int, names: list[Any] | None) -> list[Annotation]:
     """The columns of a dict or data frame, in the order of the n objects.
 
-    A data frame with row names is matched to the objects by name where these have names too, else by
+    A data frame with row names is matched to the objects by name if these have names too, otherwise by
     position.
     """
     order = None
@@ -63,14 +63,13 @@ def _rows(given: list[Any] | None, names: list[Any] | None) -> np.ndarray | None
     where = {str(name): row for row, name in enumerate(given)}
     if len(where) < len(given):
         raise InputError(
-            "annotations has row names that stand there twice; make them unique, or reset the index."
+            "annotations has row names that occur more than once; make them unique, or reset the index."
         )
     strangers = [name for name in map(str, names) if name not in where]
     if strangers:
         raise InputError(
             f"annotations has no row for {listed(map(repr, strangers))}: rows are matched by name. Add "
-            f"them, or "
-            "reset the index to match by position."
+            "them, or reset the index to match by position."
         )
     return np.array([where[str(name)] for name in names])
 
@@ -95,14 +94,14 @@ def _column(name: str, given: Any, order: np.ndarray | None, n: int) -> Annotati
 
 
 def _in_order(categories: np.ndarray) -> np.ndarray:
-    """Numbers by size, anything else by name."""
+    """Sort numbers by size, anything else by name."""
     names = [str(category) for category in categories]
     keys = categories if np.asarray(categories).dtype.kind in "if" else names
     return np.array(sorted(range(len(names)), key=keys.__getitem__), int)
 
 
 def _numbers(values: list[Any]) -> np.ndarray | None:
-    """As floats, unknown ones NaN; None if something is no number."""
+    """The values as floats, with NaN for unknown ones; None if any is not a number."""
     out = np.full(len(values), np.nan)
     for i, value in enumerate(values):
         if value is None:

@@ -1,4 +1,4 @@
-"""Whether ensembles are of the same objects, and what their clusterings are called together."""
+"""Whether ensembles have the same objects, and the names of all their clusterings together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarray | None]:
-    """(sample names, weights), which must agree where given; None where nobody gives them."""
+    """(sample names, weights), which must agree if given; None if no ensemble has them."""
     lengths = [part.n_samples for part in parts]
     if len(set(lengths)) > 1:
         raise InputError(
-            f"Ensembles have different numbers of objects: {listed(lengths)}. They must label the same ones."
+            f"Ensembles have different numbers of objects: {listed(lengths)}. "
+            "They must label the same objects."
         )
     named = [part for part in parts if part._sample_names is not None]
     if any(part._sample_names != named[0]._sample_names for part in named):
@@ -33,8 +34,9 @@ def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarra
 
 
 def joined_names(parts: Sequence[Ensemble]) -> list[str] | None:
-    """Names of all clusterings, with the number of their ensemble where some would be the same; None without
-    any.
+    """Names of all clusterings; None without any.
+
+    If some would be equal, they get the number of their ensemble.
     """
     if all(part._names is None for part in parts):
         return None

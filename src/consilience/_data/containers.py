@@ -1,7 +1,7 @@
-"""Things that are handed in where a table belongs: opened where that is safe, else named, with what to pass
-instead.
+"""Containers given in place of a table: opened if that is safe, otherwise refused.
 
-Labels and features come through the same door, so that what is said about one is said about the other.
+The error says what to pass instead. Labels and features are checked by the same code, so that their errors
+agree.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from ..errors import InputError
 
 
 def unrolled(data: Any) -> Any:
-    """What can be gone through once only, as a list; anything else as it is."""
+    """An iterator as a list; anything else unchanged."""
     return list(data) if isinstance(data, (Iterator, ValuesView)) else data
 
 
 def refuse_foreign(data: Any, name: str, *, reader: str) -> None:
-    """Raise for what holds a table but is none; ``name`` is the argument, ``reader`` what reads such a file."""
+    """Raise for what holds a table but is none.
+
+    ``name`` is the argument, and ``reader`` reads such a file.
+    """
     if isinstance(data, (str, os.PathLike)):
         path = os.fspath(data)
         raise InputError(
@@ -31,7 +34,7 @@ def refuse_foreign(data: Any, name: str, *, reader: str) -> None:
         raise InputError(_anndata(data, name, reader))
     if hasattr(data, "collect") and not hasattr(data, "__array__"):
         raise InputError(
-            f"{name} is a {type(data).__name__}, whose rows are not there yet: pass {name}.collect()."
+            f"{name} is a {type(data).__name__}, whose rows are not in memory yet: pass {name}.collect()."
         )
     if isinstance(data, (set, frozenset, KeysView)):
         raise InputError(
@@ -55,7 +58,7 @@ def _is_a(data: Any, package: str, name: str) -> bool:
 
 
 def _anndata(data: Any, name: str, reader: str) -> str:
-    """Which of its tables to pass."""
+    """Raise, and say which of its tables to pass."""
     embeddings = [f"{name}.obsm[{key!r}]" for key in getattr(data, "obsm", {})] or [f"{name}.obsm[...]"]
     columns = [str(column) for column in getattr(getattr(data, "obs", None), "columns", [])]
     example = f"{name}.obs[{columns[:2]!r}]" if columns else f"{name}.obs[[...]]"
@@ -64,8 +67,7 @@ def _anndata(data: Any, name: str, reader: str) -> str:
     if reader == "read_labels":
         return (
             f"{name} is an AnnData object, which holds several tables. Cluster labels are columns of .obs: "
-            f"pass for "
-            f"instance {example}{held}. Features ({features}) go to ConsensusClustering."
+            f"pass for instance {example}{held}. Features ({features}) go to ConsensusClustering."
         )
     return (
         f"{name} is an AnnData object, which holds several tables: pass {features} for features. "

@@ -1,4 +1,4 @@
-"""The distinct rows of an ensemble, and their order that depends on nothing but what they say."""
+"""The distinct rows of an ensemble, and an order of them that depends only on their content."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Compressed(Ensemble):
         return self
 
     def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
-        """Itself: rows are distinct already."""
+        """Itself, because rows are distinct already."""
         return self
 
     def with_weights(self, weights: np.ndarray) -> Compressed:
@@ -53,13 +53,13 @@ class Compressed(Ensemble):
 
     @classmethod
     def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
-        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        """The same rows for the objects given by ``inverse``; ``rows`` are the first object of each."""
         self = other.with_weights(other.sample_weight)
         self.rows, self.inverse = rows, inverse
         return self
 
     def _to_parts(self) -> dict[str, Any]:
-        """As of an ensemble, with what leads back to the objects."""
+        """The parts of an ensemble, and the maps back to its objects."""
         return {**super()._to_parts(), "inverse": self.inverse, "rows": self.rows}
 
     @classmethod
@@ -86,12 +86,11 @@ class Compressed(Ensemble):
         return values[self.inverse]
 
     def canonical(self) -> tuple[Compressed, np.ndarray, np.ndarray, np.ndarray]:
-        """The same ensemble in an order of rows, columns and cluster numbers that depends on its content
-        only.
+        """The same ensemble in an order that depends only on its content.
 
         Returns (ensemble, row_order, column_order, cluster_order): row ``i`` of the result is row
-        ``row_order[i]`` of this one, and so on; cluster_order is about global cluster numbers. Whoever works
-        on the result gets the same answer however objects, clusterings or labels were ordered or named,
+        ``row_order[i]`` of this one, and so on; cluster_order refers to global cluster numbers. What is
+        computed from the result does not depend on how objects, clusterings or labels were ordered or named,
         except among objects that are mirror images of each other.
         """
         colors, clustering_colors = canonical_colors(self.global_labels(), self.offsets, self.sample_weight)
@@ -119,11 +118,11 @@ class Compressed(Ensemble):
 
 def _check_within(positions: np.ndarray, end: int, name: str) -> None:
     if positions.size == 0 or positions.min() < 0 or positions.max() >= end:
-        raise InputError(f"{name} holds positions beyond the {end} there are.")
+        raise InputError(f"{name} holds positions outside of the {end} that there are.")
 
 
 def total_weights(weights: np.ndarray | None, groups: np.ndarray, count: int) -> np.ndarray:
-    """(count,) total weight of each group; it depends on the order of objects by no digit."""
+    """(count,) total weight of each group, exactly independent of the order of objects."""
     if weights is not None and ((weights != np.rint(weights)).any() or weights.sum() >= 2**53):
         return grouped_sums(weights, groups, count)
     return np.bincount(groups, weights=weights, minlength=count).astype(float)

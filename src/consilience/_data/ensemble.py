@@ -1,6 +1,6 @@
 """The data model: a label matrix with missing values.
 
-Every rule about label matrices lives here and is checked here once (those of a single label are in
+Every rule about label matrices is here and is checked here once (the rules of a single label are in
 :mod:`consilience._data.labels`); methods receive an :class:`Ensemble` and do not check again.
 """
 
@@ -46,42 +46,43 @@ class Ensemble(Named):
 
         A list of label vectors, one per clustering, goes to :meth:`from_clusterings`.
 
-        What looks like features, a co-association matrix or identifiers is refused, or named in a warning
-        where it is but some of the columns; names of rows or columns given here say that the orientation is
-        meant.
+        Data that look like features, a co-association matrix or identifiers raise an error, or a warning if
+        only some columns do. If names of rows or columns are given here, the orientation is not questioned.
 
-        Labels are categories, and renaming them changes nothing. A value means the same in every container,
-        in every metric and in every file that keeps its type:
+        Labels are categories, and renaming them changes nothing. A value has the same meaning in every
+        container, in every metric and in every file that keeps its type:
 
         ==============================================  ====================================================
         value                                           meaning
         ==============================================  ====================================================
         ``-1``, ``-1.0``, NaN, NaT, None, pandas' NA,   missing: this clustering did not see this object
         masked
-        ``""``, ``"-1"``, ``"NA"``, ``"N/A"``,          missing, whatever spaces, tabs or line ends are around
+        ``""``, ``"-1"``, ``"NA"``, ``"N/A"``,          missing, with any spaces, tabs or line ends around
         ``"<NA>"``, ``"nan"``, ``"NaN"``, ``"NAN"``,    the word
         ``"NaT"``, ``"None"``, ``"none"``, ``"null"``,
         ``"NULL"``
-        ``1``, ``1.0``, True                            the category 1 (False: 0); a vector in which all numbers
-                                                        are whole has integer categories
+        ``1``, ``1.0``, True                            the category 1 (False: 0); a vector in which all
+                                                        numbers are whole has integer categories
         ``1.5``                                         the category 1.5; a 1 beside it is 1.0
         inf                                             refused
-        any other text                                  the category of that text, blanks around it included; "1"
-                                                        is no number
+        any other text                                  the category of that text, including blanks around
+                                                        it; "1" is not a number
         date, or anything else that can be hashed       the category of that value
         ==============================================  ====================================================
 
-        A CSV file keeps no types: there a column is numbers if every cell that is not missing spells one,
-        blanks around it aside (``inf`` is one, and refused), and else text as in the table; ``True`` is text.
+        A CSV file keeps no types. Its columns are numbers if every cell that is not missing is one, apart
+        from blanks around it (``inf`` is a number, and refused). Otherwise they are text as in the table;
+        ``True`` is text.
     clustering_names, sample_names : sequence, optional
         Names of columns and rows; taken from a data frame when it has them.
     sample_weight : array (n_samples,), optional
         Positive weights; an object of weight 3 counts as three equal objects.
     recipes : list of dict, optional
-        How each member was made; generators fill this in.
+        How each base clustering was made; generators fill this in.
     base_models : list, optional
-        What labels further objects, one for each clustering, each with a method ``label(X)`` that gives codes
-        of ``labels``; generators that are asked to keep them fill this in. Not written to files.
+        Models that label further objects, one for each clustering. Each has a method ``label(X)`` that
+        returns codes of ``labels``. Generators fill this in if they are asked to keep base models. Not
+        written to files.
 
     Attributes
     ----------
@@ -90,15 +91,17 @@ class Ensemble(Named):
     categories : list of arrays
         The original label values: ``categories[i][code]``.
     n_clusters_per_clustering : array (n_clusterings,)
-        Number of clusters of each clustering; ``offsets`` are their running sums, so that cluster ``j`` of
+        Number of clusters of each clustering. ``offsets`` are the cumulative sums, so that cluster ``j`` of
         clustering ``i`` has the global number ``offsets[i] + j``.
 
     Notes
     -----
-    An ensemble is immutable; every derived view is a new object. As an array (``numpy.asarray``), and when it
-    is gone through in a loop, it is :attr:`labels`: one row per object, and ``len`` is the number of objects.
-    Missing labels: co-association divides by how often a pair was seen together; a pair never seen together
-    is stored as 0 and told apart from "always apart" by :meth:`cooccurrence_counts`.
+    An ensemble is immutable; every derived view is a new object. As an array (``numpy.asarray``), and in a
+    loop, it is :attr:`labels`: one row per object, and ``len`` is the number of objects.
+
+    If labels are missing, co-association divides by how often a pair was seen together. A pair that was never
+    seen together is stored as 0; :meth:`cooccurrence_counts` tells it apart from a pair that was always
+    apart.
 
     Examples
     --------
@@ -150,11 +153,9 @@ class Ensemble(Named):
     _recipes: list[dict] | None
     _library: str | None = None  # of the data frame that it came in
     _base_models: list[Any] | None = None
-    _stands_for: int | None = (
-        None  #: objects that the weights count, where they are not those of this ensemble
-    )
+    _stands_for: int | None = None  #: objects that the weights count, if they are not those of this ensemble
     _members_bytes: float | None = (
-        None  #: what the members take, or would have taken where they were not kept
+        None  #: bytes that base models take, or would have taken if they had been kept
     )
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
@@ -169,9 +170,7 @@ class Ensemble(Named):
         self._weights, self._recipes = weights, recipes
 
     def _share(self, other: Ensemble) -> None:
-        """The labels of another ensemble with their names and weights, and what it already knows of the
-        labels.
-        """
+        """The labels of another ensemble, with names, weights and what is known of the labels."""
         names = (
             "_labels",
             "_categories",
@@ -188,15 +187,16 @@ class Ensemble(Named):
 
     @classmethod
     def _from_codes(cls, labels, categories, names=None, sample_names=None, weights=None, recipes=None):
-        """From codes that already follow the rules."""
+        """An ensemble of codes that already follow the rules."""
         self = cls.__new__(cls)
         self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
         return self
 
     @classmethod
     def _unquestioned(cls, labels: Any) -> Ensemble:
-        """Of labels that are known to be ones, as those of further objects are: a single row or an empty
-        column is no mistake.
+        """An ensemble of what is known to be labels, such as those of further objects.
+
+        A single row or an empty column is then not an error.
         """
         intake = take_in(labels)
         if len(intake.labels) == 0:
@@ -214,14 +214,14 @@ class Ensemble(Named):
         recipes: Sequence[dict] | None = None,
         base_models: Sequence[Any] | None = None,
     ) -> Ensemble:
-        """Of label vectors, one per clustering; all else as in the constructor.
+        """An ensemble of label vectors, one per clustering; the rest as in the constructor.
 
         Parameters
         ----------
         clusterings : list, dict or data frame
             For each clustering the labels of all objects: an array, a list, a Series, a fitted clusterer (its
             ``labels_``) or a 0/1 block. A dict gives them by name, a list may hold ``(name, vector)`` pairs,
-            of a data frame it is the columns. pandas Series are matched by their index.
+            and a data frame gives its columns. pandas Series are matched by their index.
         clustering_names, sample_names, sample_weight, recipes, base_models : optional
             As in the constructor.
 
@@ -244,7 +244,7 @@ class Ensemble(Named):
     def concatenate(cls, ensembles: Sequence[Any]) -> Ensemble:
         """One ensemble of all clusterings of several ensembles of the same objects.
 
-        Sample names and weights must agree where given.
+        Sample names and weights must agree if given.
         """
         parts = [e if isinstance(e, Ensemble) else cls(e) for e in ensembles]
         if not parts:
@@ -276,14 +276,14 @@ class Ensemble(Named):
         return made.copy() if copy and made is self._labels else made
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Rows of :attr:`labels`, one per object, as those of an array."""
+        """Rows of :attr:`labels`, one per object, as in an array."""
         return iter(self._labels)
 
     def to_frame(self) -> Any:
         """A data frame with the original labels, one column per clustering; missing ones are None.
 
-        Of the library of the data frame that the labels came in, else of pandas, where sample names are the
-        index.
+        It belongs to the library of the data frame that the labels came in, otherwise to pandas, where sample
+        names are the index.
         """
         return as_frame_of(self, self._library)
 
@@ -319,12 +319,12 @@ class Ensemble(Named):
 
     @property
     def recipes(self) -> list[dict] | None:
-        """How each member was made, or None."""
+        """How each base clustering was made, or None."""
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
 
     @property
     def base_models(self) -> list[Any] | None:
-        """What labels further objects, one for each clustering, or None where it was not kept."""
+        """Models that label further objects, one for each clustering, or None if they were not kept."""
         return None if self._base_models is None else list(self._base_models)
 
     @cached_property
@@ -392,7 +392,7 @@ class Ensemble(Named):
             unknown = [name for name in picked if name not in lookup]
             if unknown:
                 raise InputError(
-                    f"No clustering is called {listed(map(repr, unknown))}; names are {listed(lookup)}."
+                    f"No clustering is called {listed(map(repr, unknown))}; the names are {listed(lookup)}."
                 )
             picked = np.array([lookup[name] for name in picked])
         columns = positions_of(picked, self.n_clusterings, "clusterings")
@@ -426,15 +426,16 @@ class Ensemble(Named):
         return Labels(self._labels, self.offsets)
 
     def global_labels(self) -> np.ndarray:
-        """(n, m) int32 cluster numbers that run through all clusterings; -1 missing."""
+        """(n, m) int32 global cluster numbers, over all clusterings; -1 missing."""
         shifted = self._labels + self.offsets[:-1].astype(np.int32)
         if self.has_missing:
             shifted[self._labels < 0] = -1
         return shifted
 
     def indicator(self, dtype: Any = np.float64) -> sp.csr_array:
-        """Y (n, k) CSR 0/1: one block of columns per clustering; a missing label is an empty block. n m
-        entries.
+        """Y (n, k) CSR 0/1: one block of columns per clustering, with n m entries.
+
+        A missing label is an empty block.
         """
         codes = self.global_labels()
         seen = codes >= 0
@@ -456,7 +457,7 @@ class Ensemble(Named):
     # Pairs of clusters, objects and clusterings
     # ----------------------------------------------------------------
 
-    #: What to do where pairs of objects do not fit into memory.
+    #: What to do if pairs of objects do not fit into memory.
     _remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
     contingency = pairs.contingency
     contingency_sparse = pairs.contingency_sparse
@@ -491,7 +492,7 @@ class Ensemble(Named):
     # ---------------------------------------------------------------------------
 
     def _to_parts(self) -> dict[str, Any]:
-        """All that it is made of, by name; :meth:`_from_parts` makes it again."""
+        """Its parts by name; :meth:`_from_parts` makes it again."""
         return {
             "labels": self._labels,
             "categories": self._categories,
@@ -505,7 +506,7 @@ class Ensemble(Named):
 
     @classmethod
     def _from_parts(cls, parts: Mapping[str, Any]) -> Ensemble:
-        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        """The ensemble of these parts; raises unless they fit together, as compiled code requires."""
         check_parts(parts)
         labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
         weights = None if weights is None else check_weights(weights, len(labels))
@@ -522,17 +523,15 @@ class Ensemble(Named):
 
 
 def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
-    """The ensemble itself where nothing is to be changed, so that its compression is used again; else a new
-    one.
-    """
-    # The objects of a Compressed are its rows, so that it becomes an ensemble of its own.
+    """The ensemble itself if nothing changes, so that its compression is reused; else a new one."""
+    # The objects of a Compressed are its rows: it becomes a plain ensemble of them.
     if type(labels) is Ensemble and sample_weight is None:
         return labels
     return Ensemble(labels, sample_weight=sample_weight)
 
 
 def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
-    """Raise or warn where labels that came in unquestioned look like something else."""
+    """Raise or warn if labels that were not yet questioned look like something else."""
     names = ensemble.clustering_names if ensemble.has_names else None
     question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
 

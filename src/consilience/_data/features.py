@@ -1,4 +1,4 @@
-"""The one door for features: every rule about X is checked here, once, for all that take features."""
+"""The entrance for features: every rule about X is checked here, once, for everything that takes features."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from .frames import as_array, as_frame, row_names
 
 __all__ = ["Features"]
 
-#: Beyond, squares and their products with each other and with weights leave the range of float64; so they do
-#: where not even the largest number reaches the second bound.
+#: Beyond this number, squares and their products with each other and with weights leave the range of float64;
+#: so they do if not even the largest number reaches the second bound.
 LARGEST, SMALLEST = 1e90, 1e-60
 
 
 class Features:
     """A checked table of features: rows are objects, columns are features.
 
-    Generators, the pipeline, the multi-task methods, plots and files all take features through this door, so
-    what it accepts is accepted everywhere. Made once, it is not checked again. Numbers are copied only if
+    Generators, the pipeline, the multi-task methods, plots and files all check features by this class, so
+    what it accepts is accepted everywhere. Once made, it is not checked again. Numbers are copied only if
     they must be converted, so do not change X afterwards.
 
     Parameters
     ----------
     X : array, data frame (any library), nested lists, sparse matrix or Features
-        Finite real numbers. Kept as they are where float32 or float64; other numbers become float32 where
-        that holds them exactly, else float64.
+        Finite real numbers. float32 and float64 are kept; other numbers become float32 if it represents them
+        exactly, else float64.
     sample_names, feature_names : sequence, optional
         By default those of the data frame.
     sample_weight : array (n_samples,), optional
         Positive weights of the objects.
     least_rows : int, default 2
-        How many objects there must be.
+        The smallest number of objects that is accepted.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Features:
     sample_weight: np.ndarray | None
     _distinct = 0  # rows known to differ
     _all_counted = False  # whether there are no others
-    _squares_checked = True  # False where a file was read, which may hold any finite number
+    _squares_checked = True  # False if read from a file, which may hold any finite number
 
     def _set(self, X: Any, sample_names: Any, feature_names: Any, sample_weight: Any = None) -> None:
         self.X, self.sample_names, self.feature_names = X, sample_names, feature_names
@@ -129,7 +129,7 @@ class Features:
         return taken
 
     def seen_as(self, X: Any, columns: np.ndarray) -> Features:
-        """The same objects with other numbers X (n_samples, len(columns)), made of these columns."""
+        """The same objects with other numbers X (n_samples, len(columns)), made from these columns."""
         names = None if self.feature_names is None else [self.feature_names[j] for j in columns]
         other = Features.__new__(Features)
         other._set(X, self.sample_names, names, self.sample_weight)
@@ -172,7 +172,7 @@ class Features:
 
 
 def check_not_of_columns(values: Any, shape: tuple[int, int], what: str) -> None:
-    """Raise where there is one value for each column of X instead of each row: samples are in columns."""
+    """Raise if there is one value for each column of X instead of each row: samples are in columns."""
     n, d = shape
     if np.shape(values)[:1] == (d,) and d != n:
         raise InputError(
@@ -297,8 +297,8 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
             out[i, j] = float(cell)
         except OverflowError:
             raise InputError(
-                f"X holds a number {_at(i, j, rows, columns)} that is beyond all floating-point numbers. "
-                f"Scale X first."
+                f"X holds a number {_at(i, j, rows, columns)} that is beyond the range of floating-point "
+                f"numbers. Scale X first."
             ) from None
         except (TypeError, ValueError) as error:
             raise InputTypeError(
@@ -308,7 +308,7 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
 
 
 def check_rows(shape: tuple[int, int], least_rows: int) -> None:
-    """Raise unless there are objects enough, and features."""
+    """Raise unless there are enough objects, and features."""
     n, d = shape
     if n == 0:
         raise InputError(
@@ -332,8 +332,9 @@ def check_finite(
     first: int = 0,
     error: type[ConsilienceError] = InputError,
 ) -> tuple[float, float]:
-    """The smallest and the largest number; raises unless all are finite. ``first`` is the number of the first
-    row.
+    """The smallest and the largest number; raises unless all are finite.
+
+    ``first`` is the number of the first row.
     """
     flat = values.data if sp.issparse(values) else values
     if flat.size == 0:

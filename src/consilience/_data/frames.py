@@ -10,7 +10,7 @@ import numpy as np
 from .._base.names import check_unique
 from ..errors import need
 
-#: Floats from here on are not sure to be the whole number they stand for.
+#: From here on a float may not be the whole number it stands for.
 LARGEST_WHOLE = 2**53
 
 
@@ -39,13 +39,13 @@ def row_names(data: Any) -> list[Any] | None:
 
 
 def library_of(data: Any) -> str | None:
-    """The library that a data frame is of; None where it is none."""
+    """The library of a data frame; None if it is not a data frame."""
     frame = as_frame(data)
     return None if frame is None else str(frame.implementation)
 
 
 def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | None, library: Any) -> Any:
-    """Labels and confidence as a frame of the library of the input, where that was a frame, else of pandas."""
+    """Labels and confidence as a frame of the library of the input if that was a frame, else of pandas."""
     columns = {"label": labels, "confidence": confidence}
     if library in (None, "pandas"):
         return need("pandas", "pandas", "to_frame()").DataFrame(columns, index=names)
@@ -57,8 +57,9 @@ def labels_frame(labels: np.ndarray, confidence: np.ndarray, names: list[Any] | 
 
 
 def values_of(column: Any) -> np.ndarray:
-    """The values of a column as narwhals sees it; whole numbers with gaps, where floats cannot hold them, as
-    a masked array.
+    """The values of a column as narwhals sees it.
+
+    Whole numbers with gaps become a masked array if floats cannot represent them.
     """
     values = column.to_numpy()
     if values.dtype.kind != "f" or not column.dtype.is_integer() or not beyond_floats(values):
@@ -67,7 +68,7 @@ def values_of(column: Any) -> np.ndarray:
 
 
 def beyond_floats(values: np.ndarray) -> bool:
-    """Whether floats may stand for several whole numbers: those from 2**53 on."""
+    """Whether floats may stand for several whole numbers, as from 2**53 on."""
     with np.errstate(invalid="ignore"):  # NaN, which may be a signaling one
         return bool((np.abs(values) >= LARGEST_WHOLE).any())
 

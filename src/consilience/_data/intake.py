@@ -1,6 +1,6 @@
 """From anything a user may call 'my clusterings' to label vectors, and from these to integer codes.
 
-What a label is, and which are missing, is said in :mod:`consilience._data.labels`.
+:mod:`consilience._data.labels` says what a label is, and which labels are missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .labels import Clusterings, Coded, Columns, Stored, as_codable, as_vector, 
 
 @dataclass
 class Intake:
-    """What the door lets through."""
+    """Clusterings that were accepted, as codes."""
 
     labels: np.ndarray  # (n, m) int16 or int32, -1 missing
     categories: list[np.ndarray]
@@ -36,8 +36,9 @@ class Intake:
 
 
 def take_in(labels: Any) -> Intake:
-    """Recognize the container and encode what is in it: rows are objects, as in NumPy, unless it says
-    otherwise.
+    """Recognize the container and encode its content.
+
+    Rows are objects, as in NumPy, unless the container says otherwise.
     """
     labels = _opened(labels)
     if (named := _from_columns(labels)) is not None:
@@ -54,7 +55,7 @@ def take_in(labels: Any) -> Intake:
 
 
 def take_clusterings(labels: Any) -> Intake:
-    """The same of label vectors, one per clustering."""
+    """The same for label vectors, one per clustering."""
     labels = _opened(labels)
     if (named := _from_columns(labels)) is not None:
         return named
@@ -72,7 +73,7 @@ def take_clusterings(labels: Any) -> Intake:
 
 
 def _opened(labels: Any) -> Any:
-    """Labels that can be gone through again; raises for what holds labels but is no table of them."""
+    """Labels that can be iterated again; raises for what holds labels but is no table of them."""
     import scipy.sparse as sp
 
     labels = unrolled(labels)
@@ -94,7 +95,7 @@ def _opened(labels: Any) -> Any:
 
 
 def _from_columns(labels: Any) -> Intake | None:
-    """From what holds clusterings under names: a mapping, the columns of a data frame, or a fitted clusterer."""
+    """Encode named clusterings: a mapping, the columns of a data frame, or a fitted clusterer."""
     if isinstance(labels, Mapping):
         if not labels:
             raise InputError("labels is an empty mapping: give at least one clustering.")
@@ -120,8 +121,9 @@ def _from_frame(native: Any, frame: Any) -> Intake:
 
 
 def _from_sequence(items: list) -> Intake:
-    """Lists of lists are rows, as in NumPy; pairs, clusterers and 0/1 blocks say themselves that they are
-    clusterings.
+    """Encode a list: lists of lists are rows, as in NumPy.
+
+    Pairs, clusterers and 0/1 blocks are clusterings.
     """
     given, names = _unpaired(items)
     dimensions = {2 if hasattr(item, "fit") else _ndim(item) for item in given}
@@ -138,7 +140,7 @@ def _from_sequence(items: list) -> Intake:
 
 
 def _unpaired(items: list) -> tuple[list, list[str] | None]:
-    """(clusterings, their names) of pairs; the list itself where it holds none."""
+    """(clusterings, their names) of pairs; the list itself if it holds none."""
     if not items:
         raise InputError("labels is an empty list: give at least one clustering.")
     if not all(map(is_pair, items)):
@@ -184,7 +186,7 @@ def _from_items(items: list, names: list[str] | None = None) -> Intake:
 
 
 def _vector(item: Any, position: int) -> Any:
-    """The labels of one clustering, given in any of the ways there are."""
+    """The labels of one clustering, given in any accepted form."""
     if hasattr(item, "fit"):
         return _labels_of(item)
     dimensions = _ndim(item)
@@ -198,7 +200,7 @@ def _vector(item: Any, position: int) -> Any:
 
 
 def _labels_of(model: Any) -> Any:
-    """What a fitted clusterer found: a pipeline keeps it in its last step, a search in its best model."""
+    """The labels of a fitted clusterer, also of a pipeline's last step or a search's best model."""
     name, inner = type(model).__name__, model
     while not hasattr(inner, "labels_"):
         if getattr(inner, "steps", None):
@@ -383,7 +385,7 @@ def check_recipes(recipes: Any, m: int) -> list[dict]:
 
 
 def check_parts(parts: Mapping[str, Any]) -> None:
-    """Raise unless the parts of an ensemble fit together, as compiled code takes for granted."""
+    """Raise unless the parts of an ensemble fit together, as compiled code requires."""
     labels, categories = parts["labels"], parts["categories"]
     shape = labels.shape
     fits = labels.dtype in (np.int16, np.int32) and len(shape) == 2 and min(shape) > 0

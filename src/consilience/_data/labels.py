@@ -1,6 +1,6 @@
-"""The one door for label vectors: what a label is, and which labels are missing.
+"""The entrance for label vectors: what a label is, and which labels are missing.
 
-A label is a category, and means the same wherever it is given: to :class:`~consilience.Ensemble` (whose
+A label is a category, and has the same meaning wherever it is given: to :class:`~consilience.Ensemble` (whose
 docstring has the table of values and meanings), to a metric, or in a file. Codes number the categories of a
 vector 0..k-1 in sorted order of their values, -1 where missing.
 """
@@ -15,20 +15,21 @@ from .._kernels.labels.codes import code_integers, code_values
 from ..errors import InputError
 from .frames import LARGEST_WHOLE, as_array, beyond_floats
 
-#: Texts that mean "not clustered here", whatever blanks are around them.
+#: Texts that mean "not clustered here", with any blanks around them.
 MISSING_WORDS = frozenset(
     {"", "-1", "nan", "NaN", "NAN", "NA", "N/A", "<NA>", "None", "none", "null", "NULL", "NaT"}
 )
 
-#: Around a missing word these mean nothing; other kinds of blank belong to a label.
+#: These blanks are ignored around a missing word; other kinds of blank belong to a label.
 BLANKS = " \t\r\n"
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 class Coded(NamedTuple):
-    """Labels of which each value is held once: object i has the label values[codes[i]], and none where the
-    code is -1.
+    """Labels that hold each value once: object i has the label values[codes[i]].
+
+    It has no label if the code is -1.
     """
 
     codes: np.ndarray
@@ -36,27 +37,25 @@ class Coded(NamedTuple):
 
 
 class Columns(list):
-    """Label vectors that are the columns of one table, which may lie the wrong way round."""
+    """Label vectors that are the columns of one table, which may be transposed."""
 
 
 class Stored(NamedTuple):
-    """A label matrix as a file holds it, which may lie the wrong way round."""
+    """A label matrix as read from a file, which may be transposed."""
 
     matrix: np.ndarray
 
 
 class Clusterings(list):
-    """Label vectors that are known to be clusterings, one each: made here, so that nobody need ask what they
-    are.
-    """
+    """Label vectors that are known to be clusterings, one each, and need no further question."""
 
 
 def encode(labels: Any, where: str) -> tuple[np.ndarray, np.ndarray]:
     """(codes, categories) of one label vector; ``where`` is what messages call it.
 
     Codes are int32. Whole numbers, floats that are whole, and booleans have integer categories. Nothing of
-    length n is sorted: integers go through a table or, where they are spread wide, through hashing, as all
-    else does. O(n).
+    length n is sorted: integers use a table or, if they are spread wide, hashing, as everything else does.
+    O(n).
     """
     if isinstance(labels, Coded):
         codes, categories = encode(labels.values, where)
@@ -127,8 +126,9 @@ def as_vector(labels: Any, where: str) -> np.ndarray:
 
 
 def _as_given(labels: Any, array: np.ndarray) -> np.ndarray | None:
-    """The labels one by one where an array of numbers or text would merge some: whole numbers beyond all
-    floats beside a gap or a fraction, and text that ends in NUL; None where the array tells all apart.
+    """The labels one by one if an array of numbers or text would merge some; else None.
+
+    It merges whole numbers beyond all floats beside a gap or a fraction, and text that ends in NUL.
     """
     if isinstance(labels, np.ndarray) or not array.size:
         return None
@@ -158,7 +158,7 @@ def as_codable(array: np.ndarray) -> np.ndarray:
 
 
 def _decode(array: np.ndarray) -> np.ndarray:
-    """Byte strings as text: UTF-8, or Latin-1 where that fails, which tells all bytes apart."""
+    """Byte strings as text: UTF-8, or Latin-1 if that fails, which tells all bytes apart."""
     if isinstance(array, np.ma.MaskedArray):
         return np.ma.array(_decode(array.data), mask=np.ma.getmaskarray(array))
     try:
@@ -200,7 +200,7 @@ def _encode_objects(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndar
         with np.errstate(over="ignore"):  # a large number beside a NumPy scalar of a narrow type
             seen.sort()
     except (TypeError, ArithmeticError, ValueError):
-        # Numbers and text together, numbers beyond all floats beside them, or arrays, which have no one
+        # Numbers and text together, with numbers beyond all floats, or arrays, which have no single
         # order.
         seen.sort(key=lambda value: (type(value).__name__, str(value)))
     codes.update((value, code) for code, value in enumerate(seen))
@@ -234,7 +234,7 @@ def _refuse_infinite(infinite: np.ndarray, vector: np.ndarray, where: str) -> No
 
 
 def _as_array(categories: list) -> np.ndarray:
-    """Numbers where all are and one type holds them exactly, so that a None among labels changes no category."""
+    """Numbers if all are and one type holds them exactly, so that a None among labels changes no category."""
     if categories and all(isinstance(value, _NUMBERS) for value in categories):
         whole = not any(isinstance(value, (float, np.floating)) for value in categories)
         try:
@@ -266,7 +266,7 @@ def _drop(codes: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tup
 
 
 def drop_unused(codes: np.ndarray, categories: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Without the categories of no object; codes may be -1."""
+    """Leave out categories that no object has; codes may be -1."""
     used = np.zeros(len(categories) + 1, bool)
     used[codes] = True  # code -1 marks the last place
     if used[:-1].all():

@@ -1,8 +1,8 @@
-"""Must-link: objects that are said to belong together are one object of their total weight.
+"""Must-link: objects that belong together become one object of their total weight.
 
 Pairs are joined to groups. In every clustering the group has the label that most of its weight has, and none
-where two labels have the most: a tie is no evidence. Of soft clusterings it has the mean memberships of those
-of its objects that the clustering saw.
+if two labels have the most: a tie is no evidence. In soft clusterings it has the mean memberships of those of
+its objects that the clustering saw.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from .ensemble import Ensemble
 from .labels import drop_unused
 from .soft import SoftCompressed, SoftEnsemble
 
-_TIED = 1e-12  # relative difference of weights that is rounding
+_TIED = 1e-12  # relative difference of weights that counts as rounding
 
 
 def linked_groups(must_link: Any, n: int, names: list[Any] | None) -> np.ndarray:
-    """(n,) group of each object, by first appearance, from pairs (or longer lists) of positions or sample
-    names.
+    """(n,) group of each object, by first appearance.
+
+    ``must_link`` holds pairs (or longer lists) of positions or sample names.
     """
     if isinstance(must_link, (str, bytes)) or not hasattr(must_link, "__iter__"):
         raise InputError(
@@ -58,7 +59,7 @@ def _place(one: Any, n: int, places: dict[Any, int]) -> int:
 
 
 def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1) -> Any:
-    """The distinct rows of the groups, whose ``inverse`` leads from every object to the row of its group."""
+    """The distinct rows of the groups; ``inverse`` maps every object to the row of its group."""
     _, first, counts = np.unique(groups, return_index=True, return_counts=True)
     weights = np.bincount(groups, ensemble.sample_weight)
     if isinstance(ensemble, SoftEnsemble):
@@ -82,16 +83,16 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
         names = ensemble.sample_names
         shown = listed(members if names is None else (repr(names[i]) for i in members))
         raise InputError(
-            f"Objects {shown} are linked, but no clustering says where they belong: it did not see them, "
-            f"or has them in different "
-            "clusters of equal weight. Give one of them more weight, or leave the link out."
+            f"Objects {shown} are linked, but no clustering says where they belong: each clustering did not "
+            "see them, or has them in different clusters of equal weight. Give one of them more weight, or "
+            "leave the link out."
         )
     kind = SoftCompressed if isinstance(joined, SoftCompressed) else Compressed
     return kind.regrouped(joined, first[joined.rows], joined.inverse[groups])
 
 
 def _pooled_labels(labels, groups, first, counts, weights) -> np.ndarray:
-    """(g, m) label of the most weight in each group, -1 where two have it."""
+    """(g, m) label of the most weight in each group, -1 if two have it."""
     pooled = labels[first].copy()
     several = counts > 1
     rows = np.flatnonzero(several[groups])

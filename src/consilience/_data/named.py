@@ -1,6 +1,4 @@
-"""What ensembles share: how many clusterings of how many objects, what they are called, and what objects
-weigh.
-"""
+"""What ensembles share: numbers of clusterings and objects, their names, and the weights of objects."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from .._base.parameters import check_weights
 
 
 class NamedClusterings(ABC):
-    """Clusterings with names; what derives from it says how many there are, and of how many objects."""
+    """Clusterings with names; subclasses know the number of clusterings and of objects."""
 
     _names: list[str] | None
 
@@ -40,7 +38,7 @@ class NamedClusterings(ABC):
 
     @property
     def clustering_names(self) -> list[str]:
-        """Names of the clusterings; 'clustering 0', ... where none were given."""
+        """Names of the clusterings; 'clustering 0', ... if none were given."""
         if self._names is not None:
             return list(self._names)
         return [f"clustering {i}" for i in range(self.n_clusterings)]
@@ -52,7 +50,7 @@ class NamedClusterings(ABC):
 
 
 class Named(NamedClusterings):
-    """The same in memory, hard or soft: objects have names and weights, too."""
+    """Clusterings in memory, hard or soft, whose objects have names and weights, too."""
 
     _sample_names: list[Any] | None
     _weights: np.ndarray | None

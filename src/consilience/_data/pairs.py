@@ -23,14 +23,14 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-_BLOCK_BYTES = 1 << 25  # of one row block of a pairwise matrix
+_BLOCK_BYTES = 1 << 25  # in one row block of a pairwise matrix
 _BOUND_BY = 8  # clusterings; bounding the pattern by them takes a table of every two
 
 
 def contingency(ensemble: Ensemble) -> np.ndarray:
     """Y' diag(w) Y (k, k) dense: the weight of objects in every two clusters. O(n m^2) time, 8 k^2 bytes.
 
-    Missing labels count nowhere.
+    Missing labels are not counted.
     """
     k = ensemble.n_base_clusters
     ensure_fits(8.0 * k * k, what=f"A dense {k} x {k} contingency", remedy="use contingency_sparse()")
@@ -94,7 +94,7 @@ def coassociation_blocks(
     cluster_weights: Any = None,
     rows: int | None = None,
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(start, stop, rows start..stop of A): the matrix without holding it. O(rows n) memory."""
+    """(start, stop, rows start..stop of A): the matrix by blocks. O(rows n) memory."""
     n = ensemble.n_samples
     arguments = _pair_arguments(ensemble, clustering_weights, cluster_weights)
     rows = rows or _block_rows(ensemble)
@@ -142,9 +142,10 @@ def coassociation_sparse(
 
 
 def pattern_size(ensemble: Ensemble, *, enough: float = np.inf, n_jobs: int | None = -1) -> int:
-    """Number of pairs (p, q), both orders and the diagonal counted, that were together at least once.
+    """Number of pairs (p, q) that were together at least once, in both orders and with the diagonal.
 
-    With more than ``enough`` of them counting ends early: the result is then above it, and a lower bound.
+    If there are more than ``enough``, counting ends early: the result is then above ``enough``, and a lower
+    bound.
     """
     codes = _pair_arguments(ensemble, None, None)[0]
     return _count_pattern(ensemble, codes, *_members(ensemble), enough=enough, n_jobs=n_jobs)[0]
@@ -177,12 +178,12 @@ def _count_pattern(
 
 
 def _least_pattern(ensemble: Ensemble, codes, first, enough: float) -> float:
-    """A lower bound on the pairs ever together, from tables of two clusterings; no better than needs be.
+    """A lower bound on the pairs ever together, from tables of two clusterings.
 
-        |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs inside clusters of clustering i
+        |P_1 u ... u P_t|  >=  sum_i |P_i| - sum_i<j |P_i n P_j|,   P_i the pairs in clusters of clustering i
 
-    for any t clusterings, of which those with the largest clusters come first: |P_i| is the sum of their
-    squared sizes, |P_i n P_j| that of the cells of their table.
+    for any t clusterings, those with the largest clusters first: |P_i| is the sum of the squared cluster
+    sizes, |P_i n P_j| that of the squared cells of their table.
     """
     alone = np.add.reduceat(np.diff(first).astype(float) ** 2, ensemble.offsets[:-1])
     order = np.argsort(-alone, kind="stable")
@@ -206,8 +207,9 @@ def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def cooccurrence_counts(ensemble: Ensemble, *, clustering_weights: Any = None) -> np.ndarray:
-    """(n, n) dense: by how many clusterings (or what weight of them) both objects were seen; 0 is "no
-    evidence".
+    """(n, n) dense: how many clusterings (or what weight of them) saw both objects.
+
+    0 means "no evidence".
     """
     n = ensemble.n_samples
     ensure_fits(
@@ -238,7 +240,7 @@ def _pair_arguments(ensemble: Ensemble, clustering_weights: Any, cluster_weights
 
 
 def _members(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
-    """(first, members): objects of global cluster g are members[first[g]:first[g + 1]], in rising order."""
+    """(first, members): objects of global cluster g are members[first[g]:first[g + 1]], ascending."""
     Y = ensemble.indicator(np.int8).tocsc()
     return Y.indptr.astype(np.int64), Y.indices
 
@@ -248,10 +250,10 @@ def _block_rows(ensemble: Ensemble) -> int:
 
 
 def sample_agreement(ensemble: Ensemble) -> np.ndarray:
-    """(n,) in [0, 1]: do the clusterings describe the same company for an object?
+    """(n,) in [0, 1]: how far the clusterings put an object together with the same others.
 
-    The mean, over pairs of clusterings that saw it, of the Jaccard overlap of its two clusters; 1 if it
-    was always with the same objects. An object seen at most once has 1. O(n m^2) time, O(n) memory.
+    It is the mean, over pairs of clusterings that saw the object, of the Jaccard overlap of its two clusters;
+    1 if it was always with the same objects. An object seen at most once has 1. O(n m^2) time, O(n) memory.
     """
     compressed = ensemble.distinct()
     labels = np.ascontiguousarray(compressed.labels.T)
@@ -295,7 +297,7 @@ def _vector(values: Any, expected: int, argument: str, things: str) -> np.ndarra
         if not vector.any():
             raise InputError(
                 "clustering_weights are 0 for every clustering, so that nothing is left to count. Give at "
-                "least one that is not."
+                "least one that is positive."
             )
         check_range(vector, argument)
     return vector

@@ -1,29 +1,27 @@
-"""What came in as labels and looks like something else, or the reverse: refused where it cannot be meant,
-else questioned.
+"""Labels that look like something else, or something else that looks like labels.
 
-======================================  ==============================
-=============================================
+They are refused if they cannot be meant, and otherwise questioned by a warning.
+
+======================================  ==============================  ===================================
 what it looks like                      how it is told                  what happens
-======================================  ==============================
-=============================================
+======================================  ==============================  ===================================
 a matrix of pairs (co-association,      square, symmetric, one value    refused
 distances)                              all along the diagonal
 features                                most columns hold fractions,    refused
                                         and many different ones
-identifiers                             every object has a label of     refused if all columns are so, else a warning
-                                        its own                         that names them
+identifiers                             every object has a label of     refused if all columns are so, else
+                                        its own                         a warning that names them
 measurements among clusterings          as features, in a few columns   a warning that names them
 clusterings of hardly any two objects   nine of ten objects alone       a warning that names them
-the other way round                     far more clusterings than       refused or a warning, see _check_orientation
-                                        objects
-======================================  ==============================
-=============================================
+the other way round                     far more clusterings than       refused or a warning, see
+                                        objects                         _check_orientation
+======================================  ==============================  ===================================
 
-Few objects are never questioned: there a clustering into single objects is as likely as anything else.
+Few objects are never questioned: a clustering of them into single objects is as likely as anything else.
 
-A table that came in as features is questioned where it looks like labels: in each of its columns all numbers
-are codes without gaps, from -1 (missing), 0 or 1, and few. Where all are 0 or 1, as answers of yes and no
-are, the columns must also agree as clusterings do. A table that is wrapped in ``Features`` is not questioned.
+A table of features is questioned if it looks like labels: in each of its columns all numbers are codes
+without gaps, from -1 (missing), 0 or 1, and few. If all are 0 or 1, as answers of yes and no are, the columns
+must also agree as clusterings do. A table that is wrapped in ``Features`` is not questioned.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Fewer objects than this can each be a cluster of its own.
 _FEW = 10
-#: Share of the seen objects that are alone in a clustering that is worth a word.
+#: Share of the seen objects that are alone in a clustering, from which on a warning names it.
 _ALONE = 0.9
 #: Lists of no more vectors than this are written by hand, and the writer knows what they are.
 _BY_HAND = 10
@@ -55,7 +53,7 @@ _FEATURES = (
 
 
 def question(intake: Intake, *, told: bool, stacklevel: int) -> None:
-    """Raise or warn where the labels look like something else; ``told`` if the user named rows or columns."""
+    """Raise or warn if the labels look like something else; ``told`` if the user named rows or columns."""
     _check_filled(intake)
     if intake.container == "known":
         return
@@ -98,10 +96,9 @@ def _check_pairs(intake: Intake) -> None:
     cut = "1 - matrix" if diagonal[0] == 1 else "matrix"
     raise InputError(
         f"labels has shape ({n}, {m}), is symmetric and has {diagonal[0]:g} all along its diagonal: it "
-        f"looks like {what}, not "
-        "like clusterings. Pass the labels it was made of, one column per clustering; to cut such a matrix "
-        "itself use "
-        "scikit-learn, for instance AgglomerativeClustering(n_clusters, metric='precomputed', "
+        f"looks like {what}, not like clusterings. Pass the labels it was made from, one column per "
+        "clustering; to cut such a matrix itself use scikit-learn, for instance "
+        "AgglomerativeClustering(n_clusters, metric='precomputed', "
         f"linkage='average').fit({cut})."
     )
 
@@ -140,8 +137,7 @@ def _check_columns(intake: Intake, stacklevel: int) -> None:
     if len(own) == m:
         raise InputError(
             f"Every one of the {n} objects has a label of its own in {_all_of(m)} {_called(intake, own)}: "
-            f"that says "
-            f"nothing about which belong together. Leave out identifiers. {_FEATURES}."
+            f"that says nothing about which belong together. Leave out identifiers. {_FEATURES}."
         )
     if own:
         warn(
@@ -194,7 +190,7 @@ def _all_of(m: int) -> str:
 
 
 def _called(intake: Intake, columns: list[int], *, start: bool = False) -> str:
-    """What a message calls these clusterings; ``start`` at the start of a sentence."""
+    """How a message names these clusterings; ``start`` at the start of a sentence."""
     names = intake.clustering_names
     what = "column" if intake.container in ("array", "rows", "frame", "table") else "clustering"
     what = what.capitalize() if start else what
@@ -217,14 +213,14 @@ def _names_of(intake: Intake) -> str:
 
 
 def _check_orientation(intake: Intake, stacklevel: int) -> None:
-    """Many more clusterings than objects: say so, or refuse.
+    """Warn of many more clusterings than objects, or refuse them.
 
     Rows of an array, a list of lists, a data frame or a file are objects; a list given to
-    ``from_clusterings`` holds one vector per clustering. So a longer list of more vectors than labels in each
-    is questioned, and from three times as many on refused as ambiguous; an array from three times as many on
-    is questioned, and from ten times as many on refused if its columns do not look like clusterings either. A
-    list of lists is questioned as soon as its rows are longer than it, as one of label vectors is. A dict
-    says what it holds by its keys: it is questioned, never refused.
+    ``from_clusterings`` holds one vector per clustering. So a list with more vectors than labels in each is
+    questioned, and with three times as many it is refused as ambiguous. An array is questioned from three
+    times as many on, and refused from ten times as many on if its columns do not look like clusterings
+    either. A list of lists is questioned as soon as its rows are longer than it, like a list of label
+    vectors. A dict names what it holds by its keys: it is questioned, but never refused.
     """
     n, m = intake.labels.shape
     if intake.container == "list":
@@ -239,17 +235,18 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     says = f"so this says {m} clusterings of {n} objects"
     turned = f"if you have {n} clusterings of {m} objects"
     told = {
-        "array": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T {turned}",
-        "frame": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T "
-        f"(labels.transpose() in polars) {turned}",
-        "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Read it with "
-        f"transpose=True (--transpose) {turned}",
+        "array": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
+        f"Pass labels.T {turned}",
+        "frame": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
+        f"Pass labels.T (labels.transpose() in polars) {turned}",
+        "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
+        f"Read it with transpose=True (--transpose) {turned}",
         "rows": f"labels is a list of {n} lists of {m} labels: each list is an object, {says}. Pass "
         f"Ensemble.from_clusterings(labels) {turned}",
         "list": f"labels is a list of {m} vectors of {n} labels: each vector is a clustering, {says}. Pass "
         f"Ensemble(numpy.array(labels)), whose rows are objects, {turned}",
-        "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. Pass "
-        f"numpy.array(list(labels.values())), whose rows are objects, {turned}",
+        "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. "
+        f"Pass numpy.array(list(labels.values())), whose rows are objects, {turned}",
     }[intake.container]
     if not refused:
         warn(f"{told}.", OrientationWarning, stacklevel=stacklevel + 1)
@@ -269,13 +266,12 @@ _AGREE = 0.5
 
 
 def question_features(features: Features, remedy: str, *, stacklevel: int) -> None:
-    """Warn where features look like labels; ``remedy`` says how to give labels."""
+    """Warn if features look like labels; ``remedy`` says how to give labels."""
     if looks_like_labels(features.X):
         n, d = features.shape
         warn(
-            f"X holds small whole numbers alone in each of its {d} columns, as labels of {n} objects in "
-            f"{d} base "
-            f"clusterings do, and was taken for features. If these are labels, {remedy}. If they are "
+            f"X holds only small whole numbers in each of its {d} columns, like labels of {n} objects in "
+            f"{d} base clusterings, and was taken for features. If these are labels, {remedy}. If they are "
             f"features, "
             "cs.io.Features(X) says so.",
             GuessWarning,
@@ -302,6 +298,6 @@ def _whole(X: np.ndarray) -> bool:
 
 
 def _agree(codes: np.ndarray) -> bool:
-    """Whether columns of zeros and ones divide the objects alike, whichever side is called 0."""
+    """Whether columns of zeros and ones divide the objects alike, whichever part is called 0."""
     likeness = np.abs(np.corrcoef(codes, rowvar=False))
     return bool(likeness[np.triu_indices(len(likeness), 1)].mean() >= _AGREE)

@@ -32,13 +32,14 @@ from .ensemble import Ensemble
 from .named import Named
 from .soft_intake import WHOLE, take_in, without_empty
 
-_BLOCK_BYTES = 1 << 25  # of one row block of a matrix of pairs
+_BLOCK_BYTES = 1 << 25  # in one row block of a matrix of pairs
 _HASHED = 1 << 14  # rows at a time
 
 
 class SoftEnsemble(Named):
-    """Several soft clusterings of the same objects: probabilities, topic shares, fuzzy memberships, ancestry
-    coefficients.
+    """Several soft clusterings of the same objects.
+
+    Memberships are for instance probabilities, topic shares, fuzzy memberships or ancestry coefficients.
 
     Parameters
     ----------
@@ -47,23 +48,20 @@ class SoftEnsemble(Named):
         ``predict_proba`` of a mixture, topics of documents, membership vectors of HDBSCAN, Q matrices.
         Entries are not negative, and rows add up to at most 1:
 
-        =========================
-        ===================================================================================
+        =========================  ============================================================
         row                        meaning
-        =========================
-        ===================================================================================
+        =========================  ============================================================
         adds up to 1               the clustering places the object fully
         adds up to less            the rest is unknown: evidence neither for nor against
         zeros                      the clustering did not see the object
         up to 1.01                 rounding: scaled to 1
         more                       refused
-        =========================
-        ===================================================================================
+        =========================  ============================================================
 
-        A label vector stands for a block of zeros and ones. A column without any membership is no cluster,
+        A label vector stands for a block of zeros and ones. A column without any membership is not a cluster,
         and is left out.
     clustering_names, sample_names : sequence, optional
-        Names of blocks and rows; those of a data frame where it has them.
+        Names of blocks and rows; taken from a data frame if it has them.
     sample_weight : array (n_samples,), optional
         Positive weights; an object of weight 3 counts as three equal objects.
 
@@ -77,10 +75,11 @@ class SoftEnsemble(Named):
 
     Notes
     -----
-    :class:`~consilience.consensus.LWGP`, :class:`~consilience.consensus.CoassociationKMeans`, :class:`~consilience.consensus.EvidenceAccumulation`,
-    :class:`~consilience.SCCABG` and :class:`~consilience.consensus.SoftVote` take it as it is; :meth:`draw` makes hard clusterings for all
-    others. Where every membership is 0 or 1 it is a hard ensemble, and is taken as one by every method. 12
-    bytes an entry that is not 0.
+    :class:`~consilience.consensus.LWGP`, :class:`~consilience.consensus.CoassociationKMeans`,
+    :class:`~consilience.consensus.EvidenceAccumulation`, :class:`~consilience.SCCABG`
+    and :class:`~consilience.consensus.SoftVote` take it directly; :meth:`draw`
+    makes hard clusterings for all others. If every membership is 0 or 1, it is a hard ensemble, and every
+    method takes it as one. It takes 12 bytes for each entry that is not 0.
 
     Examples
     --------
@@ -161,7 +160,7 @@ class SoftEnsemble(Named):
 
     @cached_property
     def has_missing(self) -> bool:
-        """Whether a clustering did not see some object, or not all of it."""
+        """Whether a clustering did not see some object, or only a part of it."""
         return bool((np.abs(self.masses - 1.0) > WHOLE).any())
 
     @cached_property
@@ -205,12 +204,11 @@ class SoftEnsemble(Named):
     # Hard clusterings --------------------------------------------------------------------------------------
 
     def draw(self, n_draws: int = 10, *, random_state: Any = None) -> Ensemble:
-        """A hard ensemble of ``n_draws`` clusterings for each soft one: every object joins a cluster by its
-        memberships.
+        """A hard ensemble of ``n_draws`` clusterings, drawn by the memberships, for each soft one.
 
-        What is unknown of an object is the chance of a missing label. The co-association of the draws is on
-        average that of Eq. (1), and reaches it with many draws: its standard error is at most 0.5 / sqrt(m
-        n_draws). O(entries n_draws) time, 4 n m n_draws bytes.
+        The unknown part of an object is the probability of a missing label. The co-association of the draws
+        is on average that of Eq. (1), and approaches it with many draws: its standard error is at most 0.5 /
+        sqrt(m n_draws). O(entries n_draws) time, 4 n m n_draws bytes.
         """
         check("n_draws", n_draws, Integer(1))
         rng = make_rng(random_state)
@@ -229,10 +227,10 @@ class SoftEnsemble(Named):
         return _hard(vectors, names, self)
 
     def harden(self, threshold: float = 0.0) -> Ensemble:
-        """A hard ensemble: every object in the cluster of its largest membership, missing where that is below
-        ``threshold``.
+        """A hard ensemble: every object joins the cluster of its largest membership.
 
-        Says nothing about how sure the memberships are: :meth:`draw` does.
+        The label is missing if that membership is below ``threshold``. The result does not show how sure the
+        memberships are; :meth:`draw` does.
         """
         check("threshold", threshold, Real(0, 1))
         vectors, columns = [], sp.csc_array(self._Y)
@@ -260,9 +258,7 @@ class SoftEnsemble(Named):
         return np.asarray(self._Y.T @ self.sample_weight)
 
     def contingency(self) -> np.ndarray:
-        """Y' diag(w) Y (k, k) dense: what every two clusters share, as hard clusterings drawn would on
-        average.
-        """
+        """Y' diag(w) Y (k, k) dense: what every two clusters share, as the mean over drawn ensembles."""
         return self._incidence.overlaps(self.sample_weight)
 
     def contingency_sparse(self) -> sp.csr_array:
@@ -270,8 +266,9 @@ class SoftEnsemble(Named):
         return sp.csr_array(self._Y.T @ (sp.diags_array(self.sample_weight) @ self._Y))
 
     def coassociation(self, *, n_jobs: int | None = -1) -> np.ndarray:
-        """A (n, n) dense, Eq. (1); pairs never seen together are 0. O(n^2 m) time, 8 n^2 bytes; refused if
-        that does not fit.
+        """A (n, n) dense, Eq. (1); pairs never seen together are 0.
+
+        O(n^2 m) time, 8 n^2 bytes; refused if that does not fit.
         """
         n = self.n_samples
         ensure_fits(
@@ -288,7 +285,7 @@ class SoftEnsemble(Named):
         return out
 
     def coassociation_blocks(self, *, rows: int | None = None) -> Iterator[tuple[int, int, np.ndarray]]:
-        """(start, stop, rows start..stop of A): the matrix without holding it. O(rows n) memory."""
+        """(start, stop, rows start..stop of A): the matrix by blocks. O(rows n) memory."""
         step = rows or self._block_rows()
         for start in range(0, self.n_samples, step):
             stop = min(start + step, self.n_samples)
@@ -311,8 +308,9 @@ class SoftEnsemble(Named):
     # Compression -------------------------------------------------------------------------------------------
 
     def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
-        """The distinct rows of memberships with their total weights; ``.inverse`` maps objects to rows.
-        O(entries) time.
+        """The distinct rows of memberships with their total weights.
+
+        ``.inverse`` maps objects to rows. O(entries) time.
         """
         if self._compressed is None:
             rows, inverse = _distinct_rows(self._Y)
@@ -325,8 +323,9 @@ class SoftEnsemble(Named):
 
 
 class SoftCompressed(SoftEnsemble):
-    """The distinct rows of a soft ensemble, with weights: what the methods work on. As
-    :class:`~consilience._data.distinct.Compressed`.
+    """The distinct rows of a soft ensemble, with weights: what the methods work on.
+
+    It is like :class:`~consilience._data.distinct.Compressed`.
     """
 
     inverse: np.ndarray
@@ -341,7 +340,7 @@ class SoftCompressed(SoftEnsemble):
         return self
 
     def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
-        """Itself: rows are distinct already."""
+        """Itself, because rows are distinct already."""
         return self
 
     def with_weights(self, weights: np.ndarray) -> SoftCompressed:
@@ -350,11 +349,11 @@ class SoftCompressed(SoftEnsemble):
 
     @classmethod
     def regrouped(cls, other: SoftCompressed, rows: np.ndarray, inverse: np.ndarray) -> SoftCompressed:
-        """The same rows, standing for objects given by ``inverse``, the first of each being ``rows``."""
+        """The same rows for the objects given by ``inverse``; ``rows`` are the first object of each."""
         return cls._of(other, other._Y, rows, inverse, other.sample_weight)
 
     def _to_parts(self) -> dict[str, Any]:
-        """All that it is made of, for files of models; :meth:`_from_parts` makes it again."""
+        """Its parts, for files of models; :meth:`_from_parts` makes it again."""
         names = ("offsets", "columns", "widths", "inverse", "rows")
         return {"Y": self._Y, "clustering_names": self._names, "weights": self._weights} | {
             name: getattr(self, name) for name in names
@@ -362,7 +361,7 @@ class SoftCompressed(SoftEnsemble):
 
     @classmethod
     def _from_parts(cls, parts: Mapping[str, Any]) -> SoftCompressed:
-        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        """The ensemble of these parts; raises unless they fit together, as compiled code requires."""
         Y, offsets, columns = checked_csr(parts["Y"], "Y"), parts["offsets"], parts["columns"]
         rows, inverse, widths, names = (
             parts[name] for name in ("rows", "inverse", "widths", "clustering_names")
@@ -396,10 +395,10 @@ class SoftCompressed(SoftEnsemble):
         return values[self.inverse]
 
     def canonical(self) -> tuple[SoftCompressed, np.ndarray, np.ndarray, np.ndarray]:
-        """The same in an order of rows, clusterings and clusters that depends on its content only, and the
-        three orders.
+        """The same in an order that depends only on its content, and that order.
 
-        As :meth:`consilience._data.distinct.Compressed.canonical`.
+        The order is that of rows, of clusterings and of clusters, as for
+        :meth:`consilience._data.distinct.Compressed.canonical`.
         """
         colors, cluster_colors, clustering_colors = membership_colors(
             self._Y, self.offsets, self.sample_weight
@@ -407,7 +406,7 @@ class SoftCompressed(SoftEnsemble):
         row_order = np.argsort(colors, kind="stable")
         column_order = np.argsort(clustering_colors, kind="stable")
         rows = self._Y[row_order]
-        # Clusters of one color are mirror images: what is left to go by is who comes first.
+        # Clusters of one color are mirror images: only their first appearance tells them apart.
         place = np.asarray(rows.T @ np.arange(1.0, row_order.size + 1))
         cluster_order = np.concatenate(
             [
@@ -456,14 +455,14 @@ def _hard(vectors: list[np.ndarray], names: Any, soft: SoftEnsemble) -> Ensemble
 
 
 def _distinct_rows(Y: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """(first row of each kind, kind of every row): kinds by first appearance, rows compared entry by entry."""
+    """(first row of each kind, kind of every row), kinds by first appearance; rows are compared exactly."""
     n = Y.shape[0]
     hashes = np.concatenate([row_hashes(Y[a : a + _HASHED]) for a in range(0, n, _HASHED)])
     _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
     first_of = first[kind.reshape(-1)]
     for a in range(
         0, n, _HASHED
-    ):  # rows that share a hash but are not equal, should there ever be any, stand alone
+    ):  # rows that share a hash but are not equal, if there ever are any, stay single
         alone = a + np.flatnonzero(unequal_rows(Y[a : a + _HASHED], Y[first_of[a : a + _HASHED]]))
         first_of[alone] = alone
     rows, inverse = np.unique(first_of, return_inverse=True)

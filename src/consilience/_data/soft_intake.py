@@ -1,5 +1,6 @@
-"""What soft clusterings come in as, checked and brought to one form: the door of
-:class:`consilience._data.soft.SoftEnsemble`.
+"""Soft clusterings in any accepted form, checked and brought to one form.
+
+This is the entrance of :class:`consilience._data.soft.SoftEnsemble`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from .containers import refuse_foreign
 from .ensemble import Ensemble
 from .frames import as_array, as_frame, row_names
 
-#: Sums of a row up to here above 1 come from rounding, of tables printed with few digits too, and are scaled
-#: to 1.
+#: Sums of a row that exceed 1 up to this come from rounding, also of tables printed with few digits, and are
+#: scaled to 1.
 _ROUNDED = 1.01
 #: Sums this near to 1 are 1.
 WHOLE = 1e-6
@@ -119,7 +120,7 @@ def _block(item: Any, name: str) -> sp.csr_array:
 def without_empty(
     Y, offsets: np.ndarray, columns: list[np.ndarray]
 ) -> tuple[Any, np.ndarray, list[np.ndarray]]:
-    """Without the clusters that hold nothing."""
+    """Leave out the clusters that hold nothing."""
     held = np.bincount(Y.indices, minlength=Y.shape[1]) > 0
     if held.all():
         return Y, offsets, columns

@@ -1,4 +1,4 @@
-"""What an ensemble says of itself: a line, a table for notebooks, and a sentence on objects that nobody saw."""
+"""Descriptions of an ensemble: a line, a table for notebooks, and a sentence on unseen objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import need
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-_SHOWN = 12  # clusterings of a table
+_SHOWN = 12  # clusterings in a table
 
 
 def in_a_line(ensemble: Ensemble) -> str:
@@ -48,11 +48,14 @@ def as_table(ensemble: Ensemble) -> str:
         rows.append(f"<tr><td colspan='5'>... {ensemble.n_clusterings - _SHOWN} more</td></tr>")
     names = ("clustering", "clusters", "largest", "smallest", "objects seen")
     head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<p>{escape(repr(ensemble))}</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return (
+        f"<p>{escape(repr(ensemble))}</p><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def as_frame_of(ensemble: Ensemble, library: str | None) -> Any:
-    """A data frame of the labels as they were given, one column per clustering, of that library or of pandas."""
+    """A data frame of the labels as given, one column per clustering, of that library or of pandas."""
     library = library or "pandas"
     needed = need(library, library, "to_frame()")
     names = numbered(ensemble.clustering_names)
@@ -61,7 +64,7 @@ def as_frame_of(ensemble: Ensemble, library: str | None) -> Any:
         return needed.DataFrame(columns, index=ensemble.sample_names)
     import narwhals as nw
 
-    # The module itself: names of libraries are not known to old versions of narwhals.
+    # The module itself is passed: old versions of narwhals do not know names of libraries.
     lists = {name: ensemble.original_labels(i).tolist() for i, name in enumerate(names)}
     return nw.from_dict(lists, backend=needed).to_native()
 
@@ -78,7 +81,7 @@ def _of_pandas(ensemble: Ensemble, clustering: int, pandas: Any) -> Any:
 
 
 def say_unseen(ensemble: Ensemble) -> str:
-    """Which objects no clustering saw, in a sentence."""
+    """A sentence on the objects that no clustering saw."""
     names, many = ensemble.sample_names, ensemble.unseen.size > 1
     shown = listed(ensemble.unseen if names is None else (repr(names[i]) for i in ensemble.unseen))
     return (

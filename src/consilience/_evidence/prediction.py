@@ -1,11 +1,12 @@
-"""Placing further objects in a consensus by their base labels, through the one table of
-:mod:`consilience._evidence.table`.
+"""Placing further objects in a consensus by their base labels.
+
+Everything is computed from the table of :mod:`consilience._evidence.table`.
 
 A row of base labels that the fit has seen (a known signature) keeps the cluster it was given, so that
 predicting the objects of ``fit`` gives their labels. Any other row goes to the cluster with which it is most
 often together: the largest membership, Eq. (3) of :mod:`consilience._evidence.table`, which with nothing
 missing is the mean co-association with the objects of the cluster. A label that the clustering did not have
-is as good as missing. O(m) for a known row, O(m c) for another.
+counts as missing. O(m) for a known row, O(m c) for any other.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from ..errors import InputError, warn
 from .table import Evidence, mean_of_known
 
 _BLOCK = 1 << 14  # rows
-#: How far the share of an object's own cluster is lifted above the others where it is not the largest: enough
-#: to survive rounding.
+#: How far the share of an object's own cluster is lifted above the others if it is not the largest: enough to
+#: survive rounding.
 _ABOVE = 1.0 + 1e-9
 
 
 class TopClusters(NamedTuple):
-    """The clusters with the largest shares in each object, arrays (n_objects, n), the largest first."""
+    """The clusters with the largest shares in each object: arrays (n_objects, n), largest first."""
 
     clusters: np.ndarray
     shares: np.ndarray
@@ -46,7 +47,7 @@ class Predictor:
 
     signatures : the distinct objects of the fit.
     labels : array (n,), the cluster of each object.
-    weights : array (n,) of the objects; needed only where equal objects are in different clusters.
+    weights : array (n,) of the objects; needed only if equal objects are in different clusters.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Predictor:
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """(u,) the cluster of each distinct object; where equal ones are in several, that of the first."""
+        """(u,) the cluster of each distinct object; if equal ones are in several, that of the first."""
         return self.labels[self.distinct.rows]
 
     @cached_property
@@ -70,20 +71,20 @@ class Predictor:
 
     @cached_property
     def known(self) -> Any:
-        """The distinct objects, to be found again."""
+        """The distinct objects, for looking up rows."""
         rows = self.distinct._incidence
         return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
-        return {**self._to_parts(), "n_clusters": self.n_clusters}  # the rest can be had again
+        return {**self._to_parts(), "n_clusters": self.n_clusters}  # the rest can be computed again
 
     def _to_parts(self) -> dict[str, Any]:
-        """What it is made of, for files of models."""
+        """Its parts, for files of models."""
         return {"distinct": self.distinct, "labels": self.labels, "weights": self.weights}
 
     @classmethod
     def _from_parts(cls, parts: Mapping[str, Any]) -> Predictor:
-        """The way back; raises unless the parts fit together, as compiled code takes for granted."""
+        """The predictor made of these parts; raises unless they fit together, as compiled code requires."""
         distinct, labels, weights = parts["distinct"], parts["labels"], parts["weights"]
         fits = isinstance(distinct, (Compressed, SoftCompressed)) and labels.shape == distinct.inverse.shape
         if not fits or labels.dtype != np.int64 or labels.min() < 0 or labels.max() >= labels.size:
@@ -96,9 +97,7 @@ class Predictor:
     # Rows of codes -----------------------------------------------------------------------------------------
 
     def predict(self, codes: np.ndarray | Memberships, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(n,) the cluster of each row of codes (n, m), as :func:`codes_of` gives them; -1 where all are
-        missing.
-        """
+        """(n,) the cluster of each row of codes (n, m) of :func:`codes_of`; -1 if all are missing."""
         out = np.empty(len(codes), np.int64)
         known, ties = self.known, self.evidence.ties
 
@@ -116,10 +115,10 @@ class Predictor:
     def shares(
         self, codes: np.ndarray | Memberships, top: int | None = None, *, n_jobs: int | None = -1
     ) -> tuple[np.ndarray | None, np.ndarray]:
-        """(clusters, shares), each (n, top), the largest first; of all clusters, in order, (None, (n, c)).
+        """(clusters, shares), each (n, top), largest first; for all clusters, in order, (None, (n, c)).
 
-        The largest share is that of the predicted cluster: it is lifted just above the others where it is
-        not. A row that nothing is known of has zeros, and clusters -1.
+        The largest share is that of the predicted cluster: it is lifted just above the others if it is not. A
+        row of which nothing is known has zeros, and clusters -1.
         """
         c = self.n_clusters
         width = c if top is None else min(top, c)
@@ -152,16 +151,18 @@ class Predictor:
     def confidence(
         self, codes: np.ndarray | Memberships, labels: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
-        """(n,) how sure the base clusterings are of these labels of the rows, Eq. (10) of
-        :mod:`consilience._evidence.table`.
+        """(n,) how sure the base clusterings are of these labels of the rows.
+
+        Eq. (10) of :mod:`consilience._evidence.table`.
         """
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
 
     def score(
         self, codes: np.ndarray | Memberships, weights: np.ndarray | None = None, *, n_jobs: int | None = None
     ) -> float:
-        """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw; 0 where
-        none saw any.
+        """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw.
+
+        It is 0 if no clustering saw any row.
         """
         rows = codes if isinstance(codes, Memberships) else Labels(codes, self.distinct.offsets)
         weights = np.ones(len(codes)) if weights is None else weights / unit_of(weights)
@@ -177,7 +178,7 @@ def _any_known(rows: np.ndarray | Memberships) -> np.ndarray:
 
 
 def lift_inplace(shares: np.ndarray, labels: np.ndarray) -> None:
-    """Make column ``labels[i]`` the largest of row i, just above the others, where it is not."""
+    """Make column ``labels[i]`` the largest of row i, just above the others, if it is not."""
     rows = np.flatnonzero(shares.argmax(axis=1) != labels)
     shares[rows, labels[rows]] = shares[rows].max(axis=1) * _ABOVE
 
@@ -202,10 +203,10 @@ def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stackl
 
 
 def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, list[Any] | None]:
-    """(codes (n, m), sample names) of new labels in the numbers of those of the fit; what it did not have is
-    -1.
+    """(codes (n, m), sample names) of new labels in the codes of the fit.
 
-    Clusterings are matched by name where both sides have names, else by position; categories by value.
+    Labels that the fit did not have are -1. Clusterings are matched by name if both sides have names,
+    otherwise by position; categories by value.
     """
     new = labels if isinstance(labels, Ensemble) else Ensemble._unquestioned(labels)
     codes, categories = new.labels, new.categories
@@ -223,8 +224,9 @@ def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, l
 
 
 def memberships_of(blocks: Any, distinct: SoftCompressed, owner: str) -> tuple[Memberships, list[Any] | None]:
-    """(rows, sample names) of new memberships in the columns of those of the fit; a cluster that held nothing
-    there is unknown.
+    """(rows, sample names) of new memberships in the columns of the fit.
+
+    Memberships in a cluster that held nothing in the fit are unknown.
     """
     soft = blocks if isinstance(blocks, SoftEnsemble) else SoftEnsemble(blocks)
     order = _matched(_own_names(soft), distinct, soft.shape, owner)
@@ -233,8 +235,7 @@ def memberships_of(blocks: Any, distinct: SoftCompressed, owner: str) -> tuple[M
         if soft.widths[j] != distinct.widths[i]:
             raise InputError(
                 f"{soft.clustering_names[j]} has {soft.widths[j]} columns, but {owner} was fitted to "
-                f"{distinct.widths[i]} there. Pass "
-                "memberships in the same clusters, in the same order."
+                f"{distinct.widths[i]} there. Pass memberships in the same clusters, in the same order."
             )
         column = {value: distinct.offsets[i] + at for at, value in enumerate(distinct.columns[i])}
         numbers[soft.offsets[j] : soft.offsets[j + 1]] = [column.get(value, -1) for value in soft.columns[j]]
@@ -251,7 +252,7 @@ def _own_names(ensemble: Ensemble | SoftEnsemble) -> list[str] | None:
 
 
 def _values(categories: np.ndarray) -> list[Any]:
-    """Values that equal ones equal: dates in one unit."""
+    """Values that compare equal if they are: dates in one unit."""
     kind = categories.dtype.kind
     return (categories.astype(f"{kind}8[ns]") if kind in "mM" else categories).tolist()
 
@@ -259,15 +260,15 @@ def _values(categories: np.ndarray) -> list[Any]:
 def _matched(
     names: list[str] | None, distinct: Ensemble | SoftEnsemble, shape: tuple[int, ...], owner: str
 ) -> list[int]:
-    """The column of the new labels that is each clustering of the fit."""
+    """The column of the new labels for each clustering of the fit."""
     known = _own_names(distinct)
     if names is not None and known is not None and names != known:
         strange = [name for name in names if name not in known]
         absent = [name for name in known if name not in names]
         if not strange and not absent and len(names) == len(known) == len(set(names)):
             return [names.index(name) for name in known]
-        parts = [f"{listed(map(repr, absent))} is not among the columns"] if absent else []
-        parts += [f"{listed(map(repr, strange))} is none of its clusterings"] if strange else []
+        parts = [f"the columns do not include {listed(map(repr, absent))}"] if absent else []
+        parts += [f"its clusterings do not include {listed(map(repr, strange))}"] if strange else []
         raise InputError(
             f"{owner} was fitted to clusterings of other names: "
             f"{'; '.join(parts) or 'a name occurs twice'}. Pass the clusterings of "
@@ -279,7 +280,6 @@ def _matched(
         hint = f" Pass labels.T if there are {shape[1]} objects." if shape[0] == m else ""
         raise InputError(
             f"labels has shape {shape}: {shape[1]} clusterings, but {owner} was fitted to {m}. Pass labels "
-            f"of the same clusterings "
-            f"in the same order, with NaN where one did not see an object.{hint}"
+            f"of the same clusterings in the same order, with NaN where one did not see an object.{hint}"
         )
     return list(range(m))

@@ -1,31 +1,32 @@
-"""What base clusterings say about a partition, read off one table; nothing of size n x n is formed.
+"""What base clusterings say about a partition, from one table; nothing of size n x n is formed.
 
 Object p has weight w_p, is in cluster l_i(p) of base clustering i (or was not seen by it), and in group j(p)
 of the partition (or in none).
 
-    T (k, c)   weight of base cluster and group together                                                  (1)
-    N (m, c)   sum of T over the clusters of each clustering: what it saw of each group                    (2)
-    membership of p in j:  mean over the i that saw p of T[l_i(p), j] / N[i, j], to sum 1 over j           (3)
-    support of p:          its membership in its own group                                                 (4)
-    stability of p:        (sum_i T[l_i(p), j(p)] - self) / (sum_i N[i, j(p)] - self)                      (5)
-    B (c, c)               (T' A T - self) / (N' A N - self),   A = diag(weights of the clusterings)       (6)
-    stability of group j:  B[j, j]                                                                         (7)
-    purity of p:           mean over the i that saw p of T[l_i(p), j(p)] / S[l_i(p)],   S = sum_j T[:, j]  (8)
-    typicality of p:       r_p / max of r over the group,  r_p = sum_i T[l_i(p), j(p)] / sum_i N[i, j(p)]  (9)
-    confidence of p:       sqrt(purity * typicality)                                                       (10)
+    T (k, c)   weight of base cluster and group together                                                 (1)
+    N (m, c)   sum of T over the clusters of each clustering: what it saw of each group                   (2)
+    membership of p in j:  mean over the i that saw p of T[l_i(p), j] / N[i, j], to sum 1 over j          (3)
+    support of p:          its membership in its own group                                                (4)
+    stability of p:        (sum_i T[l_i(p), j(p)] - self) / (sum_i N[i, j(p)] - self)                     (5)
+    B (c, c)               (T' A T - self) / (N' A N - self),   A = diag(weights of the clusterings)      (6)
+    stability of group j:  B[j, j]                                                                        (7)
+    purity of p:           mean over the i that saw p of T[l_i(p), j(p)] / S[l_i(p)],   S = sum_j T[:, j] (8)
+    typicality of p:       r_p / max of r over the group,  r_p = sum_i T[l_i(p), j(p)] / sum_i N[i, j(p)] (9)
+    confidence of p:       sqrt(purity * typicality)                                                      (10)
 
 The sums of (5) and (9) are over the clusterings that saw p. B is the mean co-association between groups; with
 nothing missing (5) is the mean co-association of p with the others of its group, and (7) that of all its
-pairs: the item and cluster consensus of Monti et al. (2003). With missing labels each pair weighs as often as
-it was seen. An object of weight w counts as w equal objects, so "self", which takes the pair of an object
-with itself out, is min(w, 1) a sight in (5) and w min(w, 1) on the diagonal of (6).
+pairs: the item and cluster consensus of Monti et al. (2003). With missing labels each pair is weighted by how
+often it was seen. An object of weight w counts as w equal objects, so "self", which removes the pair of an
+object with itself, is min(w, 1) for each clustering that saw it in (5) and w min(w, 1) on the diagonal of
+(6).
 
-Confidence asks two questions, and an object must pass both. (8): of those it is together with, how many are
-in its group? An object at a border fails. (9): is it with its group as often as the most typical object of
-the group is? One that was merged into a group of others, or lies at its rim, fails. Both are shares of what
-base clusterings of this fineness can give, so that many small base clusters lower neither: S[l], not N, is
-below in (8), and the group's own most in (9). An object's pair with itself stays in, so that only the ratios
-of the weights matter.
+Confidence asks two questions, and an object must pass both. (8): how many of the objects it is together with
+are in its group? An object at a border fails. (9): is it with its group as often as the most typical object
+of the group? An object that was merged into a group of others, or lies at its rim, fails. Both are shares of
+what base clusterings with this number of clusters can give, so that many small base clusters lower neither:
+the denominator is S[l], not N, in (8), and the largest value of the group in (9). The pair of an object with
+itself is kept, so that only the ratios of the weights matter.
 """
 
 from __future__ import annotations
@@ -47,33 +48,33 @@ from .._kernels.runtime.threads import map_blocks
 if TYPE_CHECKING:
     from .._data.soft import SoftEnsemble
 
-# What is left of a sum of weights after a part was taken out is nothing if it is below this share of the sum:
+# The rest of a sum of weights after a part was subtracted counts as 0 if it is below this share of the sum:
 # sums of fractional weights leave a rounding error there.
 _NOTHING = 1e-12
 
-# A consensus is contradicted where it agrees with the base clusterings less than this share of what a plain
-# one does ...
+# A consensus is contradicted if its agreement with the base clusterings is below this share of that of a
+# plain one ...
 _FAR_LESS = 0.7
-# ... and by more than what separates the answers to base clusterings that are noise.
+# ... and lower by more than what separates the answers to base clusterings that are noise.
 _BY_CHANCE = 0.05
-# Distinct objects from which a sample of as many is judged.
+# The largest number of distinct objects that are judged; if there are more, a sample of this size is.
 _SAMPLE = 500
-_ROWS = 4096  # of a block
+_ROWS = 4096  # in a block
 
 
 class Evidence:
     """The base clusterings of an ensemble against one grouping of its objects.
 
     ensemble : Ensemble or SoftEnsemble
-        Of n objects, or of the u distinct ones. Soft clusterings count as hard ones drawn from them do on
-        average: l_i(p) is every cluster of i by its share in p, and "self" what two objects equal to p would
-        be together and seen.
+        The base clusterings of n objects, or of the u distinct ones. Soft clusterings count as the average
+        over hard ones drawn from them: l_i(p) is every cluster of i by its share in p, and "self" is how
+        often two objects equal to p would be together and seen.
     groups : array (n,)
         Group of each object, 0..n_groups - 1, -1 for none.
     rows : array (n,), optional
         Row of the ensemble of each object; by default object p is row p.
     weights : array (n,), optional
-        Of the objects; by default those of the ensemble.
+        Weights of the objects; by default those of the ensemble.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class Evidence:
         return measure_tables(self.table, self.ensemble.offsets, measure, **options)
 
     def mean_agreement(self, measure: str = "nmi_geometric") -> float:
-        """The mean of :meth:`agreement` over the clusterings that have one; 0 if none has."""
+        """The mean of :meth:`agreement` over the clusterings where it is defined; 0 if there are none."""
         return mean_of_known(self.agreement(measure))
 
     # Objects -----------------------------------------------------------------------------------------------
@@ -153,8 +154,9 @@ class Evidence:
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
     def ties(self, rows: np.ndarray | Memberships) -> np.ndarray:
-        """(b, c) Eq. (3), before it is brought to sum 1, of any rows of codes (b, m) or memberships, those of
-        other objects too.
+        """(b, c) Eq. (3), before it is brought to sum 1, for any rows of codes (b, m) or memberships.
+
+        The rows may be those of other objects.
         """
         return self._incidence(rows).gather(self._shares, n_jobs=1)
 
@@ -162,9 +164,10 @@ class Evidence:
         return rows if isinstance(rows, Memberships) else Labels(rows, self.ensemble.offsets)
 
     def closest_groups(self, cluster_weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(n,) the group that each object of the ensemble is most often together with, in the mean over the
-        group's objects and the clusterings that saw them; base clusters count by their weights (k,). O(n m c)
-        time, O(c) memory a thread and row.
+        """(n,) the group that each object of the ensemble is most often together with.
+
+        This is the mean over the group's objects and the clusterings that saw them; base clusters count by
+        their weights (k,). O(n m c) time, O(c) memory for each thread and row.
         """
         incidence, ties = self.ensemble._incidence, self._shares * cluster_weights[:, None]
 
@@ -181,7 +184,7 @@ class Evidence:
 
     @cached_property
     def purity(self) -> np.ndarray:
-        """(n,) Eq. (8); 0 for an object that nothing saw, or that has no group."""
+        """(n,) Eq. (8); 0 for an object that no clustering saw, or that has no group."""
         sights = self._sights()
         return self._over_own(self._purities) / np.where(sights > 0, sights, 1.0)
 
@@ -192,7 +195,7 @@ class Evidence:
 
     @cached_property
     def typicality(self) -> np.ndarray:
-        """(n,) Eq. (9); 0 for an object that nothing saw, or that has no group."""
+        """(n,) Eq. (9); 0 for an object that no clustering saw, or that has no group."""
         return np.where(self.groups >= 0, self._company / self.most[self.groups], 0.0)
 
     @cached_property
@@ -203,7 +206,7 @@ class Evidence:
 
     @cached_property
     def most(self) -> np.ndarray:
-        """(c,) the largest r of each group; 1 where there is none."""
+        """(c,) the largest r of each group; 1 if there is none."""
         most = np.zeros(self.n_groups)
         here = self.groups >= 0
         np.maximum.at(most, self.groups[here], self._company[here])
@@ -211,14 +214,15 @@ class Evidence:
 
     @cached_property
     def confidence(self) -> np.ndarray:
-        """(n,) Eq. (10), in [0, 1]: what every consensus method has as ``confidence_``. O(n m + k c) time."""
+        """(n,) Eq. (10), in [0, 1]: the ``confidence_`` of every consensus method. O(n m + k c) time."""
         return _confidence(self.purity, self.typicality)
 
     def confidence_of(
         self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
-        """(b,) Eq. (10) of any rows of codes (b, m) or memberships, taken to be in these groups (b,); 0 for
-        group -1.
+        """(b,) Eq. (10) of any rows of codes (b, m) or memberships, assumed to be in these groups (b,).
+
+        It is 0 for group -1.
         """
         incidence = self._incidence(rows)
         typicality = self.company_of(rows, groups, n_jobs=n_jobs) / self.most[groups]
@@ -231,7 +235,7 @@ class Evidence:
     def company_of(
         self, rows: np.ndarray | Memberships, groups: np.ndarray, *, n_jobs: int | None = -1
     ) -> np.ndarray:
-        """(b,) r of Eq. (9) of any rows of codes or memberships, taken to be in these groups (b,)."""
+        """(b,) r of Eq. (9) of any rows of codes or memberships, assumed to be in these groups (b,)."""
         own = self._incidence(rows)
         seen = own.gather_own(self._seen_by_owner, groups, n_jobs=n_jobs)
         return own.gather_own(self.table, groups, n_jobs=n_jobs) / np.where(seen > 0, seen, 1.0)
@@ -259,7 +263,7 @@ class Evidence:
         return sums if self.rows is None else sums[self.rows]
 
     def _meetings(self, clustering_weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """(n,), (n,): what the pair of each object with itself counts as together, and as seen by both."""
+        """(n,), (n,): what the pair of each object with itself adds to "together" and to "seen by both"."""
         each = np.broadcast_to(
             1.0 if clustering_weights is None else clustering_weights, self.ensemble.n_clusterings
         )
@@ -288,16 +292,18 @@ class Evidence:
 
     @cached_property
     def stability(self) -> np.ndarray:
-        """(c,) Eq. (7), the diagonal of :attr:`between` alone, for any number of groups; NaN where no pair
-        was seen.
+        """(c,) Eq. (7), only the diagonal of :attr:`between`, for any number of groups.
+
+        NaN where no pair was seen.
         """
         together_itself, seen_itself = self._itself()
         seen = (self.seen**2).sum(axis=0)
         return _ratio((self.table**2).sum(axis=0) - together_itself, seen - seen_itself, seen)
 
     def _itself(self, clustering_weights: np.ndarray | None = None) -> list[np.ndarray]:
-        """(c,), (c,): what the pairs of objects with themselves add to the diagonal of Eq. (6), above and
-        below.
+        """(c,), (c,): what pairs of objects with themselves add to the diagonal of Eq. (6).
+
+        The first is for the numerator, the second for the denominator.
         """
         here = self.groups >= 0
         loops = self.weights * np.minimum(self.weights, 1.0 / self.unit)
@@ -313,8 +319,9 @@ def _confidence(purity: np.ndarray, typicality: np.ndarray) -> np.ndarray:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """above / below in [0, 1]; NaN where nothing is left below of the ``whole`` that something was taken out
-    of.
+    """above / below in [0, 1]; NaN where nothing is left in the denominator.
+
+    The denominator is what is left of ``whole`` after something was subtracted.
     """
     some = below > _NOTHING * whole
     return np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), np.nan)
@@ -326,7 +333,7 @@ def _ratio(above: np.ndarray, below: np.ndarray, whole: np.ndarray) -> np.ndarra
 class Agreement(NamedTuple):
     """Mean NMI of the base clusterings with a consensus, and with a plain one of the same objects.
 
-    Far below the plain one, the consensus contradicts what it was made of.
+    A consensus far below the plain one contradicts its base clusterings.
     """
 
     consensus: float
@@ -338,7 +345,7 @@ class Agreement(NamedTuple):
 
 
 def mean_of_known(values: np.ndarray) -> float:
-    """The mean of what is no NaN; 0 if nothing is."""
+    """The mean of the values that are not NaN; 0 if there are none."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
 
 
@@ -356,11 +363,10 @@ def whole(sizes: np.ndarray) -> np.ndarray:
 def agreement_beside_baseline(
     ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int | None = -1
 ) -> Agreement:
-    """How the clusterings agree with groups (u,) of distinct objects, and with average linkage of as many
-    groups.
+    """How the clusterings agree with groups (u,), and with average linkage of as many groups.
 
-    Linkage of all pairs on up to 500 distinct objects. Of more, 500 objects are drawn, by weight, and both
-    partitions are judged by them: O(500^2 m) time at most, whatever the number of objects.
+    Groups are of distinct objects. Up to 500 of them are linked. If there are more, 500 are drawn by weight,
+    and both partitions are judged by them: O(500^2 m) time at most, whatever the number of objects.
     """
     rows, weights = drawn_by_weight(ensemble.sample_weight, _SAMPLE)
     part = ensemble if rows is None else ensemble.take(rows)
@@ -377,10 +383,10 @@ def agreement_beside_baseline(
 
 
 def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """(rows, weights) of at most so many objects, the same every time; None is all as they are.
+    """(rows, weights) of at most ``most`` objects, the same every time; None for all, unchanged.
 
     One ticket is drawn in each of ``most`` equal shares of the total weight: an object heavier than a share
-    is always among them, and weighs as many tickets as it holds.
+    is always among them, and its weight is the number of its tickets.
     """
     if weights.size <= most:
         return None, weights
@@ -397,12 +403,12 @@ def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, 
 def trust_by_reliability(ensemble: Ensemble | SoftEnsemble, reliability: np.ndarray) -> np.ndarray:
     """(m,) trust in every clustering, adding up to 1, from the reliability (k,) of all clusters.
 
-    The mean reliability of its clusters by their weight: that of the cluster a random object is in.
+    It is the mean reliability of the clusters by their weight: that of the cluster a random object is in.
     """
     sizes, starts = ensemble.cluster_sizes(), ensemble.offsets[:-1]
     return share_out(np.add.reduceat(sizes * reliability, starts) / np.add.reduceat(sizes, starts))
 
 
 def share_out(trust: np.ndarray) -> np.ndarray:
-    """Trust of any scale as shares that add up to 1."""
+    """Trust on any scale as shares that add up to 1."""
     return trust / trust.sum()

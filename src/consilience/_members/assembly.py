@@ -17,17 +17,17 @@ from .._data.labels import Clusterings
 from .._kernels.runtime.memory import refusing
 from ..errors import warn
 
-#: How many clusters members have: a number, an interval whose ends may be left open, or a set.
+#: Numbers of clusters of members: one number, an interval whose ends may be left open, or a set.
 NClusters = int | tuple[int | None, int | None] | Sequence[int] | None
-#: What a member's random numbers are for; each use has a stream of its own.
+#: Purposes of a member's random numbers; each has a stream of its own.
 CHOOSE_K, CHOOSE_FEATURES, CHOOSE_ROWS = 1, 2, 3
-CHOOSE_PREPARATION = 6  # 4 and 5 are those of random metrics
+CHOOSE_PREPARATION = 6  # random metrics use 4 and 5
 CHOOSE_EVENLY = 7
 GOLDEN = (5**0.5 - 1) / 2
 
 
 def member_seeds(random_state: Any, n_members: int) -> list[int]:
-    """One seed a member. The i-th does not depend on how many follow, and survives a trip through JSON."""
+    """One seed for each member. The i-th does not depend on how many follow, and JSON keeps it exactly."""
     check("random_state", random_state, RandomState())
     words = np.random.SeedSequence(entropy(random_state)).generate_state(n_members, np.uint64)
     return [int(word) >> 11 for word in words]  # 53 bits
@@ -39,12 +39,12 @@ def stream(seed: int, purpose: int) -> np.random.Generator:
 
 
 def draw_columns(d: int, count: int, seed: int) -> np.ndarray:
-    """So many of d columns for one member, sorted."""
+    """A number of the d columns for one member, sorted."""
     return np.sort(stream(seed, CHOOSE_FEATURES).choice(d, count, replace=False))
 
 
 def some_columns(d: int, fraction: float, seed: int) -> np.ndarray | None:
-    """That share of d columns for one member, at least one, sorted; None where it sees all of them."""
+    """A share of the d columns for one member, at least one, sorted; None if it sees all of them."""
     count = max(1, round(fraction * d))
     return None if count == d else draw_columns(d, count, seed)
 
@@ -65,9 +65,9 @@ def choose_ks(
 ) -> list[int]:
     """Number of clusters of each member: fixed, or drawn uniformly from an interval or a set.
 
-    ``widest`` is the largest number of members that draw theirs where none is given, ``share`` of it the
-    smallest. Without it, members have about sqrt(n) clusters where none is given.
-    With ``each`` they are spread evenly over the range, see :func:`spread_ks`.
+    If ``n_clusters`` is None, ``widest`` is the largest number drawn, and ``share`` of it the smallest.
+    Without ``widest``, members then have about sqrt(n) clusters. With ``each`` they are spread evenly over
+    the range, see :func:`spread_ks`.
     """
     if n_clusters is None and widest is None:
         top = max(2, root(features.n_samples))
@@ -91,11 +91,11 @@ def root_upwards(n: int) -> int:
 
 
 def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 0.0) -> Any:
-    """Numbers of clusters without open ends, for all who ask; None is an interval open on both sides.
+    """Numbers of clusters without open ends; None is an interval open on both sides.
 
-    A largest number that is None is ``widest``, at least the smallest and at most the number of distinct
-    rows; a smallest one that is None is that share of the largest, at least 2, or 1 where there is no room
-    for two.
+    If the largest number is None, it is ``widest``, at least the smallest and at most the number of distinct
+    rows. If the smallest is None, it is ``share`` of the largest, at least 2, or 1 if there is no room for
+    two.
     """
     if n_clusters is not None and not (is_interval(n_clusters) and None in n_clusters):
         return n_clusters
@@ -111,11 +111,11 @@ def k_range(features: Features, n_clusters: Any, *, widest: int, share: float = 
 
 
 def spread_ks(among: Sequence[int], seeds: Sequence[int], each: int) -> list[int]:
-    """Numbers of clusters spread over ``among`` for every ``each`` members in turn: one in each of so many
-    equal parts.
+    """Numbers of clusters spread over ``among`` for every ``each`` members in turn.
 
-    Where in its part is the same for those, starts at random and moves by the golden ratio from turn to turn,
-    which fills the range evenly however many turns there are.
+    Each of ``each`` equal parts gives one number. The position within the part is the same for all parts; it
+    starts at random and moves by the golden ratio from turn to turn, which fills the range evenly for any
+    number of turns.
     """
     start, width = stream(seeds[0], CHOOSE_K).random(), len(among)
     places = ((i % each + (start + GOLDEN * (i // each)) % 1.0) / each for i in range(len(seeds)))
@@ -123,11 +123,10 @@ def spread_ks(among: Sequence[int], seeds: Sequence[int], each: int) -> list[int
 
 
 def even_places(seed: int, count: int, width: int) -> np.ndarray:
-    """(count, width) numbers in [0, 1) that fill the unit cube evenly from a random start, however many there
-    are.
+    """(count, width) numbers in [0, 1) that fill the unit cube evenly from a random start, for any count.
 
-    A Kronecker sequence; its steps are powers of the root of x^(width + 1) = x + 1, of which the golden ratio
-    is the first.
+    They are a Kronecker sequence; its steps are powers of the root of x^(width + 1) = x + 1, which for width
+    1 is the golden ratio.
     """
     root = 2.0
     for _ in range(50):
@@ -137,9 +136,7 @@ def even_places(seed: int, count: int, width: int) -> np.ndarray:
 
 
 def dealt(d: int, kept: int, turn: int, seed: int) -> np.ndarray:
-    """The ``kept`` of d features that come in turn as if shuffled decks of them were dealt: each is seen
-    equally often.
-    """
+    """Deal out ``kept`` of d features at a time, as from shuffled decks: each is seen equally often."""
     deck, first = divmod(turn * kept, d)
     order = np.random.default_rng([seed, CHOOSE_FEATURES, deck]).permutation(d)
     hand = order[first : first + kept]
@@ -158,8 +155,9 @@ def assemble(
     members: Sequence[Any] | None = None,
     members_bytes: float | None = None,
 ) -> Ensemble:
-    """The ensemble; ``members_bytes`` is what members take, or would. Says so if members came out with fewer
-    clusters than asked for.
+    """The ensemble; ``members_bytes`` is what base models take, or would take.
+
+    Warns if members have fewer clusters than asked for.
     """
     with refusing(
         f"An ensemble of {features.n_samples} objects in {len(columns)} clusterings",
@@ -181,10 +179,9 @@ def assemble(
     ]
     if short:
         warn(
-            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (members "
-            f"{listed(short)}): "
-            "the rows they were made from have too few distinct values. Ask for fewer clusters or use more "
-            "features.",
+            f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (base "
+            f"clusterings {listed(short)}): the rows they were made from have too few distinct values. Ask "
+            "for fewer clusters or use more features.",
             stacklevel=4,
         )
     return ensemble

@@ -1,14 +1,14 @@
-"""Members that label further objects: what each kind keeps of its fit, and how rows are placed by it.
+"""Members that label further objects: what each kind keeps of its fit, and how it places rows.
 
 * k-means, random-k, random-features and bagging keep their centers: a row goes to the nearest;
 * landmarks keep their landmarks (``consilience.generate._landmarks``);
-* metric-subspace and spectral members, and clusterers without ``predict``, go by neighbors: a row gets the
+* metric-subspace and spectral members, and clusterers without ``predict``, use neighbors: a row gets the
   label of the nearest row of the fit, as the member sees rows (its features, preparation and metric). They
-  share one table of those rows. A row whose nearest one was missing from the member is missing too;
-* clusterers with ``predict`` are kept as they are.
+  share one table of those rows. A row whose nearest row was missing from the member is missing too;
+* clusterers with ``predict`` are kept themselves.
 
-Whether members are kept is ``keep_base_models`` of every generator: False, True, or None, where what they
-take is at most 128 MB.
+The parameter ``keep_base_models`` of every generator says whether members are kept: False, True, or None,
+which keeps them if they take at most 128 MB.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .._kernels.runtime.threads import blocks
 from ..errors import InputError
 from .preparation import Preparation
 
-#: Bytes that members may take where nobody said whether to keep them: little beside what a fit needs.
+#: Bytes that members may take if ``keep_base_models`` is None: little compared with what a fit needs.
 MOST_KEPT = 2**27
 KEEP = Nothing() | Flag()
-_NUMBERS = 1 << 24  # of new rows that are prepared at once
-_ROOM = 1.0 + 1e-9  # rounding puts nobody out of reach
+_NUMBERS = 1 << 24  # in new rows that are prepared at once
+_ROOM = 1.0 + 1e-9  # so that rounding puts no row out of reach
 
 
 def to_keep(keep_base_models: Any, n_bytes: float) -> bool:
-    """Whether members that take so many bytes are to be kept."""
+    """Whether to keep members that take this number of bytes."""
     check("keep_base_models", keep_base_models, KEEP)
     return n_bytes <= MOST_KEPT if keep_base_models is None else bool(keep_base_models)
 
@@ -49,15 +49,16 @@ def table_bytes(X: Any) -> float:
 
 
 def neighbor_bytes(X: Any, m: int) -> float:
-    """What m members that go by neighbors keep: the rows of fit once, and for every member a label and a
-    width of each.
+    """Bytes that m members keep if they use neighbors.
+
+    They keep the rows of fit once, and for every member a label and a width of each row.
     """
     return table_bytes(X) + 12.0 * m * X.shape[0]
 
 
 def codes_of_labels(labels: np.ndarray) -> np.ndarray:
     """Labels of one clustering as the ensemble numbers them, int32, -1 for missing."""
-    return encode(labels, "The labels of a member")[0]
+    return encode(labels, "The result of a base model")[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +76,9 @@ class Member(ABC):
 
     @abstractmethod
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """(codes (n,), distances (n,) from what it was learned from, or None) of prepared rows.
+        """(codes (n,), distances (n,) to what it was learned from, or None) of prepared rows.
 
-        known : the rows of fit, prepared, for those that go by neighbors.
+        known : the rows of fit, prepared, for members that use neighbors.
         """
 
     @abstractmethod
@@ -114,8 +115,9 @@ class CenterMember(Member):
 def center_member(
     preparation: Preparation, columns: np.ndarray | None, Z: Any, centers: np.ndarray, labels: np.ndarray
 ) -> CenterMember:
-    """From the labels (n,) of the rows Z that a k-means saw; a center that lost all its rows attracts no
-    others.
+    """Made from the labels (n,) of the rows Z that a k-means saw.
+
+    A center that lost all its rows attracts no others.
     """
     filled, index = np.unique(labels, return_inverse=True)
     centers = centers[filled]
@@ -131,10 +133,9 @@ class Neighbors(Member):
     codes (len(rows),) : their labels, -1 for missing.
     rows : positions of those that the member saw; None is all.
     columns, unit, metric : as :func:`seen_by` takes them.
-    widths (len(rows),) : mean square distance of each row to its own neighbors, by which distances to it are
-    measured, as the
-        member's kernel does; None compares distances as they are. Without it rows in a crowd, such as short
-        texts, would be nearest to everybody.
+    widths (len(rows),) : mean square distance of each row to its own neighbors. Distances to the row are
+        relative to it, as in the kernel of the member; None compares plain distances. Without it rows in a
+        crowd, such as short texts, would be nearest to all others.
     """
 
     X: Any = field(repr=False)
@@ -163,8 +164,9 @@ class Neighbors(Member):
         return index, np.sqrt(squares)
 
     def measures_like(self, other: Any) -> bool:
-        """Whether the other, of the same preparation, finds the same neighbors, as members that were read
-        from one embedding do.
+        """Whether another member, of the same preparation, finds the same neighbors.
+
+        Members that were read from one embedding do.
         """
         return (
             isinstance(other, Neighbors)
@@ -195,7 +197,7 @@ class FittedMember(Member):
     columns: np.ndarray | None = None
 
     def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-        codes, found = encode(self.model.predict(columns_of(Z, self.columns)), "The labels of a member")
+        codes, found = encode(self.model.predict(columns_of(Z, self.columns)), "The result of a base model")
         numbers = {value: code for code, value in enumerate(self.categories.tolist())}
         translated = [numbers.get(value, -1) for value in found.tolist()]
         return np.array([*translated, -1], np.int32)[codes], None
@@ -220,8 +222,9 @@ def columns_of(Z: Any, columns: np.ndarray | None) -> Any:
 
 
 def seen_by(Z: Any, columns: np.ndarray | None, unit: float, metric: str) -> Any:
-    """Rows such that Euclidean distance is that of the metric, float64: "diversified" is Euclidean itself,
-    times unit.
+    """Rows such that their Euclidean distance is that of the metric, float64.
+
+    "diversified" is Euclidean itself, times unit.
     """
     Z = columns_of(Z, columns)
     Z = sp.csr_array(Z, dtype=np.float64, copy=True) if sp.issparse(Z) else np.array(Z, np.float64)
@@ -258,8 +261,9 @@ class _Shared:
         return ends
 
     def find(self, Z: Any) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """What each member finds of prepared rows; those that find the same neighbors in turn look for them
-        once.
+        """What each member finds for prepared rows.
+
+        Consecutive members with the same neighbors share the search.
         """
         for t, member in enumerate(self.members):
             if not isinstance(member, Neighbors):
@@ -284,7 +288,8 @@ def label_rows(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """(codes (n, m) int32, within (n,) or None) of checked rows X.
 
-    within : if ``score_samples``, the share of members, of those that can tell, for which a row is no farther than the rows of fit were.
+    within : if ``score_samples``, the share of members, among those that can tell, for which a row is no
+    farther than the rows of fit were.
     """
     n = X.shape[0]
     codes = np.empty((n, len(members)), np.int32)
@@ -311,8 +316,7 @@ def label_rows(
         return codes, None
     if telling == 0:
         raise InputError(
-            "No member can tell how far a row is: clusterers that label rows with their own predict do not "
-            "say. Use a generator of the "
-            "library, such as generator='kmeans'."
+            "No base model can tell how far a row is: clusterers that label rows with their own predict do "
+            "not say. Use a generator of the library, such as generator='kmeans'."
         )
     return codes, inside / telling

@@ -1,14 +1,14 @@
-"""How members see the features: as given, or prepared, each member in its own way if so wished.
+"""How members see the features: as given, or prepared, optionally each member in its own way.
 
-What the words of ``preprocess`` mean stands at the head of :mod:`consilience.generate`. As formulas, for an
-object p of weight w_p (1 by default; W is the sum) and a column j:
+:mod:`consilience.generate` describes the values of ``preprocess``. As formulas, for an object p of weight w_p
+(1 by default; W is the sum) and a column j:
 
-    standardize   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W        (1)
-    ranks         ( w(x_.j < x_pj) + w(x_.j = x_pj) / 2 ) / W                                                  (2)
-    log           log(1 + x_pj)                                                                                (3)
-    tf-idf        x_pj (1 + log( W / w(x_.j != 0) )), then (5)                                                 (4)
-    unit          x_pj / |x_p|, a row of zeros stays                                                           (5)
-    pearson       x_pj - mean_j x_pj, then (5): squared distances are 2 (1 - correlation of the rows)          (6)
+    standardize   (x_pj - m_j) / s_j,   m_j = sum_p w_p x_pj / W,  s_j^2 = sum_p w_p (x_pj - m_j)^2 / W    (1)
+    ranks         ( w(x_.j < x_pj) + w(x_.j = x_pj) / 2 ) / W                                              (2)
+    log           log(1 + x_pj)                                                                            (3)
+    tf-idf        x_pj (1 + log( W / w(x_.j != 0) )), then (5)                                             (4)
+    unit          x_pj / |x_p|, a row of zeros stays                                                       (5)
+    pearson       x_pj - mean_j x_pj, then (5): squared distances are 2 (1 - correlation of the rows)      (6)
 
 A sparse X stays sparse: (1) then leaves m_j out, which no distance between objects can tell, and (2) and (6)
 are refused. (4) has no smoothing term, so that the unit of the weights does not matter.
@@ -32,17 +32,18 @@ from .assembly import CHOOSE_PREPARATION, stream
 
 #: The preparations by name, in the order in which members that have them are made.
 PREPARATIONS = ("none", "standardize", "ranks", "log", "tf-idf", "unit", "pearson")
-#: Those that leave no zero where it was, and that keep constant columns: a correlation is over all of them.
+#: Preparations that move zeros, and those that keep constant columns: a correlation is over all columns.
 DENSE_ONLY, OVER_ALL = ("ranks", "pearson"), ("none", "pearson")
 #: What generators accept as ``preprocess``. None is "none", which the command line reads as None.
 PREPARE = Choice(*PREPARATIONS, "diverse") | Nothing()
-#: Ranks are kept for at most so many values of a column; between them they are interpolated.
+#: The largest number of values of a column whose ranks are kept; between them ranks are interpolated.
 MOST_PLACES = 2**16
 #: A dense table without negative values is one of counts if at most this share is not zero.
 SHARE_OF_COUNTS = 0.1
-#: Widest column over a narrow one, beyond which the narrow one is named: distances hardly see it.
+#: Ratio of the widest column to a narrow one, beyond which the narrow one is named: it hardly affects
+#: distances.
 LARGEST_RATIO = 1000.0
-_BLOCK = 2**18  # numbers worked on at once
+_BLOCK = 2**18  # numbers processed at once
 
 
 class Columns:
@@ -59,7 +60,7 @@ class Columns:
 
     @property
     def half_range(self) -> np.ndarray:
-        """Half of high - low, which itself may be beyond the numbers."""
+        """Half of high - low, which itself may be beyond the range of floats."""
         return self.high / 2 - self.low / 2
 
     @property
@@ -77,8 +78,8 @@ class Preparation:
     name : one of PREPARATIONS.
     n_features : columns of the table it was learned from.
     columns : positions of the columns that are kept.
-    unit, shift, scale : of the kept columns; "standardize" is (x * unit - shift) * scale, and unit a power of two that
-        keeps squares among the numbers. shift is None where X is sparse.
+    unit, shift, scale : of the kept columns; "standardize" is (x * unit - shift) * scale, and unit is a
+        power of two that keeps squares in the range of floats. shift is None if X is sparse.
     idf : of the kept columns, for "tf-idf".
     places : for "ranks", (values, ranks) of each kept column, ascending.
     """
@@ -93,8 +94,9 @@ class Preparation:
     places: list[tuple[np.ndarray, np.ndarray]] | None = field(default=None, repr=False)
 
     def apply(self, X: Any, *, n_jobs: int | None = 1) -> Any:
-        """Rows of X (n, n_features), prepared: (n, len(columns)), of the same precision. Rows do not see each
-        other.
+        """Rows of X (n, n_features), prepared: (n, len(columns)), of the same precision.
+
+        Each row is prepared by itself.
 
         X are features that have been checked: a float32 or float64 array, or CSR. Sparse stays sparse, unless
         the preparation was learned from dense features and moves zeros.
@@ -139,8 +141,9 @@ class Preparation:
         return out
 
     def _entries(self, values: np.ndarray, columns: Any) -> np.ndarray:
-        """What is done to each number by itself; ``columns`` are those of the values. float64, may be
-        changed.
+        """The preparation of single numbers; ``columns`` are those of the values.
+
+        Values are float64 and may be changed.
         """
         if self.name == "log":
             return np.log1p(values, out=values)
@@ -162,7 +165,7 @@ class Preparation:
 
         def column(j: int) -> None:
             values, ranks = places[j]
-            # Between subnormal numbers the slope is infinite; the ends hold all the same.
+            # Between subnormal numbers the slope is infinite; the values at the ends are right all the same.
             out[:, j] = np.clip(np.interp(X[:, columns[j]], values, ranks), ranks[0], ranks[-1])
 
         map_tasks(column, list(range(len(columns))), n_jobs=n_jobs)
@@ -186,10 +189,9 @@ class View:
 
 
 class Views:
-    """What each member of a generator sees: ``names`` by member, and an iterator over the :class:`View` of
-    each name.
+    """What each member of a generator sees: ``names`` by member, and the :class:`View` of each name.
 
-    Tables are made one after the other, when their turn comes: let go of one before asking for the next.
+    Views are iterated over, and tables are made one after the other: release one before asking for the next.
 
     Parameters
     ----------
@@ -198,7 +200,8 @@ class Views:
     seeds : one for each member
     n_jobs : threads that prepare
     note : whether to name columns that distances hardly see, if all members see them as given
-    places : (len(seeds),) in [0, 1), which of the preparations of "diverse" each member sees; None draws it by its seed
+    places : (len(seeds),) in [0, 1), which of the preparations of "diverse" each member sees; None draws it
+        by its seed
     """
 
     def __init__(
@@ -247,17 +250,17 @@ class Views:
 
 
 def prepared(features: Features, preprocess: str, *, n_jobs: int | None = -1) -> Features:
-    """The features as a member sees them that is prepared in this one way."""
+    """The features in the only preparation that members see."""
     return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs))).features
 
 
 def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     """Names of the preparations that "diverse" draws from.
 
-    Counts, which are tables without negative values that are sparse, or dense with no more than a tenth other
-    than zero: tf-idf and unit. Other sparse tables: as given, standardize and unit. Other dense ones: as
-    given, standardize and ranks. A single column has no direction, and constant ones have nothing to prepare.
-    Counts as given and their logarithms are not drawn: they see little but the length of a text.
+    Counts (tables without negative values that are sparse, or dense with at most a tenth other than zero)
+    have tf-idf and unit, other sparse tables none, standardize and unit, and other dense tables none,
+    standardize and ranks. A single column has no direction, and constant columns have nothing to prepare.
+    Counts as given and their logarithms are not drawn: they show little but the length of a text.
     """
     X = features.X
     columns = columns or Columns(X)
@@ -276,7 +279,7 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
 def learn(
     name: str, features: Features, columns: Columns | None = None, *, n_jobs: int | None = 1
 ) -> Preparation:
-    """The preparation of that name, learned from a table; refused if there is no memory to apply it to that."""
+    """The preparation of that name, learned from a table; refused if memory is too small to apply it."""
     X, n_features = features.X, features.n_features
     if name == "none":
         return Preparation(name, n_features, np.arange(n_features))
@@ -284,7 +287,7 @@ def learn(
     columns = columns or Columns(X)
     kept = np.arange(n_features) if name in OVER_ALL else columns.varying
     if kept.size == 0:
-        kept = np.zeros(1, np.int64)  # a table without columns would be none
+        kept = np.zeros(1, np.int64)  # a table needs at least one column
     _ensure_copy(name, X, len(kept))
     weights = features.sample_weight
     if weights is not None:
@@ -305,10 +308,10 @@ def learn(
 def _moments(
     X: Any, weights: np.ndarray | None, kept: np.ndarray, columns: Columns, n_jobs: int | None
 ) -> dict[str, np.ndarray | None]:
-    """unit, shift and scale of the kept columns, in two passes: a mean far from 0 costs no digit."""
+    """unit, shift and scale of the kept columns, in two passes: a mean far from 0 loses no digit."""
     n = X.shape[0]
     largest = np.maximum(np.abs(columns.low[kept]), np.abs(columns.high[kept]))
-    # Beyond 1000 the power of two itself leaves the numbers; the little that is left does no harm.
+    # Beyond 1000 the power of two itself leaves the range of floats; the small rest does no harm.
     unit = 2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000).astype(np.float64)
     total = float(n) if weights is None else float(weights.sum())
     if sp.issparse(X):
@@ -337,12 +340,12 @@ def _moments(
 
 
 def _inverse_root(variance: np.ndarray) -> np.ndarray:
-    """1 / deviation; 1 for a constant column, which is kept only where there is no other."""
+    """1 / deviation; 1 for a constant column, which is kept only if there is no other."""
     return 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0))
 
 
 def _inverse_frequencies(X: Any, weights: np.ndarray | None, kept: np.ndarray) -> np.ndarray:
-    """1 + log(objects / objects in which the column is not zero), by weight: the same for any unit of weight."""
+    """1 + log(objects / objects in which the column is not zero), by weight, in any unit of weight."""
     n, d = X.shape
     if sp.issparse(X):
         entries = X.data != 0
@@ -355,14 +358,15 @@ def _inverse_frequencies(X: Any, weights: np.ndarray | None, kept: np.ndarray) -
             (weights[a : a + 256, None] * (X[a : a + 256, kept] != 0)).sum(axis=0) for a in range(0, n, 256)
         )
     total = float(n) if weights is None else float(weights.sum())
-    # A column of nothing but zeros is kept only where there is no other; rounding may leave a full one above
-    # the total.
+    # A column of nothing but zeros is kept only if there is no other; rounding may leave a full one above the
+    # total.
     return 1.0 + np.log(total / np.minimum(np.where(seen > 0, seen, total), total))
 
 
 def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The different values of a column, ascending, and their ranks in (0, 1): weight below plus half of their
-    own.
+    """The different values of a column, ascending, and their ranks in (0, 1).
+
+    A rank is the weight below plus half of the value's own.
     """
     if weights is None:
         values = np.sort(column)
@@ -390,9 +394,7 @@ def _places(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
 
 
 def _unit_rows(Z: np.ndarray) -> np.ndarray:
-    """Dense rows divided by their length; by their largest entry first, so that squares stay among the
-    numbers.
-    """
+    """Dense rows divided by their length, first by their largest entry so that squares stay in range."""
     largest = np.abs(Z).max(axis=1, initial=0.0)
     Z /= np.where(largest > 0, largest, 1.0)[:, None]
     length = np.sqrt((Z * Z).sum(axis=1))
@@ -401,8 +403,9 @@ def _unit_rows(Z: np.ndarray) -> np.ndarray:
 
 
 def _centered_rows(Z: np.ndarray, eps: float) -> np.ndarray:
-    """Dense rows less their mean, in any scale; a row that is constant but for rounding becomes zeros: it
-    correlates with nothing.
+    """Dense rows minus their mean, in any scale.
+
+    A row that is constant up to rounding becomes zeros: it correlates with nothing.
     """
     largest = np.abs(Z).max(axis=1, initial=0.0)
     Z /= np.where(largest > 0, largest, 1.0)[:, None]
@@ -439,8 +442,7 @@ def _check_suits(name: str, X: Any) -> None:
     if name == "pearson" and X.shape[1] < 3:
         raise InputError(
             f"preprocess='pearson' on {X.shape[1]} features: every correlation of two rows would be 1, -1 "
-            f"or none. Use preprocess='standardize', "
-            "or give at least 3 features."
+            "or undefined. Use preprocess='standardize', or give at least 3 features."
         )
     if name in ("log", "tf-idf"):
         _check_not_negative(name, X)
@@ -450,7 +452,7 @@ def _check_not_negative(name: str, X: Any) -> None:
     low = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if low < 0:
         raise InputError(
-            f"preprocess={name!r} is for values that are not negative, and X holds {low:g}; use "
+            f"preprocess={name!r} is for values that are not negative, but X holds {low:g}; use "
             f"preprocess='standardize' or "
             "'diverse'."
         )
@@ -475,7 +477,7 @@ def _ensure_copy(name: str, X: Any, kept: int) -> None:
 
 
 def _note_scales(features: Features, columns: Columns) -> None:
-    """Name the columns that distances hardly see beside the widest."""
+    """Name the columns that hardly affect distances beside the widest."""
     spans = columns.half_range
     widest = int(spans.argmax())
     narrow = columns.varying[spans[columns.varying] < spans[widest] / LARGEST_RATIO]

@@ -20,8 +20,9 @@ def each_member(
     *,
     first: str = "lower n_jobs, of which each works on a copy of its own, ",
 ) -> tuple[list, list, list]:
-    """Labels, recipes and what labels further rows of all members, in order, on threads; each copies its part
-    of the features.
+    """Labels, recipes and what labels further rows, of all members in order, on threads.
+
+    Each thread copies its part of the features.
 
     ``begin(view)`` is called once for each preparation of the features and gives ``run``; ``run(i)`` makes
     the labels, the recipe, to which the preparation is added, and what labels further rows, or None, of
@@ -55,9 +56,7 @@ def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int |
 
 
 def within_memory(what: str, features: Features, first: str = ""):
-    """A context in which running out of memory is told like a refusal; ``first`` is what to try before all
-    else.
-    """
+    """A context that reports running out of memory like a refusal; ``first`` is what to try first."""
     n, d = features.shape
     return refusing(
         f"The generator {what} on {n} objects with {d} features",

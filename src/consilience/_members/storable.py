@@ -1,5 +1,6 @@
-"""The kinds of things that members are made of, all plain data: what a file of a model may hold of them, and
-what must fit.
+"""The kinds of things that members are made of, all plain data.
+
+They say what a file of a model may hold of members, and what must fit together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .preparation import Preparation
 
 
 def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkMember:
-    """A member whose parts fit together, as compiled code takes for granted."""
+    """A member whose parts fit together, as compiled code requires."""
     at, K = model.landmarks, model.n_neighbors
     (p, d), (g, _), (near, q) = at.points.shape, at.groups.shape, at.nearby.shape
     (v, c), (k, w) = model.vectors.shape, model.centers.shape
@@ -40,11 +41,11 @@ def landmark_member(preparation: Preparation, model: LandmarkModel) -> LandmarkM
         and 0 <= int(model.columns.min()) <= int(model.columns.max()) < preparation.columns.size
     )
     if not fits:
-        raise InputError(f"A member of {p} landmarks with {d} features does not fit together.")
+        raise InputError(f"A base model of {p} landmarks with {d} features does not fit together.")
     return LandmarkMember(preparation, model)
 
 
-#: Name -> (kind, how one is made of its fields). A clusterer of scikit-learn is code of others, and is not
+#: Name -> (kind, how one is made from its fields). A clusterer of scikit-learn is code of others, and is not
 #: among them.
 KINDS: dict[str, tuple[type, Callable[..., Any]]] = {
     **{

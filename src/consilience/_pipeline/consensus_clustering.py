@@ -66,20 +66,20 @@ Model = TypeVar("Model", bound="ConsensusClustering")
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
 
 
-#: What ``n_clusters="auto"`` looks at: numbers of clusters up to this, of at most so many objects, this share
-#: in each subsample.
+#: What ``n_clusters="auto"`` looks at: the largest number of clusters, the largest number of objects, and the
+#: share of them in each subsample.
 MOST_CLUSTERS, STUDIED, STUDIED_FRACTION = 10, 2_000, 0.8
 
 
 class Whole(NamedTuple):
-    """A published method that is a generator and a consensus method together."""
+    """A published method that consists of a generator and a consensus method."""
 
     generator: str
     method: str
     params: dict[str, Any]
 
 
-#: Those, by the name that ``method`` takes.
+#: These methods, by the name that ``method`` takes.
 WHOLE = {
     "mdec": Whole("metric-subspace", "lwea", {"instability_tolerance": 1.0}),
     "mdec-hc": Whole("metric-subspace", "lwea", {"instability_tolerance": 1.0}),
@@ -91,98 +91,108 @@ WHOLE = {
 class ConsensusClustering(
     PlacesRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Cluster features by consensus: many base clusterings, one answer that says how sure it is.
+    """Cluster features by consensus: many base clusterings are combined into one clustering.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters returned. "auto", the default, is that of a ``method`` estimator that was given
-        one, or else chosen by
-        :func:`choose_k` among 1 to 10; where nothing tells the data from one cloud it is 1, with a warning that says so.
+        Number of clusters returned. "auto", the default, takes the number of a ``method`` estimator that was
+        given one, and otherwise lets :func:`choose_k` choose among 1 to 10. If the data cannot be told from a
+        single cloud, the number is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
-        How base clusterings are made: "auto", the default, leaves it to the rule below; or a name
-        (``consilience methods`` lists them; each is a function of
-        :mod:`consilience.generate`), a callable ``(X) -> Ensemble`` or labels, which gets a seed if it takes
-        ``random_state``, or scikit-learn clusterers: one, a list of them or of ``(name, clusterer)`` pairs,
-        or a dict by name. In names, hyphens and underscores are alike.
+        How base clusterings are made. "auto", the default, leaves it to the rule below. A name is that of a
+        function of :mod:`consilience.generate` (``consilience methods`` lists the names; hyphens and
+        underscores are alike). A callable takes X and returns an Ensemble or labels; it gets a seed if it
+        takes ``random_state``. Otherwise scikit-learn clusterers: one, a list of them or of ``(name,
+        clusterer)`` pairs, or a dict by name.
     generator_params : dict, optional
-        More parameters of the generator, by name. Unless an ``n_clusters`` of base clusterings is among them,
-        these have ``n_clusters`` clusters (kmeans, random-features, bagging, spectral), from 2 to the larger
-        of ``n_clusters`` and the square root of n_samples (random-k), or from 2 to the square root of
-        n_samples, rounded up (metric-subspace), or between a third of the largest number and the largest,
-        which is 60 or the square root of n_samples if that is less, but not below ``n_clusters`` (landmarks).
+        More parameters of the generator, by name. If they do not include ``n_clusters``, the number of
+        clusters of the base clusterings depends on the generator. With kmeans, random-features, bagging and
+        spectral it is ``n_clusters``. With random-k it is from 2 to the larger of ``n_clusters`` and the
+        square root of n_samples, and with metric-subspace from 2 to the square root of n_samples, rounded up.
+        With landmarks the largest number is 60, or the square root of n_samples if that is less, but not
+        below ``n_clusters``, and the smallest is a third of it.
     method : str or consensus estimator
-        How they are combined: "auto", the default, leaves it to the rule below; or the name of a method
-        (``consilience methods`` lists them; ``eac`` and other short names are understood) or an instance,
-        which is cloned; ``n_clusters`` is set here. "mdec" (or "mdec-sc", "mdec-bg") is all of :class:`MDEC`:
-        its members come from metric-subspace, whatever the default of ``generator``.
+        How base clusterings are combined. "auto", the default, leaves it to the rule below. Otherwise give
+        the name of a method (``consilience methods`` lists them; short names such as ``eac`` are understood)
+        or an instance, which is cloned and gets ``n_clusters`` from here. "mdec" (or "mdec-sc", "mdec-bg") is
+        all of :class:`MDEC`: its base clusterings come from metric-subspace, whatever the default of
+        ``generator``.
     method_params : dict, optional
         More parameters of the consensus method, by name.
     n_clusterings : int or None
-        Number of base clusterings; None leaves it to the rule below or to the generator (20 for most, 100 for
-        metric-subspace, one for each bandwidth for spectral, each clusterer once for a list, 20 for a single
-        one that draws random numbers and one for a single one that does not). A callable decides by itself.
+        Number of base clusterings. None leaves it to the rule below or to the generator: 20 for most, 100 for
+        metric-subspace, and one for each bandwidth for spectral. A list of clusterers uses each once; a
+        single clusterer makes 20 if it draws random numbers and one if it does not. A callable decides by
+        itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged, as by every consensus method: see
+        Clusters smaller than this are merged, as by every consensus method: see
         :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generator and consensus.
     n_jobs : int or None, default -1
-        Threads of generator and consensus; -1 is all cores, None as in joblib. A method estimator that was
-        given another number keeps it.
+        Threads of generator and consensus; -1 is all cores, None as in joblib. A ``method`` estimator that
+        was given another number keeps it.
     keep_base_models : bool or None
-        Whether to keep what labels new rows: the centers of k-means, landmarks, or, for members that go by
-        neighbors (metric-subspace, spectral, clusterers without ``predict``), X. None, the default, keeps
-        what takes at most 128 MB.
+        Whether to keep what labels new rows: the centers of k-means, landmarks, or X for base clusterings
+        that label a row by its nearest neighbor (metric-subspace, spectral, clusterers without ``predict``).
+        None, the default, keeps what takes at most 128 MB.
     verbose : bool, int or None
-        Whether long work shows its progress; None, the default, where there is a terminal.
+        Whether long work shows its progress; None, the default, shows it if there is a terminal.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
-        Share of each cluster in every object, adding up to 1; computed when asked for.
+        Share of each cluster in every object; the shares of an object add up to 1. Computed when asked for.
     n_clusters_ : int
         Number of clusters found.
     cluster_sizes_ : array (n_clusters_,)
         Number of objects in each cluster; their total weight where they have weights.
     consensus_nmi_, baseline_nmi_, messages_
-        As learned by ``method_``.
+        As in ``method_``.
     ensemble_ : Ensemble
-        The base clusterings, with their recipes, and what labels new rows.
-    method_ : the fitted consensus method, with all it learned.
+        The base clusterings, with their recipes and with what labels new rows.
+    method_ : consensus estimator
+        The fitted consensus method, with everything it learned.
     stability_ : float
-        How alike the answers to two ensembles of as many other members would be (adjusted Rand index, 1 is
-        the same), estimated from halves of the members at hand: with another seed much changes where it is
-        low. NaN for fewer than ten members. Without ``method`` it is computed in fit, which warns below
-        0.85, and else when asked for, in the time of ten fits to half of the members and at most 2,000
-        objects. It does not know of ``must_link`` and ``min_cluster_size``.
+        How similar the consensus clusterings of two other ensembles of this size would be (adjusted Rand
+        index; 1 means equal), estimated from halves of the base clusterings at hand. Where it is low, another
+        seed changes much. NaN for fewer than ten base clusterings. If ``method`` is "auto", ``fit`` computes
+        it and warns below 0.85; otherwise it is computed when asked for, which takes as long as ten fits to
+        half of the base clusterings and at most 2,000 objects. It disregards ``must_link`` and
+        ``min_cluster_size``.
     study_ : :class:`ChooseKResult`
-        How the number of clusters was chosen, where it was left to "auto"; files of models keep it.
+        How the number of clusters was chosen, if it was left to "auto". Saved models keep it.
     plan_ : :class:`consilience._pipeline.defaults.Plan`
-        The generator and the method with their parameters, as given or as the rule has them.
+        The generator and the method with their parameters, as given or as chosen by the rule.
 
     Notes
     -----
-    With ``n_clusters="auto"`` a study comes first, of at most 2,000 objects: of standardized columns (counts:
-    tf-idf) where the generator is left to the rule, and else of the features as the generator sees them. It
-    takes longer than most fits.
+    With ``n_clusters="auto"`` a study of at most 2,000 objects comes first. It takes standardized columns
+    (counts: tf-idf) if the generator is left to the rule, and otherwise the features as the generator
+    prepares them. The study takes longer than most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse. Dense,
-    up to 2,500 objects: 400 (from 1,000 on 200) members of metric-subspace, four from each embedding,
-    combined by :class:`LWSC`. Up to 5,000 objects 80 such
-    members, and up to 12,000 while n_samples^2 n_features is at most 4e10 40, combined by
-    :class:`LWEA`. They have 2 to max(sqrt(n_samples), 2 n_clusters) clusters. Beyond, 20 members of 1,000 landmarks each, with at most
-    max(60, 2 n_clusters), combined by :class:`LWEA` (``instability_tolerance`` 1), which of more than 10,000
-    distinct objects links a sample of so many and places the others. Each sees half of the features, but at
-    least 8. Sparse: 100 (from 1,000 objects on 60, from 2,500 on 30) members of k-means with n_clusters / 2
-    to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`. Each member sees the features prepared in a
-    way drawn for it, and sparse counts as tf-idf, so that columns need no scaling beforehand. A ``method``
-    that is named gets 50 members at most. The evidence for it is in docs/methods/consensus-clustering.md.
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse.
+
+    For dense X the base clusterings come from metric-subspace, four from each embedding, with 2 to
+    max(sqrt(n_samples), 2 n_clusters) clusters. For up to 2,500 objects there are 400 (from 1,000 objects on
+    200), combined by :class:`LWSC`. For up to 5,000 objects there are 80,
+    and for up to 12,000 objects 40, if n_samples^2 n_features is at most 4e10, combined by :class:`LWEA`.
+    Beyond that there are 20 base clusterings of 1,000 landmarks each, with at most max(60, 2 n_clusters)
+    clusters, combined by :class:`LWEA` (``instability_tolerance`` 1). If there are more than 10,000 distinct
+    objects, it links a sample of 10,000 and then places the others. Each base clustering sees half of the
+    features, but at least 8.
+
+    For sparse X there are 100 base clusterings (from 1,000 objects on 60, from 2,500 on 30) by k-means with
+    n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`.
+
+    A preparation of the features is drawn for each base clustering (sparse counts are always tf-idf), so that
+    columns need no scaling beforehand. A ``method`` that is named gets at most 50 base clusterings.
+    docs/methods/consensus-clustering.md reports the evidence for the rule.
 
     Examples
     --------
@@ -260,12 +270,13 @@ class ConsensusClustering(
         *,
         must_link: Any = None,
     ) -> Model:
-        """Make the base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
+        """Make base clusterings of X (n_samples, n_features), dense, sparse or of Dask, and combine them.
 
-        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest one that does.
-        ``must_link`` is that of the consensus methods, see :meth:`consilience.consensus.BaseConsensus.fit`.
-        Of a Dask array or data frame members are fitted to 200,000 rows at most
-        (:func:`consilience.dask.make_ensemble`), and what is learned about objects is lazy.
+        An object of ``sample_weight`` 0 takes no part; it gets the label of the nearest object that does.
+        ``must_link`` is the same as in the consensus methods, see
+        :meth:`consilience.consensus.BaseConsensus.fit`. If X is a Dask array or data frame, base clusterings
+        are fitted to at most 200,000 rows (:func:`consilience.dask.make_ensemble`), and what is learned about
+        objects is lazy.
         """
         for name in ("_local", "_stability"):  # of an earlier fit, the first to Dask features
             vars(self).pop(name, None)
@@ -285,15 +296,14 @@ class ConsensusClustering(
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
-            self._ready(plan)  # so that a wrong parameter is told before any long work
+            self._ready(plan)  # so that a wrong parameter is reported before any long work
         shown = None if self.verbose is None else bool(self.verbose)
         with (
             progress_shown(shown) if shown is not None else nullcontext(),
             refusing(
                 f"{type(self).__name__} on X of shape {getattr(X, 'shape', '(unknown)')}",
                 "use fewer base clusterings (n_clusterings), fewer objects or features, or a generator and "
-                "consensus method "
-                "whose memory grows with n alone (landmarks and LWGP)",
+                "consensus method whose memory grows with n alone (landmarks and LWGP)",
             ),
         ):
             if is_lazy(X):
@@ -303,7 +313,7 @@ class ConsensusClustering(
             return self._learn(X, sample_weight, plan, n_clusters, must_link)
 
     def _learn(self: Model, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any) -> Model:
-        """:meth:`fit`, parameters checked."""
+        """:meth:`fit` after the parameters were checked."""
         everything = as_features(X)
         if everything is not X:
             self._question(everything)
@@ -315,8 +325,7 @@ class ConsensusClustering(
             if must_link is not None:
                 raise InputError(
                     f"must_link is given with a sample_weight of zero for {int((~counted).sum())} objects, "
-                    f"which take no part. Give them a "
-                    "small positive weight, or leave them out."
+                    "which take no part. Give them a small positive weight, or leave them out."
                 )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
@@ -340,12 +349,12 @@ class ConsensusClustering(
         return self
 
     def _warn_of_instability(self) -> None:
-        """Estimate :attr:`stability_`, and say where it is low."""
+        """Estimate :attr:`stability_`, and warn if it is low."""
         if self.stability_ < UNSTABLE:
             warn(Fitted.from_estimator(self).instability, InstabilityWarning, stacklevel=5)
 
     def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
-        """How many clusters, with what is said where the answer is one."""
+        """Choose the number of clusters, and warn if it is one."""
         from .._choosing import choose_k
 
         check_parameters(self, n_clusters=1)
@@ -361,9 +370,8 @@ class ConsensusClustering(
         most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
             raise InputError(
-                f"n_clusters='auto' cannot be chosen for {n} objects, {features.distinct_rows(n)} of them "
-                f"distinct: there are too few. Give the "
-                "number of clusters."
+                f"n_clusters='auto' cannot choose for {n} objects, {features.distinct_rows(n)} of them "
+                "distinct: there are too few. Give the number of clusters."
             )
         study = choose_k(
             features,
@@ -383,18 +391,22 @@ class ConsensusClustering(
     def _one_cluster(self) -> str:
         return (
             f"n_clusters='auto' found no more structure than one Gaussian cloud of the same covariance "
-            f"has, so {type(self).__name__} makes one "
-            "cluster. study_ says what was tested; give n_clusters to divide the objects all the same."
+            f"has, so {type(self).__name__} makes one cluster. study_ says what was tested; give n_clusters "
+            "to divide the objects all the same."
         )
 
     def _question(self, features: Features) -> None:
-        """Warn where what was given looks like labels."""
-        remedy = "combine them with a consensus method, such as cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
+        """Warn if X looks like labels."""
+        remedy = (
+            "combine them with a consensus method, such as "
+            "cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
+        )
         question_features(features, remedy, stacklevel=5)
 
     def _prepared_as(self, features: Features) -> str:
-        """The preparation in which the features are studied: the generator's own, or the plainest that makes
-        columns comparable.
+        """The preparation of the features for the study.
+
+        The generator's own, or the simplest one that makes columns comparable.
         """
         own = (self._generator()[1] or {}).get("preprocess")
         if own in PREPARATIONS:
@@ -405,8 +417,9 @@ class ConsensusClustering(
         return "standardize" if "standardize" in names else "tf-idf"
 
     def to_local(self: Model) -> Model:
-        """The same model without anything lazy: of a fit to Dask features the one of the distinct objects
-        with their weights.
+        """The same model without anything lazy.
+
+        After a fit to Dask features it is the model of the distinct objects with their weights.
         """
         check_is_fitted(self, "method_")
         return getattr(self, "_local", self)
@@ -451,7 +464,7 @@ class ConsensusClustering(
         return self.method_._n_features_out
 
     def _check_seen(self, plan: Plan) -> None:
-        """A generator can leave objects unseen, as bagging does with few members."""
+        """Raise if the generator left objects unseen, as bagging does with few members."""
         unseen, m = self.ensemble_.unseen, self.ensemble_.n_clusterings
         if unseen.size == 0:
             return
@@ -460,15 +473,13 @@ class ConsensusClustering(
         bagging = find(plan.generator, {"bagging": True})
         more = (
             ", let each see more (generator_params={'sample_fraction': ...}), or give those it left out "
-            "the label of the "
-            "nearest one it saw (generator_params={'unseen': 'nearest'})"
+            "the label of the nearest center (generator_params={'unseen': 'nearest'})"
         )
         raise InputError(
             f"{'Object' if unseen.size == 1 else 'Objects'} {shown} "
             f"{'was' if unseen.size == 1 else 'were'} seen by none of the {m} base "
-            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more of "
-            f"them "
-            f"(n_clusterings={plan.n_clusterings}){more if bagging else ''}."
+            f"clusterings, so no consensus can place {'it' if unseen.size == 1 else 'them'}. Make more base "
+            f"clusterings (n_clusterings={plan.n_clusterings}){more if bagging else ''}."
         )
 
     def fit_predict(
@@ -483,8 +494,9 @@ class ConsensusClustering(
         return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
     def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See
-        :func:`consilience.io.save`.
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it.
+
+        See :func:`consilience.io.save`.
         """
         from ..io import save
 
@@ -492,22 +504,22 @@ class ConsensusClustering(
         save(self, path)
 
     def summary(self) -> str:
-        """A short text: the clusters and their sizes, how sure they are, and what was warned of."""
+        """A short text: the clusters, their sizes and confidence, and the warnings."""
         check_is_fitted(self, "method_")
         return summary(self)
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a page about the model to ``path``: :func:`consilience.report` of it, with its options."""
+        """Write a page about the model to ``path``; options are those of :func:`consilience.report`."""
         from .. import report
 
         return report(self, X, path=path, **options)
 
     def to_frame(self) -> Any:
-        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of
-        pandas.
+        """A data frame of label and confidence of each object.
 
-        A frame of pandas is indexed by row names (or position); another has them, if there are any, in a
-        column ``sample``.
+        It belongs to the library of the frame that ``fit`` was given, otherwise to pandas. A pandas frame is
+        indexed by row names (or positions); other frames have the names, if there are any, in a column
+        ``sample``.
         """
         check_is_fitted(self, "method_")
         if is_lazy(self.labels_):
@@ -515,7 +527,7 @@ class ConsensusClustering(
         return labels_frame(self.labels_, self.confidence_, self._sample_names, self._library)
 
     def consensus_matrix(self) -> np.ndarray:
-        """(n_samples, n_samples) how often two rows are together, as of the consensus methods."""
+        """(n_samples, n_samples) how often two rows are in one cluster, as in the consensus methods."""
         check_is_fitted(self, "method_")
         refuse_lazy(self.labels_, "consensus_matrix()")
         return consensus_matrix(self.method_, self._rows_of_ensemble)
@@ -528,9 +540,7 @@ class ConsensusClustering(
         return linkage_matrix(merges_of(self.method_), self.method_.heights_, inverse)
 
     def _n_clusters(self) -> Any:
-        """The number asked for here, or that of the consensus estimator given; None or "auto" where there is
-        neither.
-        """
+        """The number given here, or that of the consensus estimator; None or "auto" if neither is given."""
         asked = self.n_clusters
         if asked is None or is_auto(asked):
             return getattr(self.method, "n_clusters", None) or asked
@@ -545,9 +555,9 @@ class ConsensusClustering(
         default = inspect.signature(type(self).__init__).parameters["generator"].default
         if chosen != default and find(chosen, {whole.generator: True}) is None:
             raise InputError(
-                f"method={self.method!r} is a whole method, whose members come from {whole.generator}: "
-                f"leave out "
-                f"generator={chosen!r}, or choose method={whole.method!r} to combine its members."
+                f"method={self.method!r} is a whole method, whose base clusterings come from "
+                f"{whole.generator}: leave out generator={chosen!r}, or choose method={whole.method!r} to "
+                "combine the base clusterings of that generator."
             )
         return whole.generator, params
 

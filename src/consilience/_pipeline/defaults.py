@@ -1,5 +1,4 @@
-"""What ``ConsensusClustering()`` does when it is not told: one rule for everybody, by the sizes of the
-problem.
+"""What ``ConsensusClustering()`` does by default: one rule, by the size of the problem.
 
 | X                                                       | members                        | how many      | consensus, tolerance |
 |---------------------------------------------------------|--------------------------------|---------------|----------------------|
@@ -37,7 +36,7 @@ from .._data.features import Features
 from ..consensus import method
 from ..generate import generators, suitable
 
-#: Objects up to which all are compared with each other: that costs n^2 d. Beyond, landmarks cost n d, and
+#: Objects up to which all are compared with each other, which costs n^2 d. Beyond, landmarks cost n d, and
 #: find somewhat less.
 EXACT_UP_TO = 5_000
 #: The same, while n^2 d is at most EXACT_WORK.
@@ -52,11 +51,11 @@ SMOOTH_UP_TO, MANY = 2_500, 200
 SMALL, MOST = 1_000, 400
 #: Members read from each embedding, and how many in all of more objects.
 CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
-#: Members, at most, for a method that the user names: some take the square of them.
+#: The largest number of members for a method that the user names: the cost of some grows with its square.
 FOR_ANY_METHOD = 50
-#: Where fewer members are asked for than that, they share embeddings less.
+#: The smallest number of embeddings: where few members are asked for, fewer of them share one.
 FEWEST_METRICS = 10
-#: Of dense X, and of sparse.
+#: For dense X, and for sparse X.
 GENERATORS, SPARSE_GENERATOR = ("metric-subspace", "landmarks"), "random-k"
 SMOOTH_METHOD, METHOD, SPARSE_METHOD = METHODS = "lwsc", "lwea", "lwgp"
 #: Parameters of a method that may be given without naming it: those that any of these has. The one that X
@@ -121,7 +120,7 @@ def default_plan(features: Features, n_clusters: int) -> Plan:
 
 
 def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
-    """A plan with what the user left to the rule; parameters that were given stay."""
+    """A plan in which the rule has filled in what the user left to it; given parameters stay."""
     own = default_plan(features, n_clusters)
     if sp.issparse(features.X):
         _check_sparse(plan)
@@ -146,15 +145,16 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
 
 
 def generator_settings() -> list[str]:
-    """Parameters of generators that may be given without naming one: those that all generators of dense X
-    have.
+    """Parameters of generators that may be given without naming one.
+
+    These are the parameters that all generators of dense X have.
     """
     first, *others = (generators()[name].parameters for name in GENERATORS)
     return [name for name in first if all(name in one for one in others)]
 
 
 def check_params(plan: Plan) -> None:
-    """Raise where a choice is left to the rule and a parameter given that not all of its candidates have."""
+    """Raise if a choice is left to the rule and a parameter is given that not all candidates have."""
     if is_auto(plan.generator):
         owner = f"generator={AUTO!r}, which is {' or '.join(GENERATORS)},"
         check_names(plan.generator_params, generator_settings(), owner=owner, reserved={})
@@ -164,7 +164,7 @@ def check_params(plan: Plan) -> None:
 
 
 def _check_sparse(plan: Plan) -> None:
-    """Raise where a parameter was given that what the rule takes for sparse X does not have."""
+    """Raise if a parameter is given that the rule's choice for sparse X does not have."""
     if is_auto(plan.generator):
         owner = f"generator={AUTO!r}, which is {SPARSE_GENERATOR} for a sparse X,"
         valid = [name for name in generator_settings() if name in generators()[SPARSE_GENERATOR].parameters]

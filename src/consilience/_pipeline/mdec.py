@@ -15,7 +15,7 @@ from .consensus_clustering import WHOLE, ConsensusClustering
 
 __all__ = ["MDEC"]
 
-#: The paper's three ways to combine the members, and the methods they are.
+#: The paper's three ways to combine the members, and the methods that implement them.
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
 _SUBSPACE = ("feature_fraction", "kernel", "metric", "search", "preprocess")
@@ -24,10 +24,10 @@ _SUBSPACE = ("feature_fraction", "kernel", "metric", "search", "preprocess")
 class MDEC(ConsensusClustering):
     """Multi-diversified ensemble clustering of high-dimensional data.
 
-    Many spectral clusterings, each with a random kernel on a random half of the features
-    (:func:`consilience.generate.metric_subspace`), then a consensus that trusts a cluster by how well the
-    others agree on it. Made for thousands of features and any number of objects from some ten to some ten
-    thousand.
+    Many spectral clusterings are made, each with a random kernel on a random half of the features
+    (:func:`consilience.generate.metric_subspace`). They are combined by a consensus that trusts a cluster by
+    how well the other base clusterings agree on it. It is made for thousands of features and from about ten
+    to about ten thousand objects.
 
     Parameters
     ----------
@@ -35,57 +35,58 @@ class MDEC(ConsensusClustering):
         Number of clusters returned; "auto" as in :class:`ConsensusClustering`.
     method : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
         MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square
-        matrix of the distinct objects, the last is linear in them. Any other method can combine the same
-        members.
+        matrix of the distinct objects; the last is linear in their number. Any other method can combine the
+        same base clusterings.
     n_clusterings : int, default 100
-        Number of members.
+        Number of base clusterings.
     instability_tolerance : float, default 1.0
-        How far an unstable cluster is still trusted; infinity in the limit weighs all clusters alike. For the
-        three ways of the paper only.
+        How much an unstable cluster is still trusted; in the limit of infinity, all clusters have the same
+        weight. Only for the three ways of the paper.
     feature_fraction : float in (0, 1], default 0.5
         Share of the features each member sees.
     kernel : "normal" or "exponential"
         The kernel of the authors' program or the printed one; see
         :func:`consilience.generate.metric_subspace`.
     metric : "diversified", "cosine", "correlation" or "spearman"
-        Random kernels, or one fixed similarity for all members.
+        Random kernels, or one fixed similarity for all base clusterings.
     search : "exact" or "approximate"
-        How members find neighbors; "approximate" for many objects, see
+        How neighbors are found; "approximate" for many objects, see
         :func:`consilience.generate.metric_subspace`.
     preprocess : str, default "none"
-        How members see the features: as given, as in the paper, or for instance "standardize", or "diverse":
-        each member its own way. See :mod:`consilience.generate`.
+        How the features are prepared: "none" leaves them as given, as in the paper. Others are for instance
+        "standardize" and "diverse", where a preparation is drawn for each base clustering. See
+        :mod:`consilience.generate`.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged, as by every consensus method: see
+        Clusters smaller than this are merged, as by every consensus method: see
         :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generation and consensus.
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     keep_base_models : bool or None
-        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, if it takes at
-        most 128 MB.
+        Whether to keep X, which labels new rows by the nearest of its rows; None, the default, keeps it if it
+        takes at most 128 MB.
     verbose : bool, int or None
-        Whether long work shows its progress; None, the default, where there is a terminal.
+        Whether long work shows its progress; None, the default, shows it if there is a terminal.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     n_clusters_, cluster_sizes_, consensus_nmi_, baseline_nmi_, messages_
         As in :class:`ConsensusClustering`.
     ensemble_ : Ensemble
-        The members, with their recipes.
+        The base clusterings, with their recipes.
     cluster_reliability_ : array (k,)
-        ECI in (0, 1] of every cluster of every member: cluster j of member i is ``ensemble_.offsets[i] + j``;
-        if the consensus method learns it.
+        ECI in (0, 1] of every cluster of every base clustering, if the consensus method learns it: cluster j
+        of base clustering i has position ``ensemble_.offsets[i] + j``.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each member, adding up to 1: the mean ECI of its clusters, by their weight, normalized; if
-        the consensus method learns it.
-    method_ : the fitted consensus method, with all it learned.
+        Trust in each base clustering, adding up to 1, if the consensus method learns it: the mean ECI of its
+        clusters, by their weight, normalized.
+    method_ : consensus estimator
+        The fitted consensus method, with everything it learned.
     n_features_in_ : int
 
     References

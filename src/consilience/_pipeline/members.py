@@ -1,5 +1,7 @@
-"""Members of a plan: by a generator of ours, by clusterers of scikit-learn's kind, or by a function of the
-user's.
+"""Members of a plan.
+
+They are made by a generator of this library, by clusterers in the style of scikit-learn, or by a function of
+the user.
 """
 
 from __future__ import annotations
@@ -34,9 +36,7 @@ def make_members(
     n_jobs: int | None,
     owner: str,
 ) -> Ensemble:
-    """The base clusterings of a plan; ``owner`` is the estimator whose parameters are named where they are
-    refused.
-    """
+    """The base clusterings of a plan; ``owner`` is the estimator that errors about parameters name."""
     chosen, params, count = plan.generator, dict(plan.generator_params), plan.n_clusterings
     if isinstance(chosen, str):
         params.setdefault("keep_base_models", keep_base_models)
@@ -70,7 +70,7 @@ def make_members(
         )
     if count is not None:
         raise InputError(
-            f"n_clusterings={count} means nothing to a generator that is a function: it decides by itself. "
+            f"n_clusterings={count} has no effect on a generator that is a function: it decides by itself. "
             "Leave n_clusterings out, or pass what the function takes in generator_params."
         )
     if _takes(chosen, "random_state"):
@@ -79,7 +79,7 @@ def make_members(
 
 
 def _returned_by(function: Callable[..., Any], features: Features, params: dict[str, Any]) -> Ensemble:
-    """What a user's function makes of the features, as an ensemble of their objects."""
+    """What a user's function returns for the features, as an ensemble of their objects."""
     found = function(features.X, **params)
     if isinstance(found, list) and all(np.shape(one) == (features.n_samples,) for one in found):
         found = Clusterings(found)
@@ -93,7 +93,7 @@ def _returned_by(function: Callable[..., Any], features: Features, params: dict[
 
 
 def _times(clusterers: Any) -> int | None:
-    """How many members are made of one clusterer: more than one only where they can differ."""
+    """How many members one clusterer makes: more than one only if they can differ."""
     if not is_clusterer(clusterers):
         return None
     names = clusterers.get_params() if hasattr(clusterers, "get_params") else ()
@@ -101,7 +101,7 @@ def _times(clusterers: Any) -> int | None:
 
 
 def _takes(function: Any, name: str) -> bool:
-    """Whether a function can be called with that keyword; one that does not tell is believed to."""
+    """Whether a function can be called with this keyword; assumed if it has no signature."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

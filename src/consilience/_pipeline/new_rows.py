@@ -1,5 +1,6 @@
-"""Further rows of features, placed in a consensus that was fitted to such: each member labels them, and the
-consensus places their labels.
+"""New rows of features, placed in a consensus that was fitted to features.
+
+Each member labels the rows, and the consensus places their labels.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..errors import InputError
 
 
 class PlacesRows:
-    """What :class:`~consilience.ConsensusClustering` says of rows that may not be those of ``fit``."""
+    """What :class:`~consilience.ConsensusClustering` computes for rows that may not be those of ``fit``."""
 
     n_jobs: int | None
     keep_base_models: bool | None
@@ -36,23 +37,24 @@ class PlacesRows:
     _rows_of_ensemble: Any
 
     def predict(self, X: Any) -> np.ndarray:
-        """The cluster of rows with the features of fit: (n_rows,).
+        """The cluster of each row, (n_rows,); rows have the features of ``fit``.
 
-        Each member labels the rows, and the consensus places these labels
-        (:meth:`consilience.consensus.LWEA.predict` and its like). A row that is equal to one of fit gets its
-        cluster, so that predicting the X of ``fit`` gives ``labels_``. Of Dask rows a lazy array.
+        Each base clustering labels the rows, and the consensus places these labels (as
+        :meth:`consilience.consensus.LWEA.predict` does). A row that is equal to one of fit gets its cluster,
+        so that predicting the X of ``fit`` gives ``labels_``. For Dask rows, a lazy array is returned.
         """
         if is_lazy(X):
             return self._lazily(X, "predict")
         features, known, codes, _ = self._label(X)
         labels = self.method_._predictor.predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
-        say_unknown(labels, features.sample_names, "got no label from any member")
+        say_unknown(labels, features.sample_names, "got no label from any base clustering")
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each cluster in rows: (n_rows, n_clusters), adding up to 1, the largest that of
-        :meth:`predict`.
+        """The share of each cluster in each row, (n_rows, n_clusters).
+
+        The shares of a row add up to 1; the largest is that of the cluster of :meth:`predict`.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
@@ -60,8 +62,9 @@ class PlacesRows:
         return self.method_._predictor.shares(codes, n_jobs=self.n_jobs)[1]
 
     def predict_top(self, X: Any, n: int) -> TopClusters:
-        """The n clusters with the largest shares in each row: a named tuple of ``clusters`` and ``shares``,
-        each (n_rows, n).
+        """The n clusters with the largest shares in each row.
+
+        A named tuple of ``clusters`` and ``shares``, each (n_rows, n).
         """
         check_top(n)
         if is_lazy(X):
@@ -70,13 +73,14 @@ class PlacesRows:
         return self.method_._predictor.top(codes, n, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """How well the clusters of rows agree with the base clusterings of these: ``consensus_nmi_`` of X.
+        """How well the clusters of the rows agree with their base clusterings: ``consensus_nmi_`` of X.
 
-        The mean normalized mutual information of the labels that members give to the rows with the clusters
-        of :meth:`predict`; for the rows of ``fit``, with their weights, it is ``consensus_nmi_``. y is
-        ignored. It rises with the number of clusters, so that neither it nor ``cross_val_score`` and
-        ``GridSearchCV``, which use it, can choose ``n_clusters``: ``n_clusters="auto"`` and
-        :func:`consilience.choose_k` do. Measures against true classes are in :mod:`consilience.metrics`.
+        It is the mean normalized mutual information between the labels that base clusterings give to the rows
+        and the clusters of :meth:`predict`. For the rows of ``fit``, with their weights, it is
+        ``consensus_nmi_``. y is ignored. The score rises with the number of clusters, so neither it nor
+        ``cross_val_score`` and ``GridSearchCV``, which use it, can choose ``n_clusters``; use
+        ``n_clusters="auto"`` or :func:`consilience.choose_k` instead. Measures against true classes are in
+        :mod:`consilience.metrics`.
         """
         check_is_fitted(self, "method_")
         if is_lazy(X):
@@ -86,8 +90,10 @@ class PlacesRows:
         return self.method_._predictor.score(codes, weights, n_jobs=self.n_jobs)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
-        """How sure the members are of the clusters that :meth:`predict` gives, (n_rows,), on the scale of
-        ``confidence_``.
+        """How sure the base clusterings are of the cluster of each row, (n_rows,), in [0, 1].
+
+        The clusters are those of :meth:`predict`, and the scale is that of ``confidence_``. It is not a
+        probability.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
@@ -96,13 +102,13 @@ class PlacesRows:
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """(n_rows,) the share of members for which a row is no farther than the rows of fit were from each
-        other, in [0, 1].
+        """The share of base clusterings that have seen rows like each row, (n_rows,), in [0, 1].
 
-        1 for the rows of fit. Below one half, most members have not seen the like: what :meth:`predict` says
-        of such a row is an extrapolation. Distances are those to the nearest center or row of fit, or to the
-        last of a row's landmarks, as a member sees rows, against the largest that a row of fit has (of rows,
-        to the nearest other one).
+        A base clustering has seen the like if the row is no farther from the rows of fit than these are from
+        each other. The score is 1 for the rows of fit. Below one half, most base clusterings have not seen
+        the like, and :meth:`predict` extrapolates. The distance is that to the nearest center or row of fit,
+        or to the last of a row's landmarks, in the prepared features; it is compared with the largest such
+        distance of a row of fit (between rows: to the nearest other one).
         """
         if is_lazy(X):
             return self._lazily(X, "score_samples")
@@ -111,7 +117,7 @@ class PlacesRows:
         return within
 
     def transform(self, X: Any) -> np.ndarray:
-        """The share of each cluster in rows, :meth:`predict_proba`, where a transformer is expected."""
+        """The shares of :meth:`predict_proba`, for use as a transformer."""
         return self.predict_proba(X)
 
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
@@ -123,8 +129,9 @@ class PlacesRows:
     def _label(
         self, X: Any, *, reach: bool = False
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
-        """(features, position (n,) of the equal row of fit or -1, codes (n, m) of the base clusters, reach)
-        of rows.
+        """(features, position (n,) of the equal row of fit or -1, codes (n, m), reach) of rows.
+
+        Codes are those of the base clusters.
         """
         check_is_fitted(self, "method_")
         features = Features(X, least_rows=1)
@@ -146,27 +153,23 @@ class PlacesRows:
         return features, known, codes, within if reach else None
 
     def _check_names(self, names: list[str] | None) -> None:
-        """Raise where columns have other names than in fit: scikit-learn looks at data frames of pandas
-        alone.
-        """
+        """Raise if columns have other names than in fit; scikit-learn checks only pandas frames."""
         known = self._feature_names
         if names is None or known is None or names == known:
             return
         j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
         raise InputError(
             f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} "
-            f"there. Pass the same features in the same "
-            "order, or an array without names."
+            "there. Pass the same features in the same order, or an array without names."
         )
 
     def _check_codes(self, codes: np.ndarray) -> None:
-        """Compiled code takes for granted that a member gives codes of its own clusters."""
+        """Raise unless members give codes of their own clusters, on which compiled code relies."""
         high, low = codes.max(axis=0), codes.min()
         if low < -1 or (high >= self.ensemble_.n_clusters_per_clustering).any():
             raise InputError(
-                f"A member gave the label {low if low < -1 else int(high.max())}, which is no code of its "
-                f"clustering; members give -1, or the "
-                "codes of ensemble.labels."
+                f"A base model gave the label {low if low < -1 else int(high.max())}, which is no code of "
+                "its clustering; base models must give -1 or the codes of ensemble.labels."
             )
 
     def _members(self) -> list[Any]:
@@ -177,16 +180,14 @@ class PlacesRows:
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
-                f"{name} cannot label new rows: its generator is a function that returned labels alone. "
-                f"Label the rows with the base "
-                "clusterings yourself and pass that to model.method_.predict, or return an Ensemble with "
-                "members."
+                f"{name} cannot label new rows: its generator is a function that returned only labels. "
+                "Label the rows with the base clusterings yourself and pass the labels to "
+                "model.method_.predict, or return an Ensemble with base_models."
             )
         why = f"keep_base_models={self.keep_base_models}" + (
             "" if self.keep_base_models is not None else f" keeps up to {size(MOST_KEPT)}"
         )
         raise InputError(
             f"{name} did not keep what labels new rows, {size(n_bytes)} for the "
-            f"{self.ensemble_.n_clusterings} base clusterings ({why}). Fit "
-            "it with keep_base_models=True."
+            f"{self.ensemble_.n_clusterings} base clusterings ({why}). Fit it with keep_base_models=True."
         )

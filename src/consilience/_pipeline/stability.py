@@ -1,4 +1,4 @@
-"""How much a consensus would change with other base clusterings, from those at hand.
+"""How much a consensus would change with other base clusterings, estimated from those at hand.
 
 The base clusterings are split in two at random, each half is combined as all were, and the two answers are
 compared:
@@ -6,8 +6,8 @@ compared:
     r = mean over SPLITS splits of ARI(answer of one half, answer of the other)                         (1)
     stability = 1 - CALIBRATION (1 - r)                                                                 (2)
 
-Two halves differ more than two ensembles of all members would, as they are half as large: (2) takes that
-back. CALIBRATION is what brought (2) closest to the measured ARI between seeds on half A of the sets of
+Two halves differ more than two ensembles of all members would, because they are half as large: (2) corrects
+for that. CALIBRATION is what brought (2) closest to the measured ARI between seeds on half A of the sets of
 ``python -m benchmarks.bench_stability``. Members that were read from one embedding stay in one half.
 """
 
@@ -31,8 +31,9 @@ MOST_OBJECTS = 2_000
 
 
 def stability_of(ensemble: Ensemble, consensus: Any) -> float:
-    """Eq. (2) for the answer of ``consensus``, an estimator, to the ensemble; NaN where there are too few
-    members to split.
+    """Eq. (2) for the answer of ``consensus``, an estimator, to the ensemble.
+
+    NaN if there are too few members to split.
 
     The splits, and the objects looked at where there are many, are the same every time.
     """

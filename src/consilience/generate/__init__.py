@@ -1,44 +1,45 @@
-"""Makers of base clusterings: features in, an :class:`~consilience.Ensemble` out.
+"""Generators of base clusterings: features in, an :class:`~consilience.Ensemble` out.
 
-Every generator takes X first (array, data frame or sparse matrix), gives each member a seed of its own, and
-records in ``ensemble.recipes`` how each member was made. The same ``random_state`` gives the same ensemble
-for any ``n_jobs``, and asking for more members leaves the first ones as they were.
+Every generator takes X first (array, data frame or sparse matrix), gives each base clustering a seed of its
+own, and records in ``ensemble.recipes`` how each of them was made. The same ``random_state`` gives the same
+ensemble for any ``n_jobs``, and asking for more base clusterings does not change the first ones.
 
-How many clusters they have is the parameter ``n_clusters``:
+The parameter ``n_clusters`` says how many clusters they have:
 
 * a number: all have that many;
-* a pair, ``(smallest, largest)``: an interval, from which each member draws its own, uniformly, both ends
-  included. An end that is None is the generator's own: ``(3, None)``;
-* a list, range or array of numbers: a set, from which each member draws one, all equally likely;
-* None: the generator's own choice.
+* a pair, ``(smallest, largest)``: an interval, from which each base clustering draws its own number
+  uniformly, both ends included. Where an end is None, the generator chooses it: ``(3, None)``;
+* a list, range or array of numbers: a set, from which each base clustering draws one, all equally likely;
+* None: the generator chooses.
 
-The generators that take samples have ``sample_fraction``, the share of the objects, and ``feature_fraction``,
-that of the features. ``n_jobs`` counts threads: -1, the default, is all cores, and None what
-:func:`joblib.parallel_config` says, else one. No answer depends on it.
+The generators that draw samples have the parameters ``sample_fraction``, the share of the objects, and
+``feature_fraction``, the share of the features. ``n_jobs`` is the number of threads: -1, the default, uses
+all cores, and None uses what :func:`joblib.parallel_config` says, else one. The result does not depend on it.
 
-How members see the features is the parameter ``preprocess`` of all of them, recorded in each recipe:
+The parameter ``preprocess`` of every generator says how the features are prepared; each recipe records it:
 
 * "none": as given;
-* "standardize": columns of mean 0 and variance 1 (sparse X: of variance 1, zeros stay zeros, and distances
-  are the same);
-* "ranks": every value by its place in its column, in [0, 1], equal ones in the middle of their places (dense
-  X);
+* "standardize": columns are scaled to mean 0 and variance 1 (sparse X: only to variance 1, so that zeros stay
+  zeros; distances are the same);
+* "ranks": every value is replaced by its rank in its column, scaled to [0, 1]; equal values share the mean of
+  their ranks (dense X);
 * "log": log(1 + x), for values that are not negative;
-* "tf-idf": words that few objects have count for more, then rows of length one, for values that are not
-  negative;
-* "unit": rows of length one;
-* "pearson": rows of mean 0 and length one, so that squared distances are 2 (1 - correlation of the rows)
-  (dense X);
-* "diverse": each member draws one of those that suit the data, with equal chances. Counts (no negative
-  values; sparse, or dense with at most a tenth that is not zero): "tf-idf", "unit". Other sparse tables:
-  "none", "standardize", "unit". Other dense ones: "none", "standardize", "ranks".
+* "tf-idf": words that few objects have count for more, then rows are scaled to length one, for values that
+  are not negative;
+* "unit": rows are scaled to length one;
+* "pearson": rows are brought to mean 0 and length one, so that squared distances are 2 (1 - correlation of
+  the rows) (dense X);
+* "diverse": each base clustering draws one of those that suit the data, with equal chances. Counts (no
+  negative values; sparse, or dense with at most a tenth that is not zero) draw from "tf-idf" and "unit",
+  other sparse tables from "none", "standardize" and "unit", and other dense tables from "none", "standardize"
+  and "ranks".
 
-Objects count by their weight, and all objects are seen, before rows or features are sampled. All but "none"
-and "pearson" leave constant columns out. A prepared table is a copy of X in its own precision, made for all
-members that see it, one at a time. With "none", columns that distances hardly see beside a thousand times
-wider one are named in a warning.
+A preparation is computed from all objects, by their weights, before rows or features are sampled. All but
+"none" and "pearson" leave constant columns out. A prepared table is a copy of X in the precision of X. It is
+made once for all base clusterings that use it, and only one such table exists at a time. With "none", a
+warning names the columns that hardly affect distances because another column is a thousand times wider.
 
-``generators()`` lists those that can be asked for by name.
+``generators()`` lists the generators that have a name.
 """
 
 from .._members.preparation import PREPARATIONS as PREPARATIONS

@@ -32,7 +32,7 @@ from ..errors import InputError, warn
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Clusterers, in turn, on all objects or on samples: how members of :func:`estimators` are made."""
+    """How members of :func:`estimators` are made: clusterers, in turn, on all objects or on samples."""
 
     features: Features
     models: list[tuple[str, Any]]
@@ -100,50 +100,51 @@ def estimators(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """Any clusterers that have ``fit_predict``, each on all objects and features or on random samples of
-    them.
+    """Any clusterers that have ``fit_predict``, on all objects and features or on random samples.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
-        Or, where the clusterers have ``metric="precomputed"`` (``affinity="precomputed"``), the matrix
-        (n_samples, n_samples) of distances (similarities): a sample is then one of rows and columns.
+        Where the clusterers have ``metric="precomputed"`` (or ``affinity="precomputed"``), X is instead the
+        matrix (n_samples, n_samples) of distances (or similarities), and samples are drawn from rows and
+        columns alike.
     clusterers : clusterer, list of clusterers or (name, clusterer) pairs, or dict by name
-        Cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a pipeline) get
-        a seed of their own for each member. The label -1, noise in DBSCAN, HDBSCAN and OPTICS, means missing.
+        They are cloned before use, so yours stay unfitted. Those with a ``random_state`` (also inside a
+        pipeline) get a new seed for each base clustering. The label -1, noise in DBSCAN, HDBSCAN and OPTICS,
+        means missing.
     n_clusterings : int or None
-        Number of members; the clusterers are used in turn. None uses each once.
+        Number of base clusterings; the clusterers are used in turn. None uses each once.
     sample_fraction : float in (0, 1], default 1
-        Share of the objects each member sees; the others are missing from it.
+        Share of the objects that each base clustering sees; the others are missing from it.
     feature_fraction : float in (0, 1], default 1
-        Share of the features each member sees, drawn without replacement; at least one feature.
+        Share of the features that each base clustering sees, drawn without replacement; at least one feature.
     bootstrap : bool, default False
-        Draw the sample with replacement (repeats are then seen once).
+        Draw the sample with replacement; an object that is drawn several times is seen once.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several
-        preparations, or "diverse", each in one drawn for it. All objects are prepared, before the sample is
-        drawn.
+        How the features are prepared, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", where a preparation is drawn for each base clustering. All objects are
+        prepared before the sample is drawn.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: a clusterer with ``predict`` itself,
-        else X, once for all members, as a new row gets the label of the nearest row that the member saw. None
-        keeps them if X takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: the clusterer itself if it has
+        ``predict``, else X, once for all base clusterings, because a new row gets the label of the nearest
+        row that the base clustering saw. None keeps them if X takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
-        Members fitted at the same time, on threads; -1 is all cores, None as in joblib. BLAS and OpenMP have
-        one thread meanwhile.
+        Base clusterings fitted at the same time, on threads; -1 is all cores, None as in joblib. Meanwhile
+        BLAS and OpenMP use one thread.
 
     Returns
     -------
     Ensemble
         Each recipe holds ``algorithm, parameters`` (those that differ from the defaults), ``seed,
         sample_fraction, feature_fraction, bootstrap, new_rows`` and ``preprocess``; new_rows says how further
-        objects are labeled, by "predict" or by "neighbors". And ``features``, the column numbers used, where
-        members do not see all of them.
+        objects are labeled, by "predict" or by "neighbors". Where base clusterings do not see all features,
+        it also holds ``features``, the column numbers used.
 
     Warns
     -----
     ConsilienceWarning
-        If a clusterer called everything noise: its member is left out.
+        If a clusterer called every object noise: its base clustering is left out.
 
     Examples
     --------
@@ -193,15 +194,18 @@ def estimators(
 
 
 def _not_all_noise(columns: Sequence[np.ndarray], names: list[str]) -> list[int]:
-    """The members that found any cluster; users are told of the others."""
+    """The members that found any cluster; a warning names the others."""
     empty = [i for i, labels in enumerate(columns) if labels.dtype.kind in "iu" and (labels < 0).all()]
     if empty:
         shown = listed(names[i] for i in empty)
         if len(empty) == len(columns):
             raise InputError(
-                f"{shown} found no clusters at all: every object is noise. Change the parameters."
+                f"{shown} found no clusters: every object is noise. Change the parameters of the clusterers."
             )
-        warn(f"{shown} called every object noise and made no member; change the parameters.", stacklevel=4)
+        warn(
+            f"{shown} called every object noise, so there is no base clustering of it; change parameters.",
+            stacklevel=4,
+        )
     return [i for i in range(len(columns)) if i not in set(empty)]
 
 
@@ -239,7 +243,7 @@ def _check_pairs(
     feature_fraction: float,
     keep_base_models: bool | None,
 ) -> bool:
-    """Whether X is a matrix of pairs; what does not go with that is refused."""
+    """Whether X is a matrix of pairs; raises for parameters that do not go with one."""
     of_pairs = [takes_pairs(model) for _, model in models]
     if not any(of_pairs):
         return False
@@ -247,15 +251,13 @@ def _check_pairs(
         other = models[of_pairs.index(False)][0]
         raise InputError(
             f"{models[of_pairs.index(True)][0]} takes precomputed pairs and {other} takes features, but X "
-            f"can be only one of them. Make two "
-            "ensembles and join them with concatenate."
+            "can be only one of them. Make two ensembles and join them with concatenate."
         )
     n, d = features.shape
     if n != d:
         raise InputError(
             f"X has shape {(n, d)}, but precomputed distances or similarities are a square matrix "
-            f"(n_samples, n_samples). Pass that, or use "
-            "clusterers of features."
+            "(n_samples, n_samples). Pass such a matrix, or use clusterers of features."
         )
     if preprocess not in (None, "none"):
         raise InputError(
@@ -264,8 +266,7 @@ def _check_pairs(
     if feature_fraction < 1:
         raise InputError(
             f"feature_fraction={feature_fraction} draws features, and X is a matrix of pairs. Use "
-            f"sample_fraction, which "
-            "draws objects."
+            "sample_fraction, which draws objects."
         )
     if keep_base_models:
         raise InputError(

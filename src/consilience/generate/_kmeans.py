@@ -66,16 +66,18 @@ def kmeans(
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-        Number of members.
+        Number of base clusterings.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member: a number, the same for all; a pair (smallest, largest), an interval from
-        which each member draws its own; a list or range, a set to draw from; see :mod:`consilience.generate`.
-        None is the square root of n_samples (at most the number of distinct rows).
+        Clusters of each base clustering: a number, the same for all; a pair (smallest, largest), an interval
+        from which each draws its own number; or a list or range, a set to draw from. See
+        :mod:`consilience.generate`. None is the square root of n_samples (at most the number of distinct
+        rows).
     init : "k-means++" (greedy, as in scikit-learn) or "random" rows
     max_iter, tol : stopping rule of scikit-learn's KMeans
     preprocess : str, default "none"
-        How members see the features: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or
-        "diverse", where each member draws one of those that suit the data. See :mod:`consilience.generate`.
+        How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit", or
+        "diverse", where each base clustering draws one of those that suit the data. See
+        :mod:`consilience.generate`.
     keep_base_models : bool or None, default False
         Keep in ``ensemble.base_models`` what labels further objects, the centers; None keeps them if they
         take at most 128 MB.
@@ -89,11 +91,12 @@ def kmeans(
     -------
     Ensemble
         Each recipe holds ``algorithm, n_clusters, seed, init, max_iter, tol, inertia, n_iter, converged,
-        preprocess``; the inertia is that of the features as the member saw them.
+        preprocess``; the inertia is computed from the prepared features.
 
     Notes
     -----
-    Runs share each pass over X, unless it fits a cache: see :func:`consilience._kernels.kmeans.many_kmeans`.
+    Runs share each pass over X, unless X fits into a cache: see
+    :func:`consilience._kernels.kmeans.many_kmeans`.
 
     Examples
     --------
@@ -127,18 +130,19 @@ def random_k(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """k-means with a random number of clusters in each member.
+    """k-means with a random number of clusters in each base clustering.
 
-    Known as random parameter selection (RPS).
+    This is known as random parameter selection (RPS).
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
     n_clusters : int, pair, list or range, or None
-        As in :func:`kmeans`, but None is the interval from 2 to the square root of n_samples (at most the
-        number of distinct rows).
-    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
+        As in :func:`kmeans`, except that None is the interval from 2 to the square root of n_samples (at most
+        the number of distinct rows).
+    init, max_iter, tol, preprocess, keep_base_models : see :func:`kmeans`
+    sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Examples
     --------
@@ -171,9 +175,9 @@ def random_features(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """k-means on a random subset of the features in each member.
+    """k-means on a random subset of the features in each base clustering.
 
-    Known as random feature selection (RFS).
+    This is known as random feature selection (RFS).
 
     Parameters
     ----------
@@ -182,8 +186,9 @@ def random_features(
     n_clusters : int, pair, list or range, or None
         As in :func:`kmeans`.
     feature_fraction : float in (0, 1], default 0.1
-        Share of the features each member sees, drawn without replacement; at least one feature.
-    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
+        Share of the features that each base clustering sees, drawn without replacement; at least one feature.
+    init, max_iter, tol, preprocess, keep_base_models : see :func:`kmeans`
+    sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
@@ -235,8 +240,10 @@ class OnColumns(NamedTuple):
         keep_base_models: bool | None,
         n_jobs: int | None,
     ) -> Ensemble:
-        """``choose(view)(i)``: the columns of member i, and what else its recipe holds; ``most``: so many at
-        most.
+        """Run k-means for every member on the columns chosen for it.
+
+        ``choose(view)(i)`` gives the columns of member i and what else its recipe holds; ``most`` is the
+        largest number of columns.
         """
         n_bytes = _center_bytes(ks, most)
         keep = to_keep(keep_base_models, n_bytes)
@@ -356,7 +363,7 @@ def bagging(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """k-means on a random sample of the objects, and if so wished of the features, in each member.
+    """k-means on a random sample of the objects, and optionally of the features.
 
     Parameters
     ----------
@@ -367,24 +374,25 @@ def bagging(
     sample_fraction : float in (0, 1], default 0.8
         Size of the sample as a share of the objects.
     feature_fraction : float in (0, 1], default 1
-        Share of the features each member sees, drawn without replacement; at least one feature.
+        Share of the features that each base clustering sees, drawn without replacement; at least one feature.
     bootstrap : bool, default False
         Draw with replacement; repeated objects count as often as they were drawn.
     unseen : "missing" or "nearest"
-        Objects outside the sample get no label, or that of the nearest center.
-    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
+        Objects outside the sample get no label, or the label of the nearest center.
+    init, max_iter, tol, preprocess, keep_base_models : see :func:`kmeans`
+    sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
     Ensemble
         Recipes also hold ``sample_fraction, feature_fraction, bootstrap, unseen`` and ``n_seen``, the number
-        of different objects drawn; and ``features``, the column numbers used, where members do not see all of
-        them.
+        of different objects drawn; and ``features``, the column numbers used, where base clusterings do not
+        see all of them.
 
     Notes
     -----
-    With few members and a small ``sample_fraction`` an object can stay unseen by all of them:
-    ``ensemble.unseen`` lists those.
+    With few base clusterings and a small ``sample_fraction``, some objects may be in none of the samples:
+    ``ensemble.unseen`` lists them.
 
     Examples
     --------
@@ -410,8 +418,7 @@ def bagging(
     if max(ks) > drawn:
         raise InputError(
             f"sample_fraction={sample_fraction} leaves {drawn} of {n} objects, too few for "
-            f"n_clusters={max(ks)}; raise "
-            "sample_fraction or lower n_clusters."
+            f"n_clusters={max(ks)}; raise sample_fraction or lower n_clusters."
         )
 
     n_bytes = _center_bytes(ks, max(1, round(feature_fraction * features.n_features)))
@@ -495,5 +502,5 @@ def check_runs(
 
 
 def _center_bytes(ks: list[int], d: int) -> float:
-    """What the centers of all members take."""
+    """Bytes that the centers of all members take."""
     return 8.0 * sum(ks) * d

@@ -1,11 +1,12 @@
-"""Spectral clusterings through landmarks: every member has its own landmarks, features, width and number of
-clusters.
+"""Spectral clusterings through landmarks.
+
+Every member has its own landmarks, features, kernel width and number of clusters.
 
 A member draws a share of the features, a scale mu and a number of clusters k. It places some hundred
 landmarks by a short k-means of a sample of the objects, links each object to the K landmarks nearest to it,
-and cuts that graph on the side of the landmarks (the formulas stand in
+and cuts that graph on the side of the landmarks (the formulas are in
 :mod:`consilience._kernels.neighbors.landmarks`; sigma is mu times the mean distance of an object to its
-landmarks). k-means of the landmarks' vectors, each as heavy as the objects linked to it, gives k centers, and
+landmarks). k-means of the landmarks' vectors, each weighted by the objects linked to it, gives k centers, and
 every object goes to the center nearest to its own vector.
 
 References
@@ -77,8 +78,8 @@ RULES = {
     "keep_base_models": KEEP,
     "n_jobs": N_JOBS,
 }
-_ROWS = 4096  # of a block: an interrupt is heard between two
-_PARTS = 16  # sums of rows that are made side by side; their number must not depend on that of threads
+_ROWS = 4096  # in a block: an interrupt takes effect between two blocks
+_PARTS = 16  # partial sums of rows made in parallel; must not depend on the number of threads
 
 
 def widest(n: int) -> int:
@@ -171,35 +172,36 @@ def landmarks(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """Spectral clusterings of any number of objects, each seen through its own landmarks and features.
+    """Spectral clusterings of any number of objects, each through its own landmarks and features.
 
-    Finds clusters of any shape, as :func:`metric_subspace` does, in time that grows with the number of
-    objects alone.
+    They find clusters of any shape, as those of :func:`metric_subspace` do, in time linear in the number of
+    objects.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 20
-        Number of members.
+        Number of base clusterings.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`. None is an
-        interval: its largest number is 60, or the square root of n_samples, rounded up, if that is less (at
-        most the number of distinct rows), and its smallest a third of that, but 2 at least.
+        Clusters of each base clustering, or what to draw them from, see :mod:`consilience.generate`. None is
+        an interval. Its largest number is 60, or the square root of n_samples, rounded up, if that is less
+        (at most the number of distinct rows). Its smallest is a third of that, but at least 2.
     feature_fraction : float in (0, 1], default 0.5
-        Share of the features each member sees; at least one feature.
+        Share of the features that each base clustering sees; at least one feature.
     n_landmarks : int, default 600
-        Landmarks of each member, p; where there are no more objects than that, these are the landmarks.
+        Landmarks of each base clustering, p. Where there are no more objects than that, the objects are the
+        landmarks.
     n_neighbors : int, default 5
         Landmarks that each object is linked to, K.
     scales : pair of float, default (0.5, 1)
-        Range of the width of a member's kernel, as a multiple of the mean distance between an object and its
-        landmarks.
+        Range of the width of the kernel of a base clustering, as a multiple of the mean distance between an
+        object and its landmarks.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several
-        preparations, or "diverse", each in one drawn for it.
+        How the features are prepared, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", where a preparation is drawn for each base clustering.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: its landmarks, for each clustering. None
-        keeps them if they take at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects, the landmarks of each base clustering.
+        None keeps them if they take at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used for landmarks, graph and cut, and kept in the ensemble.
     random_state : int, numpy generator or None
@@ -211,23 +213,26 @@ def landmarks(
     Ensemble
         Each recipe holds ``algorithm, n_clusters, seed, feature_fraction, n_neighbors, scale, features,
         n_landmarks, sigma, pieces, preprocess``: the number of different landmarks placed, the width of the
-        kernel, and the number of connected pieces of the graph. n_clusters is the number of clusters found:
-        one of landmarks that is no object's nearest is left out.
+        kernel, and the number of connected pieces of the graph. n_clusters is the number of clusters found: a
+        cluster of landmarks to which no object is nearest is left out.
 
     Notes
     -----
-    A graph in k pieces or more is clustered by them, those with the nearest means put together first.
+    If the graph falls into k pieces or more, the pieces are the clusters; those with the nearest means are
+    merged first.
 
-    Per member: O(p^2 d) for landmarks from a sample of 10 p objects, O(p^3) for eigenvectors, and O(n
-    (sqrt(p) d + K k)) for all objects. Memory beside X: 8 n K bytes (12 n K for float64) for one member at a
-    time, and O(p d) for each thread.
+    Time for each base clustering: O(p^2 d) for landmarks from a sample of 10 p objects, O(p^3) for
+    eigenvectors, and O(n (sqrt(p) d + K k)) for all objects. Memory beside X: 8 n K bytes (12 n K for
+    float64) for one base clustering at a time, and O(p d) for each thread.
 
     Examples
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_digits
     >>> X = load_digits().data
-    >>> ens = cs.generate.landmarks(X, n_clusterings=3, n_landmarks=200, keep_base_models=True, random_state=0)
+    >>> ens = cs.generate.landmarks(
+    ...     X, n_clusterings=3, n_landmarks=200, keep_base_models=True, random_state=0
+    ... )
     >>> [len(recipe["features"]) for recipe in ens.recipes]
     [32, 32, 32]
     >>> bool((ens.base_models[0].label(X[:5]) == ens.labels[:5, 0]).all())
@@ -244,9 +249,8 @@ def landmarks(
     ks = choose_ks(n_clusters, features, seeds, widest=min(widest(n), n_landmarks), share=SMALLEST_SHARE)
     if max(ks) > n_landmarks:
         raise InputError(
-            f"n_landmarks={n_landmarks} is below n_clusters={max(ks)}, and no member has more clusters "
-            f"than landmarks; "
-            f"raise n_landmarks, or lower n_clusters to at most {n_landmarks}."
+            f"n_landmarks={n_landmarks} is below n_clusters={max(ks)}, but a base clustering cannot have "
+            f"more clusters than landmarks; raise n_landmarks, or lower n_clusters to at most {n_landmarks}."
         )
     workers = min(resolve_jobs(n_jobs), len(seeds))
     kept = max(1, round(feature_fraction * d))
@@ -297,7 +301,7 @@ class LandmarkMember(Member):
         return self.model.furthest
 
     def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
-        """(n,) int32, the cluster of each row of X; of the rows it was learned from, that of the ensemble."""
+        """(n,) int32, the cluster of each row of X; for rows it was learned from, as in the ensemble."""
         X = Features(X, least_rows=1).X.astype(self.model.landmarks.points.dtype, copy=False)
         with one_blas_thread():
             return self.model.label(self.preparation.apply(X, n_jobs=n_jobs), n_jobs=n_jobs)
@@ -311,8 +315,9 @@ class LandmarkModel:
     landmarks : points, and what leads to the nearest.
     n_neighbors, sigma : K, and the width of the kernel.
     vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
-    furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the given unit times ``unit``.
-        Of few rows the landmarks are the rows themselves, and the nearest would be at distance 0.
+    furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the
+        given unit times ``unit``.
+        If there are few rows, the landmarks are the rows themselves, and the nearest would be at distance 0.
     """
 
     columns: np.ndarray
@@ -383,13 +388,13 @@ def learn(
         lambda a, b: model.of_neighbors(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
     )
     labels = np.concatenate(found)
-    # A center of landmarks that is no object's nearest is none: without it labels are codes, and nobody's
-    # label changes.
+    # A center of landmarks to which no object is nearest is dropped: then labels are consecutive codes, and
+    # no label changes.
     filled = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
     if filled.size < len(centers):
         model = replace(model, centers=centers[filled])
         labels = np.searchsorted(filled, labels).astype(np.int32)
-    # What was asked for stays where there are too few different rows for it, of which users are told.
+    # Where there are too few different rows, the recipe keeps the number asked for; a warning tells users.
     k = k if len(centers) < k else int(filled.size)
     return model, labels, {"n_clusters": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
 
@@ -431,7 +436,7 @@ def cut_landmarks(
         centers = runs.centers[int(np.argmin(runs.inertia))]
     vectors = np.empty((len(points), V.shape[1]))
     vectors[used] = V
-    if used.size < len(points):  # nobody's landmarks, but somebody's later: as the nearest of the others
+    if used.size < len(points):  # no row's landmarks here, but maybe a later row's: as the nearest other one
         rest = np.setdiff1d(np.arange(len(points)), used)
         nearest = nearest_centers(points[rest], [points[used]], n_jobs=1)[:, 0]
         vectors[rest] = V[nearest]
@@ -439,7 +444,7 @@ def cut_landmarks(
 
 
 def _landmark_bytes(features: Features, d: int, p: int, n_neighbors: int) -> float:
-    """What one member keeps: p landmarks of d features, those near each, and their vectors."""
+    """Bytes that one member keeps: p landmarks of d features, those near each, and their vectors."""
     p = min(p, features.n_samples)
     return features.X.dtype.itemsize * p * d + 4.0 * NEARBY * n_neighbors * p + 16.0 * p * MOST_CLUSTERS
 
@@ -447,8 +452,9 @@ def _landmark_bytes(features: Features, d: int, p: int, n_neighbors: int) -> flo
 def _ensure_fits(
     features: Features, d: int, p: int, n_neighbors: int, m: int, workers: int, keep: bool
 ) -> None:
-    """Refuse what will not fit: labels, the neighbors of one member, landmarks of several and what places
-    them.
+    """Refuse what will not fit into memory.
+
+    Counted are labels, the neighbors of one member, the landmarks of several and what places them.
     """
     n, number = features.n_samples, features.X.dtype.itemsize
     p = min(p, n)
@@ -460,7 +466,7 @@ def _ensure_fits(
         + workers * (each + placing)
         + (m * each if keep else 0.0)
         + 8.0 * _PARTS * p * p,
-        what=f"Landmarks of {m} members on {n} objects with {d} features each",
+        what=f"Landmarks of {m} base clusterings on {n} objects with {d} features each",
         remedy="lower n_landmarks, n_clusterings, feature_fraction or n_jobs"
         + (", or pass keep_base_models=False" if keep else ""),
     )

@@ -1,4 +1,6 @@
-"""Diversified metrics on random subspaces: every member has its own kernel, features and number of clusters.
+"""Diversified metrics on random subspaces.
+
+Every member has its own kernel, features and number of clusters.
 
 A member draws a share of the features, a number of neighbors k in [5, 20], a scale mu in [0.2, 0.8] and a
 number of clusters K in [2, sqrt(n)]. Its similarity is a kernel scaled by how crowded the two ends are, kept
@@ -117,8 +119,9 @@ class _Runs:
         return partial(self.run, view, _Source(view.features, kept, self.given["metric"]), kept)
 
     def run(self, view: View, source: _Source, kept: int, g: int) -> tuple[list, list, list]:
-        """(labels (n,), recipes, what labels further objects) of the members of metric ``g``, which sees
-        ``kept`` features.
+        """(labels (n,), recipes, what labels further objects) of the members of metric ``g``.
+
+        It sees ``kept`` features.
         """
         own = range(g * self.cuts, min((g + 1) * self.cuts, len(self.seeds)))
         seed = self.seeds[own[0]]
@@ -209,78 +212,83 @@ def metric_subspace(
 ) -> Ensemble:
     """Spectral clusterings, each with a random kernel on a random subset of the features.
 
-    Made for data with many features and few objects, where single metrics and full spaces mislead.
+    They are made for data with many features and few objects, where a single metric or the full space
+    misleads.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusterings : int, default 100
-        Number of members, M.
+        Number of base clusterings, M.
     n_clusters : int, pair, list or range, or None
-        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`; None is the
-        interval from 2 to the square root of n_samples, rounded up (at most the number of distinct rows).
+        Clusters of each base clustering, or what to draw them from, see :mod:`consilience.generate`; None is
+        the interval from 2 to the square root of n_samples, rounded up (at most the number of distinct rows).
     feature_fraction : float in (0, 1], default 0.5
-        Share of the features each member sees (tau); at least one feature.
+        Share of the features that each base clustering sees (tau); at least one feature.
     kernel : "normal" or "exponential"
         Eq. (2), which the authors' program uses, or Eq. (1), which their paper prints. See Notes.
     metric : "diversified", "cosine", "correlation" or "spearman"
-        Random kernels, or one fixed similarity of the objects (negative values count as 0) between neighbors.
+        Random kernels, or one fixed similarity between neighbors (negative values count as 0).
     n_neighbors : int, pair, list or range, default (5, 20)
-        Neighbors of each object, k: a number, an interval or a set to draw from, as ``n_clusters``.
+        Neighbors of each object, k: a number, an interval or a set to draw from, as for ``n_clusters``.
     scales : pair of float, default (0.2, 0.8)
         Range of the scale mu.
     search : "exact" or "approximate"
-        Compare every pair of objects, or only those in nearby groups of about sqrt(n) objects each: for some
-        ten thousand objects and more, where pairs cost more than all the rest. See Notes.
+        Compare every pair of objects, or only those in nearby groups of about sqrt(n) objects each. The
+        latter is for ten thousand objects and more, where comparing pairs takes longer than everything else.
+        See Notes.
     n_init : int, default 1
         Starts of the final k-means; the best is kept.
     cuts_per_metric : int, default 1
-        Members that share features, kernel and eigenvectors, and differ in their number of clusters, which
-        then is spread evenly over its range instead of drawn. The eigenvectors take most of the time of a
-        member.
+        Base clusterings that share features, kernel and eigenvectors, and differ in their number of clusters.
+        These numbers are then spread evenly over their range instead of drawn. Most of the time goes into the
+        eigenvectors.
     balanced : bool, default False
         Deal out features, preparations, numbers of neighbors and scales evenly from a random start instead of
-        drawing each member's by itself: ensembles of different seeds are then more alike.
+        drawing them independently for each base clustering. Ensembles of different seeds are then more alike.
     distinct : bool, default False
-        Take objects that are equal in a member's features for one, of their summed weight. Otherwise, as in
-        the authors' program, equal objects are each other's neighbors, and the graph of a table with many of
-        them falls apart.
+        Treat objects that are equal in the features of a base clustering as one object with their summed
+        weight. Otherwise, as in the authors' program, equal objects are each other's neighbors, and the graph
+        of a table with many of them falls apart.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several
-        preparations, or "diverse", each in one drawn for it.
+        How the features are prepared, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", where a preparation is drawn for each base clustering.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new
-        row gets the label of the row nearest to it; None keeps them if that takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all base clusterings,
+        because a new row gets the label of the row nearest to it. None keeps it if it takes at most 128 MB.
     sample_weight : array (n_samples,), optional
         Positive weights, used in the final k-means and kept in the ensemble; neighborhoods do not see them.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
-        Threads over members; -1 is all cores, None as in joblib. The answer does not depend on it.
+        Threads over base clusterings; -1 is all cores, None as in joblib. The answer does not depend on it.
 
     Returns
     -------
     Ensemble
         Each recipe holds ``algorithm, n_clusters, seed, kernel, metric, search, distinct, n_neighbors, scale,
         feature_fraction, features, pieces, missing, preprocess, n_vectors``, and with ``cuts_per_metric``
-        also ``metric_seed``, which members of one embedding share; pieces is the number of connected
-        components of the member's graph, missing the number of objects that a fixed similarity finds similar
-        to nothing, which get no label, n_vectors how many eigenvectors were sought, of which the first k
-        count.
+        also ``metric_seed``, which is equal for base clusterings of the same embedding. pieces is the number
+        of connected components of the graph, missing is the number of objects that have no similar object
+        under a fixed similarity and get no label, and n_vectors is the number of eigenvectors computed, of
+        which the first k are used.
 
     Warns
     -----
     ConsilienceWarning
-        If the eigenvectors of a member were not found to full accuracy (its recipe says ``converged=False``).
+        If the eigenvectors of a base clustering were not found to full accuracy (its recipe says
+        ``converged=False``).
 
     Notes
     -----
-    A graph in exactly K pieces is clustered by them; of one in more pieces, those with the nearest means are
-    put together first (their eigenvectors are undetermined). A member never fails in silence.
+    If the graph falls into exactly K pieces, they are the clusters. If it falls into more, those with the
+    nearest means are merged first (their eigenvectors are undetermined). A base clustering never fails
+    silently.
 
-    Per member: n^2 d / 2 multiplications for (1), twice that for (2) beyond some 4,000 objects, and O(n K^2)
-    for eigenvectors and k-means; memory O(n (d + K)) and at most 64 MB of inner products for each thread,
-    never n by n. With ``search="approximate"`` each group of objects is compared with the 24 nearest groups
-    of about sqrt(n), which found 97 to 99.8% of the neighbors on digits and spoken letters.
+    Each base clustering takes n^2 d / 2 multiplications for (1), twice that for (2) beyond about 4,000
+    objects, and O(n K^2) for eigenvectors and k-means. Memory is O(n (d + K)) and at most 64 MB of inner
+    products for each thread, never n by n. With ``search="approximate"`` each group of objects is compared
+    with the 24 nearest groups of about sqrt(n), which found 97 to 99.8% of the neighbors on digits and spoken
+    letters.
 
     The kernel is chosen by measurement: see the page on MDEC in the documentation.
 
@@ -320,7 +328,7 @@ def metric_subspace(
     ks = choose_ks(n_clusters, features, seeds, widest=root_upwards(n), each=each)
     ensure_fits(
         16.0 * n * max(ks),  # eigenvectors, and their directions
-        what=f"A member of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
+        what=f"A base clustering of {max(ks)} clusters (dense {n} x {max(ks)} arrays of eigenvectors)",
         remedy="lower n_clusters",
     )
 
@@ -353,9 +361,8 @@ def _warn_of_rough(recipes: list[dict]) -> None:
     rough = [i for i, recipe in enumerate(recipes) if not recipe["converged"]]
     if rough:
         warn(
-            f"Eigenvectors of {len(rough)} of {len(recipes)} members (members {listed(rough)}) were not "
-            f"found to full "
-            "accuracy; their clusterings are rougher than others.",
+            f"The eigenvectors of {len(rough)} of {len(recipes)} base clusterings ({listed(rough)}) were not "
+            "found to full accuracy; these clusterings are rougher than the others.",
             stacklevel=4,
         )
 
@@ -366,8 +373,9 @@ def _warn_of_rough(recipes: list[dict]) -> None:
 def affinity(
     Z: Any, k: int, mu: float, kernel: str = "normal", cells_seed: list[int] | None = None
 ) -> sp.csr_array:
-    """W (n, n), symmetric, of Eq. (1) or (2) on the rows of Z (float64, dense or CSR). Equal objects get the
-    largest value, also where all their neighbors are equal too (0/0 in the formulas).
+    """W (n, n), symmetric, of Eq. (1) or (2) on the rows of Z (float64, dense or CSR).
+
+    Equal objects get the largest value, also where all their neighbors are equal too (0/0 in the formulas).
 
     With ``cells_seed``, neighbors are sought in nearby groups of rows only.
     """
@@ -404,7 +412,7 @@ def _width(mu: float, rho: np.ndarray, index: np.ndarray, squares: np.ndarray) -
 def similarity(Z: Any, k: int, cells_seed: list[int] | None = None) -> sp.csr_array:
     """W (n, n) of inner products between k nearest neighbors; negative ones are 0.
 
-    Rows of Z have length 1, or 0: those are similar to nothing and nobody's neighbors.
+    Rows of Z have length 1, or 0: the latter are similar to nothing and neighbors of none.
     """
     n = Z.shape[0]
     rows = np.flatnonzero(np.asarray((Z * Z).sum(axis=1)).ravel() > 0)
@@ -441,7 +449,8 @@ class Embedding:
 
     linked : rows with any neighbor, or None for all of n.
     piece, count : connected pieces of the linked rows.
-    vectors : of the linked rows, first those of the pieces; none where there are as many pieces as vectors wanted.
+    vectors : of the linked rows, first those of the pieces; none where there are as many pieces as
+        vectors wanted.
     rows : what the graph was made from.
     """
 
@@ -475,8 +484,9 @@ class Embedding:
 
 
 def spectral_embedding(W: sp.csr_array, k: int, Z: Any) -> Embedding:
-    """The k leading eigenvectors of D^-1/2 W D^-1/2, D the row sums of the graph W; Z (n, d) are the rows it
-    was made from.
+    """The k leading eigenvectors of D^-1/2 W D^-1/2, where D are the row sums of the graph W.
+
+    Z (n, d) are the rows it was made from.
     """
     n, linked = W.shape[0], None
     W = sp.csr_array(W)
@@ -510,7 +520,7 @@ def nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
         return piece.astype(np.int32)
     ensure_fits(
         32.0 * count * count,  # means, products, distances and what lies between them
-        what=f"Joining {count} pieces of a member's graph",
+        what=f"Joining {count} pieces of the graph of a base clustering",
         remedy="use metric='diversified', whose graphs have few pieces, or drop rows without any feature",
     )
     sizes = np.bincount(piece).astype(float)
@@ -529,7 +539,7 @@ def nearest_pieces(piece: np.ndarray, count: int, k: int, Z: Any) -> np.ndarray:
 
 
 class _Source:
-    """Rows of a subspace as the chosen metric sees them: Euclidean distance of the result is that metric's."""
+    """Rows of a subspace as the chosen metric sees them: their Euclidean distance is that of the metric."""
 
     def __init__(self, features: Features, kept: int, metric: str):
         self.metric = metric

@@ -1,4 +1,4 @@
-"""The register of generators: what can be asked for by name, and how a request becomes a call."""
+"""The register of generators: which names there are, and how a request becomes a call."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ._metric_subspace import RULES, metric_subspace
 from ._spectral import spectral
 from ._stratified import stratified
 
-#: Parameters that have a place of their own in every request.
+#: Parameters that are arguments of their own in every request.
 _OWN = ("n_clusterings", "sample_weight", "random_state", "n_jobs")
 
 
 @dataclass(frozen=True)
 class Maker:
-    """A generator and what one needs to know to call it.
+    """A generator, and what is needed to call it.
 
     make : the function, ``make(X, *, ..., random_state=, n_jobs=) -> Ensemble``.
-    widest : for those whose members draw their numbers of clusters, (n_samples, n_clusters) -> the largest if
-        none is given.
-    share : of the largest, which is the smallest if none is given (2 at least).
-    rules : of its settings, for estimators that take them as their own.
+    widest : for generators whose members draw their numbers of clusters, (n_samples, n_clusters) -> the
+        largest number if none is given.
+    share : the share of the largest number that is the smallest if none is given (at least 2).
+    rules : the rules of its settings, for estimators that have them as their own parameters.
     """
 
     make: Callable[..., Ensemble]
@@ -50,22 +50,22 @@ class Maker:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Everything it takes after X."""
+        """All its parameters after X."""
         return dict(list(inspect.signature(self.make).parameters.items())[1:])
 
     @property
     def settings(self) -> list[str]:
-        """What is particular to it: its parameters without count, weights, seed and threads."""
+        """The parameters of this generator only, without count, weights, seed and threads."""
         return [name for name in self.parameters if name not in _OWN]
 
     @property
     def needs_n_clusters(self) -> bool:
-        """Whether it has no number of clusters to start from."""
+        """Whether it has no default number of clusters."""
         return self.parameters["n_clusters"].default is inspect.Parameter.empty
 
     @property
     def draws_n_clusters(self) -> bool:
-        """Whether each member draws its number of clusters where none is given."""
+        """Whether each member draws its number of clusters if none is given."""
         return self.widest is not None
 
     def __call__(
@@ -82,7 +82,7 @@ class Maker:
         """The base clusterings for a consensus of ``n_clusters``; what is None is left to the generator.
 
         Members have ``n_clusters`` clusters, or draw from an interval that depends on it and on the number of
-        objects alone, unless ``settings`` say otherwise.
+        objects only, unless ``settings`` say otherwise.
         """
         settings = dict(settings or {})
         elsewhere = {name: f"the argument {name} itself" for name in _OWN}
@@ -102,7 +102,7 @@ class Maker:
 
 _MAKERS = (
     Maker(kmeans),
-    # Room for at least the clusters asked for, also on small data where sqrt(n) is below them.
+    # Allow at least the clusters asked for, also on small data where sqrt(n) is below them.
     Maker(random_k, widest=lambda n, n_clusters: max(root(n), n_clusters)),
     Maker(random_features),
     Maker(stratified),
@@ -119,10 +119,13 @@ _MAKERS = (
 
 
 def generators() -> dict[str, Maker]:
-    """Every generator that can be asked for by name, by its command-line name, e.g. ``random-k``."""
+    """Every generator by its command-line name, e.g. ``random-k``."""
     return {maker.name: maker for maker in _MAKERS}
 
 
 def generator(name: str) -> Maker:
-    """The generator of that command-line or function name (case, hyphens and underscores do not matter)."""
+    """The generator with this command-line or function name.
+
+    Case does not matter, and hyphens and underscores are alike.
+    """
     return look_up(name, generators(), "generator")

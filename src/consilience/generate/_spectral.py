@@ -5,9 +5,9 @@
 
 The k leading eigenvectors of S, with rows scaled to length one, go to k-means (Ng, Jordan and Weiss, 2001).
 
-A narrow kernel cuts the graph in pieces. Objects linked to nothing are then missing from the member. More
-than k pieces leave the leading eigenvectors undetermined (their eigenvalues are all 1): the k largest pieces
-are then the clusters, and objects of the others are missing too.
+A narrow kernel cuts the graph into pieces. Objects that are linked to no other are then missing from the
+member. More than k pieces leave the leading eigenvectors undetermined (their eigenvalues are all 1): the k
+largest pieces are then the clusters, and objects of the others are missing too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..errors import InputError, warn
 
 #: Widths relative to the mean distance: the grid of the self-paced consensus papers.
 BANDWIDTHS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
-_REMEDY = "use generate.kmeans, random_k or bagging, whose memory grows with n alone, or a subsample of X"
+_REMEDY = "use generate.kmeans, random_k or bagging, whose memory is linear in n, or a subsample of X"
 _DENSE_BELOW = 800  # objects; a full eigendecomposition is then quicker than an iterative one
 _PRODUCTS = 500  # with a block of vectors: what a full decomposition costs
 _LINK = 1e-10  # an entry of S below this links nothing: eigensolvers could not tell the pieces apart
@@ -57,19 +57,19 @@ def spectral(
     ----------
     X : array, data frame or sparse matrix (n_samples, n_features)
     n_clusters : int, pair, list or range
-        Clusters of each member, or what to draw them from, see :mod:`consilience.generate`.
+        Clusters of each base clustering, or what to draw them from, see :mod:`consilience.generate`.
     n_clusterings : int or None
-        Number of members, at least one for each width; None is exactly one for each. Widths are used in turn:
-        members of the same width differ in the start of the final k-means (and in the number of clusters
-        where that is drawn).
+        Number of base clusterings, at least one for each width; None is exactly one for each. Widths are used
+        in turn: base clusterings of the same width differ in the start of the final k-means (and in the
+        number of clusters where it is drawn).
     bandwidths : sequence of positive numbers
         Kernel widths as multiples of the mean distance between objects.
     preprocess : str, default "none"
-        How members see the features, see :mod:`consilience.generate`: as given, in one of several
-        preparations, or "diverse", each in one drawn for it.
+        How the features are prepared, see :mod:`consilience.generate`: as given, in one of several
+        preparations, or "diverse", where a preparation is drawn for each base clustering.
     keep_base_models : bool or None, default False
-        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all members, as a new
-        row gets the label of the row nearest to it; None keeps them if that takes at most 128 MB.
+        Keep in ``ensemble.base_models`` what labels further objects: X itself, once for all base clusterings,
+        because a new row gets the label of the row nearest to it. None keeps it if it takes at most 128 MB.
     random_state : int, numpy generator or None
     n_jobs : int or None, default -1
         Threads; -1 is all cores, None as in joblib.
@@ -77,21 +77,21 @@ def spectral(
     Returns
     -------
     Ensemble
-        Each recipe holds ``algorithm, n_clusters, seed, bandwidth, sigma, pieces, missing, preprocess``: into
-        how many pieces of more than one object the graph falls at this width, and how many objects got no
-        label for it.
+        Each recipe holds ``algorithm, n_clusters, seed, bandwidth, sigma, pieces, missing, preprocess``.
+        pieces is the number of pieces of more than one object into which the graph falls at this width, and
+        missing is the number of objects that got no label because of it.
 
     Warns
     -----
     ConsilienceWarning
-        Where a width is too narrow for the data: objects linked to nothing are missing from that member; of a
-        graph in more pieces than clusters the largest are the clusters; and a member with fewer linked
-        objects is left out.
+        If a width is too narrow for the data. Objects that are linked to no other are missing from that base
+        clustering. If the graph has more pieces than clusters, the largest pieces are the clusters. If fewer
+        objects than clusters are linked, the base clustering is left out.
 
     Notes
     -----
-    Holds two dense n x n arrays (16 n^2 bytes), refused beforehand if they will not fit. Time is a few
-    products of n x n by n x k for each width.
+    Two dense n x n arrays (16 n^2 bytes) are held; if they will not fit, an error says so beforehand. Each
+    width takes the time of a few products of n x n by n x k.
 
     References
     ----------
@@ -138,7 +138,10 @@ def spectral(
 def _members_seeing(
     view: View, grid: list[float], ks: list[int], seeds: list[int], bar: Any, n_jobs: int | None
 ) -> dict[int, tuple[np.ndarray, dict]]:
-    """The members that see the features alike, by position; without those of widths that are too narrow."""
+    """The members that see the features alike, by position.
+
+    Those of widths that are too narrow are left out.
+    """
     n, name = view.features.n_samples, view.preparation.name
     squares = euclidean_distances(view.features.X.astype(np.float64), squared=True)
     np.fill_diagonal(squares, 0)
@@ -164,7 +167,10 @@ def _members_seeing(
 def _members_of_width(
     squares: np.ndarray, bandwidth: float, sigma: float, wanted: list[tuple[int, int]]
 ) -> list[tuple[np.ndarray, dict]]:
-    """Labels and recipe of the members of one width, for each (k, seed); none if too few objects are linked."""
+    """Labels and recipe of the members of one width, for each (k, seed).
+
+    None if too few objects are linked.
+    """
     n = len(squares)
     S, degree = affinity(squares, sigma)
     piece = components(S > _LINK)[1]
@@ -237,7 +243,7 @@ def leading_vectors(S: np.ndarray, degree: np.ndarray, piece: np.ndarray, k: int
 
 
 def _cut(vectors: np.ndarray, seed: int) -> np.ndarray:
-    """One k-means of the directions; rows that coincide are not told apart to make up the number."""
+    """One k-means of the directions; equal rows are never separated to reach the number of clusters."""
     return cut_rows(vectors, vectors.shape[1], unit=True, exact=False, seeds=[seed], n_jobs=1).labels
 
 
@@ -250,7 +256,7 @@ def _largest(piece: np.ndarray, k: int) -> np.ndarray:
 
 
 def _sum_of_roots(squares: np.ndarray) -> float:
-    """Without a second n x n array."""
+    """The sum of the distances, without a second n x n array."""
     return float(np.sum([np.sqrt(squares[a : a + 256]).sum() for a in range(0, len(squares), 256)]))
 
 
@@ -269,9 +275,8 @@ def _check_count(n_clusterings: Any, grid: list[float]) -> int:
     check("n_clusterings", n_clusterings, Integer(1))
     if n_clusterings < len(grid):
         raise InputError(
-            f"n_clusterings={n_clusterings} is below the {len(grid)} bandwidths, of which each makes at "
-            f"least one member; "
-            f"ask for {len(grid)} or more, or give fewer bandwidths."
+            f"n_clusterings={n_clusterings} is below the {len(grid)} bandwidths, each of which makes at "
+            f"least one base clustering; ask for {len(grid)} or more, or give fewer bandwidths."
         )
     return int(n_clusterings)
 
@@ -297,8 +302,7 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     if not recipes:
         raise InputError(
             f"Every bandwidth ({listed(left_out)}) leaves fewer than n_clusters={k} of the {n} objects "
-            f"linked to others; "
-            "use wider ones, for instance bandwidths=[0.5, 1, 5]."
+            "linked to others; use wider ones, for instance bandwidths=[0.5, 1, 5]."
         )
     thin = {recipe["bandwidth"]: recipe["missing"] for recipe in recipes if recipe["missing"]}
     broken = list(
@@ -308,15 +312,15 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
     if left_out:
         parts.append(
             f"bandwidth {listed(left_out)} leaves fewer than n_clusters={k} objects linked to others and "
-            f"made no member"
+            f"made no base clustering"
         )
     if broken:
         parts.append(
-            f"at bandwidth {listed(broken)} the graph has more pieces than n_clusters, of which the "
-            f"largest are the clusters"
+            f"at bandwidth {listed(broken)} the graph has more pieces than n_clusters, and the largest "
+            f"pieces are the clusters"
         )
     if thin:
         shown = listed(f"{count} of {n} at {width:g}" for width, count in thin.items())
-        parts.append(f"objects outside are missing ({shown})")
+        parts.append(f"objects outside the clusters are missing ({shown})")
     if parts:
         warn("Spectral clustering with narrow kernels: " + "; ".join(parts) + ".", stacklevel=4)

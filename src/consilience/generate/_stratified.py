@@ -27,8 +27,9 @@ _STARTS = 5  # of the k-means of features
 
 
 def strata_of(X: Any, n_strata: int, seed: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """(n_features,) stratum of each column: k-means of the columns, in which objects count by weight, the
-    best of five starts.
+    """(n_features,) stratum of each column, by k-means of the columns.
+
+    Objects count by weight, and the best of five starts is kept.
     """
     columns = np.ascontiguousarray(X.T) if isinstance(X, np.ndarray) else X.T.tocsr()
     if weights is not None:
@@ -45,7 +46,7 @@ def strata_of(X: Any, n_strata: int, seed: int, weights: np.ndarray | None = Non
 
 
 def draw_from(strata: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
-    """Columns, sorted: that share of every stratum, at least one of each, without replacement."""
+    """Sorted columns: a share of every stratum, at least one of each, drawn without replacement."""
     drawn = []
     for stratum in np.unique(strata):
         members = np.flatnonzero(strata == stratum)
@@ -69,10 +70,10 @@ def stratified(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> Ensemble:
-    """k-means on features drawn from groups of alike features in each member.
+    """k-means on features drawn from groups of similar features in each base clustering.
 
-    Known as stratified feature sampling: with plain sampling of many features a small group that matters may
-    be missed.
+    This is known as stratified feature sampling: plain sampling of many features may miss a small group that
+    matters.
 
     Parameters
     ----------
@@ -81,11 +82,13 @@ def stratified(
     n_clusters : int, pair, list or range, or None
         As in :func:`kmeans`.
     feature_fraction : float in (0, 1], default 0.1
-        Share of every stratum that each member sees, drawn without replacement; at least one feature of each.
+        Share of every stratum that each base clustering sees, drawn without replacement; at least one feature
+        of each.
     n_strata : int, default 10
-        Groups of features, found by k-means of the columns once for all members; at most the number of
-        features.
-    init, max_iter, tol, preprocess, keep_base_models, sample_weight, random_state, n_jobs : see :func:`kmeans`
+        Groups of features, found by k-means of the columns once for all base clusterings; at most the number
+        of features.
+    init, max_iter, tol, preprocess, keep_base_models : see :func:`kmeans`
+    sample_weight, random_state, n_jobs : see :func:`kmeans`
 
     Returns
     -------
