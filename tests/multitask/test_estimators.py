@@ -140,7 +140,7 @@ def test_exactly_c_clusters_per_task(seed):
 
 def test_empty_clusters_are_said():
     X = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # all on one ray: one center explains everything
-    with pytest.warns(UserWarning, match="clusters of its tasks empty; each was given the example nearest"):
+    with pytest.warns(UserWarning, match="clusters of its tasks empty; each got the example nearest"):
         labels = [cs.multitask.LSSMTC(4, random_state=seed).fit(X).labels_ for seed in range(5)]
     assert [np.unique(own).size for own in labels] == [4] * 5
 
