@@ -2,8 +2,8 @@
 
 Methods do not override ``fit``. It turns the input into an :class:`~consilience.Ensemble`, checks parameters,
 compresses equal objects, puts the ensemble in canonical order, makes one random generator, calls ``_fit`` of
-the method, and maps what was learned back to the objects and names of the user. Methods implement ``_fit``: it
-gets distinct, weighted objects and returns a :class:`Solution`.
+the method, and maps what was learned back to the objects and names of the user. Methods implement ``_fit``:
+it gets distinct, weighted objects and returns a :class:`Solution`.
 """
 
 from __future__ import annotations
@@ -216,8 +216,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
             The base clusterings, (n_samples, n_clusterings). Some methods also take a
-            :class:`~consilience.SoftEnsemble`. For a :class:`consilience.dask.DaskEnsemble`, or a Dask array or
-            data frame, the attributes about objects are lazy.
+            :class:`~consilience.SoftEnsemble`. For a :class:`consilience.dask.DaskEnsemble`, or a Dask array
+            or data frame, the attributes about objects are lazy.
         y : ignored
             Exists for compatibility with scikit-learn.
 
@@ -286,10 +286,10 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Mean agreement of the clusters that :meth:`predict` returns with the base clusterings in X.
 
         The score is the mean normalized mutual information (divided by the mean of the two entropies) of the
-        base clusterings in X with these clusters; for the objects of ``fit`` it is ``consensus_nmi_``. Use it to
-        compare methods with the same number of clusters on the same base clusterings. It rises with the number
-        of clusters, so that neither the score nor ``cross_val_score`` and ``GridSearchCV``, which use it, can
-        choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true classes are in
+        base clusterings in X with these clusters; for the objects of ``fit`` it is ``consensus_nmi_``. Use it
+        to compare methods with the same number of clusters on the same base clusterings. It rises with the
+        number of clusters, so that neither the score nor ``cross_val_score`` and ``GridSearchCV``, which use
+        it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true classes are in
         :mod:`consilience.metrics`.
 
         Parameters
@@ -341,8 +341,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         total = float(compressed.sample_weight.sum())
         if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
             raise InputError(
-                f"min_cluster_size={min_cluster_size:g} exceeds {total:g}, the weight of all objects together; "
-                f"choose at most {total / self.n_clusters:g}, the mean weight of {self.n_clusters} clusters."
+                f"min_cluster_size={min_cluster_size:g} exceeds {total:g}, the weight of all objects "
+                f"together; choose at most {total / self.n_clusters:g}, the mean weight of "
+                f"{self.n_clusters} clusters."
             )
 
     def _merge_small(self, solution: Solution, canonical: Any, weights: np.ndarray, least: float) -> None:
@@ -508,8 +509,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
             said = (
                 f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of "
-                f"{answer:.2f}, and with plain average linkage by {plain:.2f}. Use {another}other settings of "
-                f"{name}."
+                f"{answer:.2f}, and with plain average linkage by {plain:.2f}. Use {another}other settings "
+                f"of {name}."
             )
             self.messages_.append(said)
             warn(said, LowAgreementWarning, stacklevel=4)
@@ -520,8 +521,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of objects, those of fit or new ones, from their base labels.
 
-        Objects with the same labels as an object of ``fit`` get its cluster, so that predicting the ensemble of
-        ``fit`` returns ``labels_``. Other objects get the cluster they are together with most often; see
+        Objects with the same labels as an object of ``fit`` get its cluster, so that predicting the ensemble
+        of ``fit`` returns ``labels_``. Other objects get the cluster they are together with most often; see
         :mod:`consilience._evidence.prediction`.
 
         Parameters
@@ -551,8 +552,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         Returns
         -------
         array (n_objects, n_clusters)
-            Rows add up to 1. The largest share is that of the cluster that :meth:`predict` returns. The row of
-            an object without any known label is 0.
+            Rows add up to 1. The largest share is that of the cluster that :meth:`predict` returns. The row
+            of an object without any known label is 0.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
@@ -636,7 +637,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return getattr(self, "_local", self)
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a page about the model to ``path``; see :func:`consilience.report`, which takes the options."""
+        """Write a page about the model to ``path``; see :func:`consilience.report` for the options."""
         from .. import report
 
         return report(self, X, path=path, **options)
@@ -645,8 +646,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Return a data frame of labels and confidence.
 
         It comes from the library of the data frame that ``fit`` got, else from pandas; after a fit to Dask
-        data, from Dask. A pandas frame is indexed by sample name (or position); other frames have the names, if
-        there are any, in a column ``sample``.
+        data, from Dask. A pandas frame is indexed by sample name (or position); other frames have the names,
+        if there are any, in a column ``sample``.
         """
         check_is_fitted(self, "labels_")
         if is_lazy(self.labels_):
@@ -658,11 +659,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def consensus_matrix(self) -> np.ndarray:
         """Return how often each two objects are together in the base clusterings.
 
-        An entry is the share of the clusterings that put both objects together, among those that saw both. Base
-        clusters are weighted by ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP, SCCABG,
-        CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; otherwise, and for soft
-        clusterings, all have equal weight. Raises :class:`~consilience.errors.NotEnoughMemoryError` if
-        8 n_samples^2 bytes do not fit.
+        An entry is the share of the clusterings that put both objects together, among those that saw both.
+        Base clusters are weighted by ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP,
+        SCCABG, CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; otherwise,
+        and for soft clusterings, all have equal weight. Raises
+        :class:`~consilience.errors.NotEnoughMemoryError` if 8 n_samples^2 bytes do not fit.
 
         Returns
         -------
@@ -676,14 +677,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     def linkage_matrix(self) -> np.ndarray:
         """Return the tree of a method that builds one, in the format of :mod:`scipy.cluster.hierarchy`.
 
-        Use it for ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Methods
-        with ``heights_`` have a tree.
+        Use it for ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``.
+        Methods with ``heights_`` have a tree.
 
         Returns
         -------
         array (n_samples - 1, 4)
-            Leaves are the objects of ``fit`` in their order. Objects that no clustering tells apart are joined
-            first, at height 0.
+            Leaves are the objects of ``fit`` in their order. Objects that no clustering tells apart are
+            joined first, at height 0.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "linkage_matrix()")
@@ -698,7 +699,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
 
 def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
-    """Labels renumbered 0, 1, ... by decreasing weight; in ties the cluster with the earliest object leads."""
+    """Labels renumbered 0, 1, ... by decreasing weight; ties are in the order of their first objects."""
     _, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1)
     sizes = np.bincount(codes, weights=weights)

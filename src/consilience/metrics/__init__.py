@@ -4,8 +4,8 @@ To compare labels with labels: :func:`scores` computes all measures at once; :fu
 :func:`ami`, :func:`ari`, :func:`f1`, :func:`purity` and :func:`pair_confusion` compute one each.
 :func:`contingency_table` returns the table, and :func:`align` renames labels to match others.
 
-To judge an ensemble by itself: :func:`anmi`, :func:`sample_stability` and :func:`cluster_stability`. To compare
-its base clusterings with known classes: :func:`base_scores` and :func:`compare_with_base`.
+To judge an ensemble by itself: :func:`anmi`, :func:`sample_stability` and :func:`cluster_stability`. To
+compare its base clusterings with known classes: :func:`base_scores` and :func:`compare_with_base`.
 """
 
 from ._external import PairConfusion, accuracy, align, ami, ari, f1, nmi, pair_confusion, purity, scores

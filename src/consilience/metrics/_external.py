@@ -224,8 +224,8 @@ def scores(
     Returns
     -------
     dict
-        Keys are the names of functions of this module; the normalization of ``nmi`` is appended if it is not the
-        default.
+        Keys are the names of functions of this module; the normalization of ``nmi`` is appended if it is not
+        the default.
 
         - ``accuracy``: share of objects in the right class under the best one-to-one matching of clusters and
           classes.
@@ -313,7 +313,8 @@ def ami(
 ) -> float:
     """Mutual information adjusted for chance: 0 is expected for random labels, 1 for equal partitions.
 
-    The parameters are those of :func:`nmi`. Weights must be whole numbers, because the correction for chance counts tables.
+    The parameters are those of :func:`nmi`. Weights must be whole numbers, because the correction for chance
+    counts tables.
 
     References
     ----------
@@ -330,8 +331,8 @@ def ami(
     if not table.is_whole:
         raise InputError(
             "ami needs whole numbers as sample_weight (how often each object counts), adding up to less "
-            "than 2**53, because its correction for chance counts tables of whole numbers. Scale or round the "
-            "weights, or use nmi or ari."
+            "than 2**53, because its correction for chance counts tables of whole numbers. Scale or round "
+            "the weights, or use nmi or ari."
         )
     return _ami(table, _Information.of(table), normalization)
 
@@ -416,9 +417,9 @@ def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
 def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarray:
     """Rename the clusters of ``labels`` after the clusters of ``reference`` that they match best.
 
-    Cluster numbers are arbitrary, so that two runs on the same objects cannot be compared label by label. This
-    function renames clusters by the one-to-one matching with the most objects in common, so that they can. It
-    does not change the partition.
+    Cluster numbers are arbitrary, so that two runs on the same objects cannot be compared label by label.
+    This function renames clusters by the one-to-one matching with the most objects in common, so that they
+    can. It does not change the partition.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Scores of an ensemble, and of a partition against its ensemble.
 
-Only :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings, need true labels. All
-scores are computed from the table of base clusters and clusters of the partition in
+Only :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings, need true labels.
+All scores are computed from the table of base clusters and clusters of the partition in
 :mod:`consilience._evidence.table`, which also has the equations, and never from an n-by-n matrix.
 """
 
@@ -99,7 +99,7 @@ def cluster_stability(ensemble: Any, labels: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n_clusters,)
-                Values in [0, 1], in sorted order of the labels: the mean co-association over pairs of objects of each
+        Values in [0, 1], in sorted order of the labels: the mean co-association over pairs of objects of each
         cluster, Eq. (7) of :mod:`consilience._evidence.table`. NaN for a cluster without a pair that was seen
         together, such as a single object.
 

@@ -1,4 +1,4 @@
-"""Labels with the names of their objects, from a fitted model, a Series, a frame of one column or a vector."""
+"""Labels with the names of their objects, from a model, a Series, a frame of one column or a vector."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Contingency:
         return Cells(self.rows, self.columns, self.counts, self.row_labels, self.column_labels)
 
     def toarray(self) -> np.ndarray:
-        """The dense table, with one row for each of ``row_labels`` and one column for each of ``column_labels``."""
+        """The dense table: one row for each of ``row_labels``, one column for each of ``column_labels``."""
         ensure_fits(
             self.counts.itemsize * self.shape[0] * self.shape[1],
             what=f"A dense table of shape {self.shape}",
@@ -106,8 +106,8 @@ def contingency_table(
 ) -> Contingency:
     """Count how often each class of ``labels_true`` meets each cluster of ``labels_pred``.
 
-    Every measure of this package is computed from such a table. Ten million integer labels are counted in one pass over
-    memory, on all cores; text is first turned into codes by hashing.
+    Every measure of this package is computed from such a table. Ten million integer labels are counted in one
+    pass over memory, on all cores; text is first turned into codes by hashing.
 
     Parameters
     ----------

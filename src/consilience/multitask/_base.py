@@ -123,8 +123,9 @@ class BaseMultitask(BaseMethod):
         moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
         if moved:
             said = (
-                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each got the example "
-                f"nearest to it, so that there are {c}. Choose fewer clusters, or another random_state."
+                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each got the "
+                f"example nearest to it, so that there are {c}. Choose fewer clusters, or another "
+                f"random_state."
             )
             solution.messages = [*solution.messages, said]
             warn(said, stacklevel=4)

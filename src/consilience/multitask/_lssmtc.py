@@ -25,9 +25,9 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 class LSSMTC(BaseMultitask):
     """Multi-task clustering with a shared subspace (LSSMTC): every example counts from the start.
 
-    Related tasks (with the same features, and examples from different sources) are clustered together. Each has
-    its own centers, and all have centers in a shared subspace, so that a task with little evidence benefits
-    from the others. Cluster j of one task corresponds to cluster j of every other task.
+    Related tasks (with the same features, and examples from different sources) are clustered together. Each
+    has its own centers, and all have centers in a shared subspace, so that a task with little evidence
+    benefits from the others. Cluster j of one task corresponds to cluster j of every other task.
 
     Parameters
     ----------

@@ -88,10 +88,10 @@ def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.
 
     A vector that is not 0 only within a group of w equal objects (and adds up to 0 there) is an eigenvector
     too; its eigenvalue, the degree of the group, has multiplicity w - 1. Returns (eigenvalues, spread (u,),
-    how many of the vectors of the distinct objects are among them). t such vectors put t / w of squared length
-    on every object of the group, hence spread_p + spread_q on |f_p - f_q|^2 across groups. If only some of
-    the w - 1 tied vectors are among the smallest, a program that works on all n objects picks some of them by
-    rounding; here all objects of the group share them evenly.
+    how many of the vectors of the distinct objects are among them). t such vectors put t / w of squared
+    length on every object of the group, hence spread_p + spread_q on |f_p - f_q|^2 across groups. If only
+    some of the w - 1 tied vectors are among the smallest, a program that works on all n objects picks some of
+    them by rounding; here all objects of the group share them evenly.
     """
     inner = np.maximum(np.floor(weights + 1e-9).astype(np.int64) - 1, 0)
     groups = np.repeat(np.arange(weights.size), np.minimum(inner, count))

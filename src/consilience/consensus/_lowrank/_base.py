@@ -25,9 +25,9 @@ def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = -1) 
     """S (u, u): Eq. (1) divided by m, or by how often each pair was seen.
 
     With "signed", entries are +1 for together, -1 for apart and 0 for unseen, as in the paper for incomplete
-    ensembles. If all clusterings agree on c clusters, S is then 2 I - 1 1' between them, whose determinant 2^(c-1) (2 - c) vanishes for c = 2: S = v v' then, v = +-1, has rank
-    one, Z is v v'/n, and |Z| is the same for all pairs. For any other c, and for shares, S has one direction
-    for each cluster.
+    ensembles. If all clusterings agree on c clusters, S is then 2 I - 1 1' between them, whose determinant
+    2^(c-1) (2 - c) vanishes for c = 2: S = v v' then, v = +-1, has rank one, Z is v v'/n, and |Z| is the same
+    for all pairs. For any other c, and for shares, S has one direction for each cluster.
     """
     S = ensemble.coassociation(n_jobs=n_jobs)
     if entries == "signed":  # seen (2 together/seen - 1) / m

@@ -140,8 +140,8 @@ class Frame:
     def original(self, J: LowRank) -> np.ndarray:
         """Z = J + (Z - J), (u, u), in the original basis.
 
-        The difference, which vanishes, is in single precision. Its directions that are far below the tolerance
-        together are left out.
+        The difference, which vanishes, is in single precision. Its directions that are far below the
+        tolerance together are left out.
         """
         low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
         self._pull = np.zeros((self.n_objects, 0), np.float32), np.zeros((0, self.size), np.float32)

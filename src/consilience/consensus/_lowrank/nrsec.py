@@ -30,8 +30,8 @@ class NRSEC(BaseLowRank):
     The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties used here
     (MCP) are constant beyond ``saturation``. They are solved by linearization, as a reweighted RSEC with
     entrywise errors. With one linearization about zero, as in the paper and by default, all weights are one,
-    and only the error differs from RSEC. With ``linearize_about="convex"`` the penalties take effect, at twice
-    the time; over twelve data sets the two are level (see the page of the method).
+    and only the error differs from RSEC. With ``linearize_about="convex"`` the penalties take effect, at
+    twice the time; over twelve data sets the two are level (see the page of the method).
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class RSEC(BaseLowRank):
         Whether to scale the rows for k-means to length one. The paper does so for Z, but not for H.
     tol : float, default 1e-7
         The iteration stops when every entry of S - S Z - E and of Z - J is smaller.
-        max_iter : int, default 500
+    max_iter : int, default 500
         Maximum number of iterations.
     n_init : int, default 20
         Number of starts of the final k-means; the best is kept.
