@@ -220,7 +220,6 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             or data frame, the attributes about objects are lazy.
         y : ignored
             Exists for compatibility with scikit-learn.
-
         sample_weight : array (n_samples,), optional
             Positive weights of the objects. The largest is at most 1e15 times the smallest.
         must_link : list of pairs, optional
