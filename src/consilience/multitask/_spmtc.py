@@ -86,8 +86,9 @@ class SPMTC(BaseMultitask):
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_,
-    history_, n_restarts_
+    labels_, task_labels_, tasks_, memberships_, confidence_
+        See :class:`LSSMTC`.
+    subspace_, centers_, task_centers_, parts_, history_, n_restarts_
         See :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.

@@ -57,8 +57,9 @@ class NRSEC(BaseLowRank):
 
     Attributes
     ----------
-    labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_,
-    n_iter_, converged_ :
+    labels_, confidence_, embedding_, outlier_score_ :
+        See :class:`RSEC`.
+    representation_, error_, rank_, singular_values_, n_iter_, converged_ :
         See :class:`RSEC`.
     history_ : list of dict
         As in :class:`RSEC`, for all linearizations one after the other, with ``linearization`` (0 is the
