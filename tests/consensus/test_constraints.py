@@ -104,13 +104,13 @@ def test_what_is_left_is_said():
 def test_refusals_of_min_size():
     labels, _ = planted()
     with pytest.raises(
-        InputError, match=r"min_cluster_size=61 exceeds the 60 that all objects weigh.*at most 20"
+        InputError, match=r"min_cluster_size=61 exceeds 60, the weight of all objects.*at most 20"
     ):
         cs.consensus.LWGP(3, min_cluster_size=61).fit(labels)
     for wrong in (-1, "5", float("nan")):
         with pytest.raises(InputError, match="min_cluster_size=.* is not valid"):
             cs.consensus.LWGP(3, min_cluster_size=wrong).fit(labels)
-    with pytest.raises(InputError, match="min_cluster_size is given with mode='authors'"):
+    with pytest.raises(InputError, match="min_cluster_size cannot be combined with mode='authors'"):
         cs.SCCABG(3, mode="authors", min_cluster_size=2).fit(labels)
 
 

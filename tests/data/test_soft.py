@@ -403,7 +403,7 @@ def test_missing_shares_in_sccabg_are_no_evidence():
     half = [blocks[0] * 0.5, *blocks[1:]]
     found = [build(cs.SCCABG).fit_predict(cs.SoftEnsemble(b)) for b in (blocks, half)]
     assert all(cs.metrics.ari(truth, labels) > 0.9 for labels in found)
-    with pytest.raises(InputError, match=r"filled_labels\(\) is about missing labels"):
+    with pytest.raises(InputError, match=r"filled_labels\(\) fills in missing labels"):
         build(cs.SCCABG).fit(cs.SoftEnsemble(half)).filled_labels()
 
 

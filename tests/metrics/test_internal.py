@@ -185,7 +185,7 @@ def test_messages(function):
 def test_base_scores_messages():
     with pytest.raises(InputError, match="labels_true has 3 objects but the ensemble has 2"):
         metrics.base_scores([[0, 0], [1, 0]], [0, 1, 1])
-    with pytest.raises(InputError, match="labels_true names no class for any object"):
+    with pytest.raises(InputError, match="labels_true has no class for any object"):
         metrics.base_scores([[0, 0], [1, 0]], [-1, -1], missing="ignore")
     with pytest.raises(InputError, match="missing='cluster' is not valid: expected one of 'error', 'ignore'"):
         metrics.base_scores([[0, 0], [1, 0]], [0, 1], missing="cluster")

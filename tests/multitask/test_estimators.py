@@ -140,7 +140,7 @@ def test_exactly_c_clusters_per_task(seed):
 
 def test_empty_clusters_are_said():
     X = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # all on one ray: one center explains everything
-    with pytest.warns(UserWarning, match="clusters of its tasks empty; each was given the example nearest"):
+    with pytest.warns(UserWarning, match="clusters of its tasks empty; each got the example nearest"):
         labels = [cs.multitask.LSSMTC(4, random_state=seed).fit(X).labels_ for seed in range(5)]
     assert [np.unique(own).size for own in labels] == [4] * 5
 
@@ -172,7 +172,7 @@ A = np.random.default_rng(0).random((6, 3))
         ((A, list("aaaaab")), {}, "Task 'b' has 1 example, fewer than n_clusters=2"),
         (([A, np.ones((4, 3))], None), {}, "Task 1 has 1 distinct row in 4 examples"),
         (([A, A * np.nan], None), {}, "Task 1: X contains 18 missing values"),
-        (([A, A], [0, 1]), {}, "X is a list of matrices, one per task, so that task is known"),
+        (([A, A], [0, 1]), {}, "X is a list of matrices, one per task, so that task must not"),
         ((A, [0, 1]), {}, r"task has shape \(2,\), but X has 6 rows"),
         ((A, [0, 0, 0, 1, 1, np.nan]), {}, "task has missing values"),
         ((A, [0, "a", None, 1, 1, 1]), {}, "task has missing values"),

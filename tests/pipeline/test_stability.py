@@ -30,7 +30,7 @@ def test_clear_clusters_are_stable_and_noise_is_not():
     assert clear.stability_ > 0.99
     assert Fitted.from_estimator(clear).instability == ""
     with pytest.warns(
-        InstabilityWarning, match=r"depends on chance.* would be about 0\.\d\d.*have no 5 clusters"
+        InstabilityWarning, match=r"depends on chance.* would be about 0\.\d\d.*not have 5 separate clusters"
     ):
         unclear = cs.ConsensusClustering(5, n_clusterings=12, random_state=0).fit(noise())
     assert unclear.stability_ < UNSTABLE

@@ -148,7 +148,7 @@ def test_what_a_method_found_against_its_answer_is_said():
     model = cs.consensus.EvidenceAccumulation(3).fit(labels)
     model.consensus_nmi_, model.baseline_nmi_, model.contradicted_ = 0.1, 0.9, True
     page = Page(cs.report(model).html).visible
-    assert "they agree with it by a mean NMI of 0.10, and with a plain average linkage" in page
+    assert "they agree with it by a mean NMI of 0.10, and with plain average linkage" in page
     assert "Its base clusterings do not support it" in page
     model.contradicted_ = False
     assert "contradict" not in Page(cs.report(model).html).visible

@@ -1,1 +1,1 @@
-"""The view of a fitted model that displays and the report share."""
+"""The view of a fitted model for displays and the report."""

@@ -1,4 +1,4 @@
-"""Matrices that other programs take from a fitted consensus: pairs of objects, and the tree over them."""
+"""Matrices of a fitted consensus for other programs: pairs of objects, and the tree over them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ..errors import InputError
 
 
 def consensus_matrix(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """(n, n) co-association of the objects of a fitted method, with the weights it learned; ``rows`` picks
-    objects.
+    """(n, n) co-association of the objects of a fitted method, with the weights it learned.
+
+    ``rows`` selects objects.
     """
     distinct = model.distinct_
     inverse = distinct.inverse if rows is None else distinct.inverse[rows]
@@ -30,7 +31,7 @@ def consensus_matrix(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
 
 
 def _learned_weights(model: Any) -> dict[str, np.ndarray]:
-    """Those of base clusters, else those of clusterings, else none."""
+    """The learned weights of base clusters, else those of clusterings, else none."""
     for learned, name in (
         ("cluster_reliability_", "cluster_weights"),
         ("clustering_weights_", "clustering_weights"),
@@ -41,7 +42,7 @@ def _learned_weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def linkage_matrix(merges: np.ndarray, heights: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """The tree over all objects as scipy.cluster.hierarchy has it, (n - 1, 4).
+    """The tree over all objects in the format of scipy.cluster.hierarchy, (n - 1, 4).
 
     merges (u - 1, 2) : one distinct object of each side of a merge, by rising heights (u - 1,).
     inverse (n,) : the distinct object of every object; equal ones are joined first, at height 0.
@@ -75,14 +76,14 @@ def linkage_matrix(merges: np.ndarray, heights: np.ndarray, inverse: np.ndarray)
 
 
 def merges_of(model: Any) -> np.ndarray:
-    """The merges behind ``heights_``, or the reason why there are none."""
+    """The merges behind ``heights_``, or an error that says why there are none."""
     merges = getattr(model, "_merges", None)
     if merges is not None:
         return merges
     name = type(model).__name__
     if hasattr(model, "heights_"):
         raise InputError(
-            f"{name} linked a sample of the objects, so that there is no tree of all of them. Fit it with "
+            f"{name} linked a sample of the objects, so there is no tree of all objects. Fit it with "
             f"max_samples=None."
         )
     raise InputError(

@@ -16,7 +16,7 @@ _MOST_SIZES = 12
 
 
 def summary(model: Any) -> str:
-    """What was fitted, its clusters and their sizes, how they agree with the base clusterings, and messages."""
+    """The model, its clusters and their sizes, their agreement with the base clusterings, and messages."""
     method = getattr(model, "method_", model)
     check_is_fitted(method, "labels_")
     lines = [_headline(model, method), f"  sizes: {_sizes(model.cluster_sizes_)}"]
@@ -44,7 +44,10 @@ def _headline(model: Any, method: Any) -> str:
         if hasattr(method, "n_clusterings_")
         else f" of {_count(len(method.tasks_), 'task')}"
     )
-    return f"{' with '.join(names)}: {_count(model.n_clusters_, 'cluster')}, {_count(n_samples, 'object')}{source}"
+    return (
+        f"{' with '.join(names)}: {_count(model.n_clusters_, 'cluster')}, "
+        f"{_count(n_samples, 'object')}{source}"
+    )
 
 
 def _sizes(sizes: Any) -> str:

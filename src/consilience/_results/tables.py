@@ -1,4 +1,4 @@
-"""Tables that answer a question at once: which methods there are, and how several results compare."""
+"""Tables of all methods, and of several results side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import InputError
 
 
 def table_of(rows: list[dict[str, Any]], index: str) -> Any:
-    """A data frame of pandas, or the list of dicts where pandas is not installed."""
+    """A pandas data frame, or the list of dicts if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -22,15 +22,16 @@ def table_of(rows: list[dict[str, Any]], index: str) -> Any:
 
 
 def list_methods() -> Any:
-    """Every method, one a row: what it does, what it works on, and where to read on.
+    """List all methods: what each does, what it works on, and where its documentation is.
 
     Returns
     -------
     pandas.DataFrame, or list of dicts where pandas is not installed
-        By ``name``, as ``method=`` of :class:`ConsensusClustering` and the command line take it: ``address``
-        of the class, ``takes`` ("base clusterings", "features" or "features of several tasks"), ``works_on``,
-        ``summary`` in a sentence and ``page`` of the documentation. ``works_on`` says what time and memory
-        grow with: of methods on pairs it is the square of the number of distinct objects.
+        One row per method, indexed by ``name``, which ``method=`` of :class:`ConsensusClustering` and the
+        command line take. Columns are the ``address`` of the class, ``takes`` ("base clusterings", "features"
+        or "features of several tasks"), ``works_on``, a ``summary`` in one sentence, and the ``page`` of the
+        documentation. ``works_on`` says with what time and memory grow; for methods on pairs it is the square
+        of the number of distinct objects.
 
     Examples
     --------
@@ -61,12 +62,12 @@ def list_methods() -> Any:
 
 
 def compare(results: Any, labels_true: Any = None) -> Any:
-    """Set several results of the same objects side by side.
+    """Compare several results for the same objects.
 
     Parameters
     ----------
     results : dict of name -> fitted model or labels, or list of models
-        Models of this library, other fitted clusterers (their ``labels_``), label vectors and Series. Where
+        Models of this library, other fitted clusterers (with their ``labels_``), label vectors and Series. If
         two of them name their objects, they are matched by name.
     labels_true : array-like of shape (n_samples,), optional
         The classes, in the order of the first result.
@@ -74,9 +75,10 @@ def compare(results: Any, labels_true: Any = None) -> Any:
     Returns
     -------
     pandas.DataFrame, or list of dicts where pandas is not installed
-        One row a result: ``n_clusters``; ``consensus_nmi``, the mean NMI with its base clusterings, and
-        ``confidence``, the mean of its objects (NaN where there are no base clusterings); ``ari with NAME``,
-        the adjusted Rand index with each result; with ``labels_true`` also ``accuracy``, ``nmi`` and ``ari``.
+        One row per result. Columns are ``n_clusters``; ``consensus_nmi``, the mean NMI with its base
+        clusterings, and ``confidence``, the mean over its objects (both NaN if there are no base
+        clusterings); ``ari with NAME``, the adjusted Rand index with each result; and with ``labels_true``
+        also ``accuracy``, ``nmi`` and ``ari``.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def _named(results: Any) -> dict[str, Any]:
 
 
 def _matched(named: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Codes of each result in the order of the first, by name where both have names."""
+    """Codes of each result in the order of the first, matched by name if both have names."""
     from .._data.labels import encode
     from ..metrics import labels_and_names, positions
 
@@ -139,8 +141,7 @@ def _matched(named: dict[str, Any]) -> dict[str, np.ndarray]:
         if out and len(codes) != len(out[first]):
             raise InputError(
                 f"The results have different numbers of objects ({first}: {len(out[first])}, {name}: "
-                f"{len(codes)}); a comparison "
-                "needs the same objects."
+                f"{len(codes)}); a comparison needs the same objects."
             )
         out[name] = codes
     return out

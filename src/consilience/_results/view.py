@@ -1,4 +1,4 @@
-"""A consensus and the evidence behind it: the one view of a fitted model that displays and the report share."""
+"""A consensus and the evidence behind it: the view of a fitted model for displays and the report."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ..errors import InputError
 DOUBTFUL = 0.6
 #: A clustering is unstable below this estimated agreement between seeds.
 UNSTABLE = 0.85
-#: Above, relations of all pairs of clusters are left out.
+#: Above this number of clusters, relations of all pairs of clusters are left out.
 MOST_BETWEEN = 1000
-#: Above, the agreement between base clusterings is measured on so many of them, and on so many distinct
-#: objects.
+#: The agreement between base clusterings is measured on at most so many of them, and on at most so many
+#: distinct objects.
 MOST_CLUSTERINGS, MOST_COMPARED = 100, 20_000
 
 
 @dataclass
 class Fitted:
-    """A consensus and the evidence behind it. Every number is computed when first asked for, and once.
+    """A consensus and the evidence behind it. Every number is computed once, at its first access.
 
-    labels, confidence (n,); signatures: the distinct objects; names: sample names or None; method: the fitted
-    consensus estimator or None; pipeline: what wraps it, or None; own_weights (n,): those of the objects, or
-    None where only the total of equal ones is known.
+    labels, confidence (n,); distinct: the distinct objects; names: sample names or None; method: the fitted
+    consensus estimator or None; pipeline: the estimator around it, or None; own_weights (n,): the weights of
+    the objects, or None if only the total of equal ones is known.
     """
 
     labels: np.ndarray
@@ -48,8 +48,9 @@ class Fitted:
 
     @classmethod
     def from_estimator(cls, model: Any, *, soft: bool = False) -> Fitted:
-        """From a fitted consensus method, or a pipeline around one; of soft clusterings only if told so, as
-        most is about labels.
+        """The view of a fitted consensus method, or of a pipeline around one.
+
+        Models of soft clusterings are accepted only with ``soft``, because most of the view is about labels.
         """
         pipeline, method = None, model
         if hasattr(model, "method_"):
@@ -59,23 +60,20 @@ class Fitted:
         if hasattr(method, "task_labels_"):
             raise InputError(
                 f"{type(model).__name__} is a multi-task method, which combines no base clusterings, so "
-                f"there is no consensus to "
-                "show. What it found is in labels_, confidence_, task_labels_ and history_; to set it "
-                "beside base "
-                "clusterings of the same objects use Fitted.from_ensemble(ensemble, labels_)."
+                f"there is no consensus to show. Its result is in labels_, confidence_, task_labels_ and "
+                f"history_; to compare it with base clusterings of the same objects, use "
+                f"Fitted.from_ensemble(ensemble, labels_)."
             )
         if not hasattr(method, "distinct_"):
             raise InputError(
                 f"{type(model).__name__} is not a fitted consensus method: expected an estimator of "
-                f"consilience after fit(). "
-                "For labels from elsewhere use from_ensemble(ensemble, labels)."
+                f"consilience after fit(). For other labels use from_ensemble(ensemble, labels)."
             )
         if isinstance(method.distinct_, SoftEnsemble) and not soft:
             raise InputError(
-                f"{type(model).__name__} was fitted to a SoftEnsemble, and what is shown here is about "
-                f"hard base clusterings. Set the "
-                "answer beside drawn ones: from_ensemble(soft.draw(10), model.labels_), or fit the model "
-                "to soft.draw(10)."
+                f"{type(model).__name__} was fitted to a SoftEnsemble, but this view is about hard base "
+                f"clusterings. Compare the answer with drawn ones: from_ensemble(soft.draw(10), "
+                f"model.labels_), or fit the model to soft.draw(10)."
             )
         refuse_lazy(method.labels_, "A display or report")
         labels, confidence = np.asarray(method.labels_), np.asarray(method.confidence_)
@@ -84,7 +82,7 @@ class Fitted:
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
-        """From base clusterings and any partition of the same objects."""
+        """The view of base clusterings and any partition of the same objects."""
         ensemble = as_ensemble(ensemble)
         values = np.asarray(labels)
         if values.shape != (ensemble.n_samples,):
@@ -110,7 +108,7 @@ class Fitted:
 
     @property
     def inverse(self) -> np.ndarray:
-        """(n,) the signature of every object."""
+        """(n,) the distinct object of every object."""
         return self.distinct.inverse
 
     @property
@@ -128,14 +126,12 @@ class Fitted:
 
     @cached_property
     def copies(self) -> np.ndarray:
-        """(u,) number of objects with each signature."""
+        """(u,) number of objects that each distinct object stands for."""
         return np.bincount(self.inverse, minlength=self.distinct.n_samples)
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """(n,) weight of each object: its own, or where that is not known the mean over those with its
-        signature.
-        """
+        """(n,) weight of each object: its own, or, if unknown, the mean over equal objects."""
         if self.own_weights is not None:
             return self.own_weights
         return (self.distinct.sample_weight / self.copies)[self.inverse]
@@ -146,7 +142,7 @@ class Fitted:
         return np.bincount(self.labels, self.weights, minlength=self.n_clusters)
 
     def name(self, i: int) -> str:
-        """How to call object i."""
+        """The name of object i."""
         return str(i) if self.names is None else str(self.names[i])
 
     # Evidence ----------------------------------------------------------------------------------------------
@@ -162,24 +158,25 @@ class Fitted:
 
     @property
     def support(self) -> np.ndarray:
-        """(n,) share of an object's ties that go to its own cluster."""
+        """(n,) share of the ties of an object that go to its own cluster."""
         return self.evidence.support
 
     @property
     def doubtful(self) -> np.ndarray:
-        """(n,) which objects the base clusterings are not sure of: by confidence, because ties say as much
-        about how many clusters base clusterings have as about the object.
+        """(n,) which objects the base clusterings are not sure of, by confidence.
+
+        Ties say as much about the numbers of clusters of the base clusterings as about an object.
         """
         return self.confidence < DOUBTFUL
 
     @cached_property
     def nmi(self) -> np.ndarray:
-        """(m,) of every base clustering with the consensus, over the objects it saw; NaN if there are none."""
+        """(m,) NMI of every base clustering with the consensus, over the objects it saw; NaN if none."""
         return self.evidence.agreement("nmi")
 
     @cached_property
     def ari(self) -> np.ndarray:
-        """(m,) as :attr:`nmi`."""
+        """(m,) adjusted Rand index, as :attr:`nmi`."""
         return self.evidence.agreement("ari")
 
     @cached_property
@@ -189,9 +186,7 @@ class Fitted:
 
     @cached_property
     def togetherness(self) -> tuple[float, float]:
-        """Mean co-association over pairs of objects of one cluster, and of different ones; NaN if there are
-        none.
-        """
+        """Mean co-association over pairs in the same and in different clusters; NaN if there are none."""
         n, stability = self.sizes.astype(float), self.evidence.stability
         within, across = _mean(stability, n * (n - 1) / 2), np.nan
         if 1 < self.n_clusters <= MOST_BETWEEN:
@@ -201,10 +196,10 @@ class Fitted:
 
     @cached_property
     def firmness(self) -> np.ndarray:
-        """(c,) how firmly the base clusterings hold each cluster, allowing for how fine or coarse they are.
+        """(c,) how firmly the base clusterings hold each cluster, adjusted for how fine or coarse they are.
 
-        0 as by chance, 1 as firmly as clusterings with that many clusters can; see :func:`firmness_of`. NaN
-        where there is no pair to judge by, or only one cluster.
+        0 is expected by chance, 1 is the most that clusterings with these numbers of clusters can reach; see
+        :func:`firmness_of`. NaN if there is no pair, or only one cluster.
         """
         evidence = self.evidence
         loops = evidence.weights * np.minimum(evidence.weights, 1.0 / evidence.unit)
@@ -219,13 +214,14 @@ class Fitted:
 
     @cached_property
     def mean_firmness(self) -> float:
-        """That of the cluster a random object is in."""
+        """Mean firmness of the cluster of a random object."""
         return _mean(self.firmness, self.cluster_weights)
 
     @cached_property
     def compared(self) -> np.ndarray:
-        """Base clusterings whose agreement with each other is measured: all, or evenly from the closest to
-        the furthest.
+        """Base clusterings whose agreement with each other is measured.
+
+        All of them, or a selection spread evenly from the closest to the consensus to the furthest.
         """
         m = self.distinct.n_clusterings
         if m <= MOST_CLUSTERINGS:
@@ -235,9 +231,7 @@ class Fitted:
 
     @cached_property
     def similarity(self) -> np.ndarray:
-        """NMI between every two of the :attr:`compared` base clusterings; NaN where no object was seen by
-        both.
-        """
+        """NMI between the :attr:`compared` base clusterings; NaN if no object was seen by both."""
         distinct = self.distinct
         rows = np.arange(distinct.n_samples)
         if rows.size > MOST_COMPARED:
@@ -251,7 +245,7 @@ class Fitted:
 
     @cached_property
     def mean_similarity(self) -> float:
-        """Mean NMI between two different base clusterings; NaN if there is one alone."""
+        """Mean NMI between two different base clusterings; NaN if there is only one."""
         apart = self.similarity[np.triu_indices(len(self.similarity), 1)]
         return _mean(apart, np.ones(apart.size))
 
@@ -259,14 +253,12 @@ class Fitted:
 
     @property
     def trust(self) -> np.ndarray | None:
-        """(m,) how far the method trusts each base clustering, adding up to 1; None where it learns no such
-        thing.
-        """
+        """(m,) trust of the method in each base clustering, adding up to 1; None if it is not learned."""
         return getattr(self.method, "clustering_weights_", None)
 
     @property
     def shortfall(self) -> str:
-        """That the method did not converge and why, in its own words; empty where it converged."""
+        """The message that the method did not converge, and why; empty if it converged."""
         if self.method is None or getattr(self.method, "converged_", True):
             return ""
         said = getattr(self.method, "messages_", [])
@@ -274,50 +266,47 @@ class Fitted:
 
     @property
     def seed_agreement(self) -> float | None:
-        """``stability_`` of the pipeline, where its fit estimated it."""
+        """``stability_`` of the pipeline, if its fit estimated it."""
         known = vars(self.pipeline).get("_stability") if self.pipeline is not None else None
         return None if known is None or math.isnan(known) else float(known)
 
     @property
     def instability(self) -> str:
-        """That another seed can give quite another answer, where it can; else empty."""
+        """The message that another seed can give a very different answer, if it can; else empty."""
         known = self.seed_agreement
         if known is None or known >= UNSTABLE:
             return ""
         return (
             f"This clustering depends on chance: with another seed the adjusted Rand index to it would be "
-            f"about {known:.2f}, as the "
-            f"answers to halves of its base clusterings tell. The data may have no {self.n_clusters} "
-            f"clusters that are told apart: try "
-            "another n_clusters, or more n_clusterings."
+            f"about {known:.2f}, estimated from the answers to halves of its base clusterings. The data may "
+            f"not have {self.n_clusters} separate clusters: try another n_clusters, or more n_clusterings."
         )
 
     @property
     def contradiction(self) -> str:
-        """That base clusterings contradict the answer, where the method found that they do; else empty."""
+        """The message that base clusterings contradict the answer, if they do; else empty."""
         if not getattr(self.method, "contradicted_", False):
             return ""
         return (
             f"The base clusterings contradict this answer: they agree with it by a mean NMI of "
-            f"{self.method.consensus_nmi_:.2f}, and with "
-            f"a plain average linkage of the same evidence by {self.method.baseline_nmi_:.2f}. Use "
-            f"EvidenceAccumulation, or other settings of "
+            f"{self.method.consensus_nmi_:.2f}, and with plain average linkage of the same evidence by "
+            f"{self.method.baseline_nmi_:.2f}. Use EvidenceAccumulation, or other settings of "
             f"{type(self.method).__name__}."
         )
 
     @cached_property
     def terms(self) -> dict[str, np.ndarray]:
-        """What the method recorded at each iteration, by name; empty if it keeps no history."""
+        """The history of the method by quantity; empty if it keeps no history."""
         return read_terms(getattr(self.method, "history_", []))
 
     @property
     def is_paced(self) -> bool:
-        """Whether the method says in its history how much evidence it had admitted."""
+        """Whether the history of the method contains how much evidence it had admitted."""
         return bool(self.terms) and getattr(self.method, "_pacing", None) is not None
 
 
 def read_terms(history: Any) -> dict[str, np.ndarray]:
-    """A list of numbers, or of dicts of numbers, as one array per quantity; what is not a number is left out."""
+    """One array per quantity from a list of numbers or of dicts of numbers; other values are left out."""
     entries = [entry if isinstance(entry, dict) else {"objective": entry} for entry in history]
     names = list(dict.fromkeys(name for entry in entries for name in entry))
     terms = {}
@@ -329,20 +318,20 @@ def read_terms(history: Any) -> dict[str, np.ndarray]:
 
 
 def firmness_of(table: np.ndarray, offsets: np.ndarray, itself: np.ndarray) -> np.ndarray:
-    """(c,) how firmly clusterings hold each group, between chance and the most that clusterings so fine or
-    coarse can.
+    """(c,) how firmly clusterings hold each group, from chance (0) to the most possible (1).
 
-    For clustering i and group j, with T (k, c) the weights of base cluster and group together, ``itself`` (m,
-    c) the pairs of an object with itself, and N the sums of T over the base clusters of i:
+    The most possible depends on how fine or coarse the clusterings are. For clustering i and group j, with T
+    (k, c) the weights of base cluster and group together, ``itself`` (m, c) the pairs of an object with
+    itself, and N the sums of T over the base clusters of i:
 
-        together = sum_l T_lj^2 - itself           pairs inside j that i has together                        (1)
-        pairs    = N_ij^2 - itself                 all pairs inside j                                        (2)
-        company  = sum_l T_lj T_l. - itself        pairs that i has together with one object in j            (3)
-        chance   = company pairs / (N_ij N_i. - itself)                                                      (4)
-        firmness_j = sum_i (together - chance) / sum_i (min(pairs, company) - chance)                        (5)
+        together = sum_l T_lj^2 - itself           pairs inside j that i has together               (1)
+        pairs    = N_ij^2 - itself                 all pairs inside j                               (2)
+        company  = sum_l T_lj T_l. - itself        pairs that i has together with one object in j   (3)
+        chance   = company pairs / (N_ij N_i. - itself)                                             (4)
+        firmness_j = sum_i (together - chance) / sum_i (min(pairs, company) - chance)               (5)
 
     A clustering that only splits groups has together = company, one that only joins them together = pairs:
-    both reach the bound, where mean co-association (1) / (2) calls the first one weak.
+    both reach the bound, whereas mean co-association (1) / (2) would call the first one weak.
     """
     starts = offsets[:-1]
     seen = np.add.reduceat(table, starts, axis=0)
@@ -364,6 +353,6 @@ def _number(value: Any) -> float:
 
 
 def _mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """The mean of what is known and has weight; NaN if nothing does."""
+    """The mean of the known values with a weight; NaN if there are none."""
     known = ~np.isnan(values) & (weights > 0)
     return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan

@@ -1,6 +1,6 @@
-"""The consensus methods: an ensemble in, one clustering out.
+"""The consensus methods: each takes an ensemble and returns one clustering.
 
-``methods()`` lists what exists, by the name the command line uses.
+``methods()`` returns all of them by the name that the command line uses.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def methods() -> dict[str, type[BaseConsensus]]:
 
 
 def method(name: str) -> type[BaseConsensus]:
-    """The method of that command-line or class name (case, hyphens and underscores do not matter)."""
+    """The method with this command-line or class name; case, hyphens and underscores are ignored."""
     return look_up(name, methods(), "method")

@@ -1,9 +1,9 @@
-"""What every consensus method shares, so that a method's file holds its mathematics alone.
+"""The base class of the consensus methods: all they share, so that their files hold only mathematics.
 
-``fit`` is closed: it turns the input into an :class:`~consilience.Ensemble`, checks parameters, compresses
-equal objects, puts the ensemble in canonical order, makes one random generator, calls the method's ``_fit``,
-and maps what was learned back to the user's objects and names. ``_fit`` is open: it sees distinct, weighted
-objects and returns a :class:`Solution`.
+Methods do not override ``fit``. It turns the input into an :class:`~consilience.Ensemble`, checks parameters,
+compresses equal objects, puts the ensemble in canonical order, makes one random generator, calls ``_fit`` of
+the method, and maps what was learned back to the objects and names of the user. Methods implement ``_fit``:
+it gets distinct, weighted objects and returns a :class:`Solution`.
 """
 
 from __future__ import annotations
@@ -54,31 +54,33 @@ Fitted = TypeVar("Fitted", bound="BaseConsensus")
 
 @dataclass
 class Solution(BaseSolution):
-    """What a method learned about the u distinct objects it was given, and how
-    (:class:`consilience._base.estimator.Solution`).
+    """What a method learned about the u distinct objects it was given, and how.
+
+    See also :class:`consilience._base.estimator.Solution`.
 
     Parameters
     ----------
     labels : array (u,)
-        Cluster of each, any integers.
+        Cluster of each distinct object, any integers.
     exact : bool
         Whether there must be exactly ``n_clusters`` clusters (a faithful mode may say no).
     merges : array (u - 1, 2), optional
-        Of a method that builds a tree: one distinct object of each side of the merge at each of its
+        For a method that builds a tree: one distinct object from each side of the merge at each of its
         ``heights``.
     alone : array (u,), optional
-        Distinct objects whose equal objects are each a cluster of their own, numbered last.
+        Which distinct objects are split up: each of their equal objects becomes a cluster of its own,
+        numbered last.
     per_sample, per_clustering, per_cluster : dict of arrays
-        Their first axis is that of the ensemble; stored as ``name_`` in the user's order (per_sample expanded
-        to all objects, sparse matrices too). ``clustering_weights`` is what a method trusts each clustering
-        with: larger is more, adding up to 1. ``confidence`` is no method's own:
-        :class:`~consilience._evidence.table.Evidence` defines it for all.
+        Arrays by name, whose first axis is that of the ensemble. They are stored as ``name_`` in the order of
+        the user (per_sample expanded to all objects, also sparse matrices). ``clustering_weights`` is how far
+        a method trusts each clustering: larger is more, and they add up to 1. Methods do not set
+        ``confidence``: :class:`~consilience._evidence.table.Evidence` defines it for all of them.
     per_pair : dict of arrays (u, u)
         Stored in the order of ``distinct_`` (the distinct objects), not expanded.
     per_distinct_edge : dict of arrays (u, k)
-        Between objects and base clusters; in the order of ``distinct_`` too.
+        Values between objects and base clusters, also in the order of ``distinct_``.
     per_cluster_pair : dict of arrays (k, k)
-        Between base clusters.
+        Values between base clusters.
     """
 
     labels: np.ndarray
@@ -93,9 +95,7 @@ class Solution(BaseSolution):
     per_cluster_pair: Mapping[str, Any] = field(default_factory=dict)
 
     def renumber(self, labels: np.ndarray, numbers: np.ndarray) -> None:
-        """Give cluster j of ``labels`` (u,) the number numbers[j], which several may share, wherever clusters
-        are named by number.
-        """
+        """Rename cluster j of ``labels`` (u,) to numbers[j], which several may share, wherever it occurs."""
         self.labels = numbers[labels]
         if "membership" in self.per_sample:
             old = self.per_sample["membership"]
@@ -112,10 +112,11 @@ class Solution(BaseSolution):
 
 @dataclass(frozen=True)
 class Pacing:
-    """How the history of a self-paced method tells the share of the evidence it had admitted.
+    """How to read the share of the admitted evidence from the history of a self-paced method.
 
     what : what is admitted, in words.
-    share : from the history, one array per quantity, and the total weight of the objects: the share at each iteration.
+    share : function of the history (one array per quantity) and the total weight of the objects; returns the
+        share at each iteration.
     stage : the quantity whose changes begin a new stage; None if every iteration is one.
     """
 
@@ -125,14 +126,13 @@ class Pacing:
 
 
 class _Membership:
-    """``membership_`` of a method that does not learn one of its own, which would be found first: computed
-    when asked for.
+    """``membership_`` of a method that does not learn it, computed at each access.
+
+    A learned ``membership_`` is an instance attribute and takes precedence.
     """
 
     def __get__(self, model: Any, owner: type) -> Any:
-        """(n_samples, n_clusters) share of each cluster in every object of fit, adding up to 1: as
-        ``predict_proba``.
-        """
+        """Shares (n_samples, n_clusters) of the clusters in every object of fit, as in ``predict_proba``."""
         if model is None:
             return self
         if "distinct_" not in vars(model):
@@ -153,38 +153,38 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1].
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     n_clusters_ : int
-        Number of clusters found: ``n_clusters``, or fewer after ``min_cluster_size`` merged some.
+        Number of clusters found: ``n_clusters``, or fewer if ``min_cluster_size`` merged some.
     cluster_sizes_ : array (n_clusters_,)
-        Number of objects in each cluster; their total weight where they have weights.
+        Number of objects in each cluster, or their total weight if they have weights.
     consensus_nmi_ : float
-        Mean normalized mutual information (arithmetic) of the base clusterings with the clusters;
+        Mean normalized mutual information (arithmetic) of the base clusterings with the clusters. It is the
         :meth:`score` of the objects of ``fit``.
     baseline_nmi_ : float
-        The same of as many clusters from a plain average linkage; of more than 500 distinct objects a sample
-        of 500 is compared.
+        The same for as many clusters from plain average linkage. With more than 500 distinct objects, a
+        sample of 500 is compared.
     contradicted_ : bool
-        Whether the base clusterings agree far less with the clusters than with those of the plain average
+        Whether the base clusterings agree far less with the clusters than with those of plain average
         linkage.
     messages_ : list of str
-        What was warned of during ``fit``: that it did not converge, that clusters were merged, or that the
-        base clusterings contradict the answer. Empty if all is well.
+        Warnings of ``fit``: that it did not converge, that clusters were merged, or that the base clusterings
+        contradict the answer. Empty if there were none.
     """
 
     #: What the history says about self-pacing; None if the method is not self-paced.
     _pacing: ClassVar[Pacing | None] = None
-    #: Whether the answer depends on the ratios of the weights alone, not on what a weight of 1 is.
+    #: Whether the answer depends only on the ratios of the weights, not on their unit.
     _any_unit: ClassVar[bool] = True
     #: Whether ``_fit`` takes the distinct objects of a SoftEnsemble too.
     _takes_soft: ClassVar[bool] = False
-    #: What a user can do when memory runs out.
+    #: What a user can do if memory runs out.
     _remedy: ClassVar[str] = WITHOUT_PAIRS
 
     membership_ = _Membership()
-    _predictor: Predictor  # of the last fit; what it needs is computed when it is first asked
+    _predictor: Predictor  # of the last fit; computes what it needs at first use
     _merges: np.ndarray | None  # of the tree, by distinct object
-    _library: str | None  # that the data frame of fit is of
+    _library: str | None  # library of the data frame given to fit
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -210,27 +210,28 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         *,
         must_link: Any = None,
     ) -> Fitted:
-        """Learn the consensus.
+        """Fit the consensus to base clusterings.
 
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            The base clusterings, (n_samples, n_clusterings); of methods that take it a
-            :class:`~consilience.SoftEnsemble`. Of a
-            :class:`consilience.dask.DaskEnsemble`, or a Dask array or data frame, what is learned about objects is lazy.
+            The base clusterings, (n_samples, n_clusterings). Some methods also take a
+            :class:`~consilience.SoftEnsemble`. For a :class:`consilience.dask.DaskEnsemble`, or a Dask array
+            or data frame, the attributes about objects are lazy.
         y : ignored
+            Exists for compatibility with scikit-learn.
         sample_weight : array (n_samples,), optional
-            Positive weights of the objects, at most a factor of 1e15 apart.
+            Positive weights of the objects. The largest is at most 1e15 times the smallest.
         must_link : list of pairs, optional
-            Objects that belong together, by position or sample name: those linked, directly or through
-            others, are one object of their total weight, see :mod:`consilience._data.links`. They get one
-            label.
+            Pairs of objects that belong together, by position or sample name. Objects that are linked,
+            directly or through others, are treated as one object of their total weight, and get one label;
+            see :mod:`consilience._data.links`.
 
         Notes
         -----
-        With ``min_cluster_size`` no cluster weighs less: smaller ones are merged, the smallest first, into
-        the one they are most often together with (mean co-association). A warning says where fewer than
-        ``n_clusters`` are left, and ``merged_`` holds the sizes of those merged.
+        With ``min_cluster_size``, no cluster weighs less than that: smaller clusters are merged, the smallest
+        first, into the cluster they are most often together with (mean co-association). A warning is raised
+        if fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of the merged clusters.
         """
         vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         self._library = library_of(X)
@@ -240,7 +241,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             from ..dask.fitting import fit_lazily
 
             return fit_lazily(self, X, sample_weight, must_link)
-        # Threads are over blocks: more inside them would be in the way, and round differently.
+        # Threads run over blocks: more threads within a block would be slower, and round differently.
         with one_blas_thread():
             ensemble = self._open(X, sample_weight)
             compressed = self._admit(ensemble, must_link)
@@ -265,9 +266,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         raise NotImplementedError
 
     def _cost(self, ensemble: Compressed) -> tuple[float, float] | None:
-        """Seconds and bytes that a fit is expected to take, of methods that can take long; None of the
-        others.
-        """
+        """Expected seconds and bytes of a fit, for methods that can take long; None for the others."""
         return None
 
     @final
@@ -279,18 +278,18 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         *,
         must_link: Any = None,
     ) -> np.ndarray:
-        """Learn the consensus and return the cluster of every object."""
+        """Fit the consensus and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """How well the clusters of objects agree with their base clusterings: ``consensus_nmi_`` of X.
+        """Mean agreement of the clusters that :meth:`predict` returns with the base clusterings in X.
 
-        The mean normalized mutual information (divided by the mean of the two entropies) of the base
-        clusterings in X with the clusters that :meth:`predict` gives; for the objects of ``fit`` it is
-        ``consensus_nmi_``. It compares methods with the same number of clusters on the same base clusterings.
-        It rises with the number of clusters, so that neither it nor ``cross_val_score`` and ``GridSearchCV``,
-        which use it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true
-        classes are in :mod:`consilience.metrics`.
+        The score is the mean normalized mutual information (divided by the mean of the two entropies) of the
+        base clusterings in X with these clusters; for the objects of ``fit`` it is ``consensus_nmi_``. Use it
+        to compare methods with the same number of clusters on the same base clusterings. It rises with the
+        number of clusters, so that neither the score nor ``cross_val_score`` and ``GridSearchCV``, which use
+        it, can choose ``n_clusters``: use :func:`consilience.choose_k`. Measures against true classes are in
+        :mod:`consilience.metrics`.
 
         Parameters
         ----------
@@ -298,7 +297,11 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             Labels of the same clusterings, as for :meth:`predict`.
         y : ignored
         sample_weight : array (n_objects,), optional
-            Weights of the objects; by default those of X, where it is an Ensemble.
+            Weights of the objects. The default is those of X if it is an Ensemble.
+
+        Returns
+        -------
+        float
         """
         if is_lazy(X):
             from ..dask.fitting import score_lazily
@@ -311,13 +314,12 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return self._predictor.score(codes, weights, n_jobs=getattr(self, "n_jobs", None))
 
     def _open(self, X: Any, sample_weight: Any = None) -> Ensemble | SoftEnsemble:
-        """The base clusterings, hard or, of a method that takes them, soft."""
+        """The base clusterings: hard, or soft for a method that takes them."""
         if isinstance(X, Features):
             raise InputError(
                 f"X is a table of {X.n_features} features, and {type(self).__name__} combines base "
-                f"clusterings. To cluster features use "
-                "ConsensusClustering(n_clusters=...).fit(X), or make base clusterings of them with "
-                "consilience.generate."
+                f"clusterings. To cluster features use ConsensusClustering(n_clusters=...).fit(X), or make "
+                f"base clusterings of them with consilience.generate."
             )
         if not isinstance(X, SoftEnsemble):
             return as_ensemble(X, sample_weight)
@@ -327,30 +329,28 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if not self._takes_soft:
             native = [entry.name for entry in _register.CONSENSUS if entry.load()._takes_soft]
             raise InputError(
-                f"{type(self).__name__} takes hard clusterings, and was given a SoftEnsemble. Pass "
-                f"soft.draw(10), hard clusterings drawn "
-                "from the memberships whose expected co-association is theirs, or use a method that takes "
-                "memberships: "
-                f"{listed(native)}."
+                f"{type(self).__name__} takes hard clusterings, but got a SoftEnsemble. Pass soft.draw(10), "
+                f"hard clusterings drawn from the memberships with the same expected co-association, or use "
+                f"a method that takes memberships: {listed(native)}."
             )
         return soft
 
     def _check_least(self, min_cluster_size: float | None, compressed: Any) -> None:
-        """Raise where no cluster can be as large as asked for."""
+        """Raise an error if no cluster can be as large as ``min_cluster_size``."""
         total = float(compressed.sample_weight.sum())
         if min_cluster_size is not None and min_cluster_size > total * (1 + 1e-9):
             raise InputError(
-                f"min_cluster_size={min_cluster_size:g} exceeds the {total:g} that all objects weigh "
-                f"together; choose at most {total / self.n_clusters:g}, "
-                f"the mean of {self.n_clusters} clusters."
+                f"min_cluster_size={min_cluster_size:g} exceeds {total:g}, the weight of all objects "
+                f"together; choose at most {total / self.n_clusters:g}, the mean weight of "
+                f"{self.n_clusters} clusters."
             )
 
     def _merge_small(self, solution: Solution, canonical: Any, weights: np.ndarray, least: float) -> None:
-        """Merge the clusters of a solution that weigh less, and say how many are left."""
+        """Merge the clusters of a solution that weigh less than ``least``, and warn how many are left."""
         if solution.alone is not None:
             raise InputError(
-                "min_cluster_size is given with mode='authors', which returns what the published program "
-                "does. Leave one of the two out."
+                "min_cluster_size cannot be combined with mode='authors', which returns what the published "
+                "program returns. Leave one of the two out."
             )
         labels = by_decreasing_size(solution.labels, canonical.sample_weight, tie_breaker=canonical.rows)
         sizes = np.bincount(labels, weights)
@@ -377,7 +377,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             warn(said, MergedLabelsWarning, stacklevel=4)
 
     def _admit(self, ensemble: Any, must_link: Any = None) -> Any:
-        """Distinct objects, or the reason why there can be no consensus."""
+        """The distinct objects, or an error if there can be no consensus."""
         if ensemble.n_samples < 2:
             raise InputError("The ensemble has a single object; a consensus needs at least two.")
         n_jobs = getattr(self, "n_jobs", None)
@@ -398,27 +398,25 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
                 hint = f" (rows are objects: pass labels.T if there are {ensemble.n_clusterings} objects)"
             raise InputError(
                 f"n_clusters={c} exceeds the {ensemble.n_samples} objects in the ensemble{hint}; choose a "
-                f"value between 1 and "
-                f"{ensemble.n_samples}."
+                f"value between 1 and {ensemble.n_samples}."
             )
         if c > u:
             raise InputError(
                 f"n_clusters={c} exceeds the {u} distinct objects: the clusterings tell only {u} of the "
-                f"{ensemble.n_samples} objects "
-                f"apart. Choose a value between 1 and {u}, or add finer clusterings."
+                f"{ensemble.n_samples} objects apart. Choose a value between 1 and {u}, or add finer "
+                f"clusterings."
             )
         return compressed
 
     def _weigh(self, compressed: Compressed) -> Compressed:
-        """Weights that the method can square and multiply, or the reason why there are none."""
+        """Weights that the method can square and multiply, or an error if that is impossible."""
         weights = compressed.sample_weight
         low, high = float(weights.min()), float(weights.max())
         if high > LARGEST_SPREAD * low:
             raise InputError(
                 f"sample_weight spreads over a factor of {high / low:.2g}, from {low:g} to {high:g}: "
-                f"beyond {LARGEST_SPREAD:.0e} the "
-                "lightest objects vanish in sums with the heaviest. Leave out the lightest, or raise their "
-                "weights."
+                f"beyond {LARGEST_SPREAD:.0e} the lightest objects vanish in sums with the heaviest. Leave "
+                f"out the lightest, or raise their weights."
             )
         # Published programs count objects.
         any_unit = self._any_unit and getattr(self, "mode", "standard") == "standard"
@@ -429,22 +427,19 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         if unit_of(weights) != 1.0:
             raise InputError(
                 f"sample_weight goes up to {high:g}: {type(self).__name__} takes a weight of 1 for one "
-                f"object, and its answer depends on "
-                "that unit. Divide the weights so that they are near 1."
+                f"object, and its answer depends on that unit. Divide the weights so that they are near 1."
             )
         return compressed
 
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
-        """Weights that cannot be numbers of objects, of a method whose answer depends on what a weight of 1
-        is.
-        """
+        """Warn of weights that cannot be numbers of objects if the answer depends on their unit."""
         weights = compressed.sample_weight
         mean = float(weights.sum()) / (compressed._stands_for or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one "
-                f"object, and its answer depends on "
-                "that unit. If the weights only say which objects count more, divide them by their mean.",
+                f"object, and its answer depends on that unit. If the weights only say which objects count "
+                f"more, divide them by their mean.",
                 stacklevel=4,
             )
 
@@ -503,9 +498,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def _compare(self, canonical: Compressed) -> None:
-        """Set the answer beside a plain one, ``baseline_nmi_``, and say where the base clusterings contradict
-        it.
-        """
+        """Compare the answer with a plain one, ``baseline_nmi_``; warn if base clusterings contradict it."""
         agreement = agreement_beside_baseline(
             canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
         )
@@ -515,8 +508,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
             another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
             said = (
                 f"{name} contradicts its base clusterings: they agree with its clusters by a mean NMI of "
-                f"{answer:.2f}, and "
-                f"with a plain average linkage by {plain:.2f}. Use {another}other settings of {name}."
+                f"{answer:.2f}, and with plain average linkage by {plain:.2f}. Use {another}other settings "
+                f"of {name}."
             )
             self.messages_.append(said)
             warn(said, LowAgreementWarning, stacklevel=4)
@@ -525,22 +518,24 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict(self, X: Any) -> np.ndarray:
-        """The cluster of objects from their base labels, those of fit or new ones.
+        """Predict the cluster of objects, those of fit or new ones, from their base labels.
 
-        Objects with the labels of one of fit get its cluster, so that predicting the ensemble of ``fit``
-        gives ``labels_``. Others go to the cluster they are together with most often; see
+        Objects with the same labels as an object of ``fit`` get its cluster, so that predicting the ensemble
+        of ``fit`` returns ``labels_``. Other objects get the cluster they are together with most often; see
         :mod:`consilience._evidence.prediction`.
 
         Parameters
         ----------
         X : Ensemble or anything :class:`~consilience.Ensemble` accepts
-            Labels of the same clusterings, (n_objects, n_clusterings): matched by name where both sides have
-            names, else by position. A label that a clustering did not have in fit counts as missing.
+            Labels of the same clusterings, (n_objects, n_clusterings). Clusterings are matched by name if
+            both sides have names, else by position. A label that a clustering did not have in ``fit`` counts
+            as missing.
 
         Returns
         -------
         array (n_objects,)
-            -1, with a warning, where no label is known. Of Dask labels a lazy array, without a warning.
+            The cluster of each object; -1, with a warning, if none of its labels is known. For Dask labels, a
+            lazy array, without a warning.
         """
         if is_lazy(X):
             return self._lazily(X, "predict")
@@ -551,11 +546,13 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each cluster in objects, from their base labels: (n_objects, n_clusters), adding up to
-        1.
+        """Predict the share of each cluster in objects from their base labels.
 
-        The largest is that of the cluster :meth:`predict` gives. An object of which no label is known has
-        zeros.
+        Returns
+        -------
+        array (n_objects, n_clusters)
+            Rows add up to 1. The largest share is that of the cluster that :meth:`predict` returns. The row
+            of an object without any known label is 0.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
@@ -564,15 +561,17 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_top(self, X: Any, n: int) -> TopClusters:
-        """The n clusters with the largest shares in each object: of many clusters, less than
-        :meth:`predict_proba`.
+        """Predict the n clusters with the largest shares in each object.
+
+        With many clusters, this takes less memory than :meth:`predict_proba`.
+
 
         Returns
         -------
         TopClusters
             A named tuple of ``clusters`` and ``shares``, arrays (n_objects, n), the largest first. An object
-            of which no label is known has the clusters -1 and the shares 0. Where there are fewer than n
-            clusters, all of them.
+            without any known label has the clusters -1 and the shares 0. If there are fewer than n clusters,
+            all of them are returned.
         """
         check_top(n)
         if is_lazy(X):
@@ -582,8 +581,9 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def predict_confidence(self, X: Any) -> np.ndarray:
-        """How sure the base clusterings are of the clusters that :meth:`predict` gives, on the scale of
-        ``confidence_``.
+        """How sure the base clusterings are of the clusters that :meth:`predict` returns, in [0, 1].
+
+        The scale is that of ``confidence_``. It is not a probability.
         """
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
@@ -593,7 +593,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
     @final
     def transform(self, X: Any) -> np.ndarray:
-        """The share of each cluster in objects, :meth:`predict_proba`, where a transformer is expected."""
+        """Return :meth:`predict_proba`, for use as a transformer."""
         return self.predict_proba(X)
 
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
@@ -606,20 +606,21 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         check_is_fitted(self, "labels_")
         if isinstance(self.distinct_, SoftCompressed):
             return memberships_of(X, self.distinct_, type(self).__name__)
-        if isinstance(X, SoftEnsemble):  # of zeros and ones it is what fit took it for
+        if isinstance(X, SoftEnsemble):  # one of zeros and ones was hardened by fit
             X = self._open(X)
         return codes_of(X, self.distinct_, type(self).__name__)
 
     @property
     def _n_features_out(self) -> int:
-        """For the names of the columns of :meth:`transform`."""
+        """Number of columns of :meth:`transform`, for their names."""
         return self._predictor.n_clusters
 
     # What users do next ------------------------------------------------------------------------------------
 
     def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it. See
-        :func:`consilience.io.save`.
+        """Write the model to a file, without pickle; :func:`consilience.load` reads it.
+
+        See :func:`consilience.io.save`.
         """
         from ..io import save
 
@@ -627,24 +628,25 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         save(self, path)
 
     def to_local(self: Fitted) -> Fitted:
-        """The same model without anything lazy: of a fit to a Dask ensemble the one of its distinct objects
-        with their weights.
+        """Return the model without lazy attributes.
+
+        After a fit to a Dask ensemble, this is the model of its distinct objects with their weights.
         """
         check_is_fitted(self, "labels_")
         return getattr(self, "_local", self)
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a page about the model to ``path``: :func:`consilience.report` of it, with its options."""
+        """Write a page about the model to ``path``; see :func:`consilience.report` for the options."""
         from .. import report
 
         return report(self, X, path=path, **options)
 
     def to_frame(self) -> Any:
-        """A data frame of label and confidence, of the library of the frame that ``fit`` was given, else of
-        pandas.
+        """Return a data frame of labels and confidence.
 
-        Of a fit to Dask data it is one of Dask. A frame of pandas is indexed by sample names (or position);
-        another has them, if there are any, in a column ``sample``.
+        It comes from the library of the data frame that ``fit`` got, else from pandas; after a fit to Dask
+        data, from Dask. A pandas frame is indexed by sample name (or position); other frames have the names,
+        if there are any, in a column ``sample``.
         """
         check_is_fitted(self, "labels_")
         if is_lazy(self.labels_):
@@ -654,27 +656,34 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         return labels_frame(self.labels_, self.confidence_, self.sample_names_, self._library)
 
     def consensus_matrix(self) -> np.ndarray:
-        """(n_samples, n_samples) how often two objects are together, in the order of the objects of ``fit``.
+        """Return how often each two objects are together in the base clusterings.
 
-        From 0 to 1, and 1 on the diagonal.
+        An entry is the share of the clusterings that put both objects together, among those that saw both.
+        Base clusters are weighted by ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP,
+        SCCABG, CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; otherwise,
+        and for soft clusterings, all have equal weight. Raises
+        :class:`~consilience.errors.NotEnoughMemoryError` if 8 n_samples^2 bytes do not fit.
 
-        The share of the base clusterings, of those that saw both. Base clusters count by
-        ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP, SCCABG, CESHL), else clusterings
-        by ``clustering_weights_`` in methods that learn these; without either, and of soft clusterings, all
-        count alike. Raises :class:`~consilience.errors.NotEnoughMemoryError` where 8 n_samples^2 bytes do not
-        fit.
+        Returns
+        -------
+        array (n_samples, n_samples)
+            Values from 0 to 1, with 1 on the diagonal, in the order of the objects of ``fit``.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "consensus_matrix()")
         return consensus_matrix(self)
 
     def linkage_matrix(self) -> np.ndarray:
-        """The tree of a method that builds one, (n_samples - 1, 4), as :mod:`scipy.cluster.hierarchy` takes
-        it.
+        """Return the tree of a method that builds one, in the format of :mod:`scipy.cluster.hierarchy`.
 
-        For ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``. Leaves are
-        the objects of ``fit``, in their order; objects that no clustering tells apart are joined first, at
-        height 0. Methods with ``heights_`` have a tree.
+        Use it for ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``.
+        Methods with ``heights_`` have a tree.
+
+        Returns
+        -------
+        array (n_samples - 1, 4)
+            Leaves are the objects of ``fit`` in their order. Objects that no clustering tells apart are
+            joined first, at height 0.
         """
         check_is_fitted(self, "labels_")
         refuse_lazy(self.labels_, "linkage_matrix()")
@@ -689,9 +698,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
 
 
 def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
-    """Labels renumbered 0, 1, ... from the heaviest cluster down; ties go to the one with the earliest
-    object.
-    """
+    """Labels renumbered 0, 1, ... by decreasing weight; ties are in the order of their first objects."""
     _, codes = np.unique(labels, return_inverse=True)
     codes = codes.reshape(-1)
     sizes = np.bincount(codes, weights=weights)

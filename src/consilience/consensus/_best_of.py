@@ -1,7 +1,7 @@
-"""Several consensus functions, and the answer that says most about the base clusterings (supra-consensus).
+"""Run several consensus methods and keep the best answer (supra-consensus).
 
-    score of a consensus pi = mean over base clusterings of NMI(pi, pi_i), geometric        (1)
-    the answer is the one of largest score; of equal ones the first                         (2)
+    score of a consensus pi = mean over base clusterings of NMI(pi, pi_i), geometric   (1)
+    the answer with the largest score is kept; the first of equal ones                 (2)
 
 References
 ----------
@@ -24,7 +24,7 @@ from .._evidence.table import Evidence
 from ..errors import InputError
 from ._base import BaseConsensus, Solution
 
-#: What a score is called, and the measure of agreement with each base clustering that it is the mean of.
+#: Name of each score, and the measure of agreement with each base clustering that it averages.
 _SCORES = {"anmi": "nmi_geometric", "ari": "ari"}
 
 
@@ -44,12 +44,13 @@ class BestOf(BaseConsensus):
     n_clusters : int
         Number of clusters returned, by every method.
     methods : sequence of str or consensus estimators, default ("cspa", "mcla", "hbgf")
-        Names as in ``consilience methods`` or class names, with their default parameters; or estimators,
-        whose parameters but n_clusters are kept.
+        Methods to run. A name, as in ``consilience methods``, or a class name stands for the method with its
+        default parameters. An estimator keeps its own parameters, except n_clusters.
     criterion : {"anmi", "ari"}, default "anmi"
-        Mean NMI (geometric) or mean adjusted Rand index with the base clusterings.
+        How answers are scored: by the mean NMI (geometric) or by the mean adjusted Rand index with the base
+        clusterings.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the methods given by name.
     n_jobs : int or None, default -1
@@ -57,20 +58,23 @@ class BestOf(BaseConsensus):
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     scores_ : dict
-        Score of every method, by its command-line name (with a number behind it where it is there twice).
+        Score of every method, by its command-line name. A number is appended to names that occur more than
+        once.
     best_method_ : str
-        Whose answer it is.
+        Name of the method whose answer was kept.
 
     Notes
     -----
-    As dear as all methods together. Scores compare clusterings with the same number of clusters: finer ones
-    tend to score higher. Weights are handed on as they are: to some methods a weight of 1 is one object.
+    A fit takes as much time as all the methods together. Compare scores only between clusterings with the
+    same number of clusters, because finer ones tend to score higher. Weights are passed to the methods
+    unchanged; some methods take a weight of 1 for one object.
 
-    Differences from the paper: the published three are ``methods=("cspa", "mcla", "hgpa")``.
+    Differences from the paper: the three published methods are ``methods=("cspa", "mcla", "hgpa")``.
 
     Examples
     --------
@@ -117,8 +121,7 @@ class BestOf(BaseConsensus):
             name = (
                 name if name not in scores else f"{name} {sum(key.split()[0] == name for key in scores) + 1}"
             )
-            # Of one distinct object a method would say that a consensus needs two; here it stands for
-            # several.
+            # A method refuses an ensemble of one object; here one distinct object stands for several.
             alone = ensemble.n_samples == 1
             answers[name] = np.zeros(1, np.int64) if alone else model.fit(ensemble).labels_
             scores[name] = Evidence(ensemble, answers[name]).mean_agreement(_SCORES[self.criterion])
@@ -126,7 +129,7 @@ class BestOf(BaseConsensus):
         return Solution(answers[best], n_iter=len(scores), extra={"scores": scores, "best_method": best})
 
     def _member(self, one: Any, rng: np.random.Generator) -> BaseConsensus:
-        """An unfitted method with our number of clusters; one given by name also with our seed and threads."""
+        """An unfitted method with our n_clusters; a method given by name also gets our seed and threads."""
         if isinstance(one, BaseConsensus):
             return clone(one).set_params(n_clusters=self.n_clusters)
         known_methods = {command_name(entry.name): entry for entry in _register.CONSENSUS}

@@ -1,11 +1,11 @@
 """Measures of clusterings, each from one contingency table.
 
-Labels against labels: :func:`scores` gives all at once; :func:`accuracy`, :func:`nmi`, :func:`ami`,
-:func:`ari`,
-:func:`f1`, :func:`purity`, :func:`pair_confusion` one each; :func:`contingency_table` the table, :func:`align` the
-labels renamed to match. An ensemble by itself: :func:`anmi`, :func:`sample_stability`,
-:func:`cluster_stability`; its base clusterings against the truth: :func:`base_scores`,
-:func:`compare_with_base`.
+To compare labels with labels: :func:`scores` computes all measures at once; :func:`accuracy`, :func:`nmi`,
+:func:`ami`, :func:`ari`, :func:`f1`, :func:`purity` and :func:`pair_confusion` compute one each.
+:func:`contingency_table` returns the table, and :func:`align` renames labels to match others.
+
+To judge an ensemble by itself: :func:`anmi`, :func:`sample_stability` and :func:`cluster_stability`. To
+compare its base clusterings with known classes: :func:`base_scores` and :func:`compare_with_base`.
 """
 
 from ._external import PairConfusion, accuracy, align, ami, ari, f1, nmi, pair_confusion, purity, scores

@@ -1,4 +1,4 @@
-"""Scores of labels against labels, all read off one contingency table.
+"""Scores of labels against labels, all computed from one contingency table.
 
 n_ij objects are in cluster i of ``labels_pred`` and class j of ``labels_true``; a_i and b_j are the margins,
 n the total.
@@ -10,8 +10,8 @@ n the total.
     F1       2 tp / (2 tp + fp + fn)  over pairs of objects                                       (5)
     purity   sum_i max_j n_ij / n                                                                 (6)
 
-Where scikit-learn has the measure the value is the same, also at the edges: two partitions that are equal
-score 1, even if both are one cluster or all singletons.
+Measures that scikit-learn has too give the same values, also in edge cases: two equal partitions score 1,
+even if both are a single cluster or all singletons.
 """
 
 from __future__ import annotations
@@ -43,15 +43,20 @@ NORMALIZATION = Choice("max", "geometric", "arithmetic")
 
 
 class PairConfusion(NamedTuple):
-    """Pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together. Each pair is
-    counted once.
+    """Numbers of pairs of objects that ``labels_pred`` and ``labels_true`` put together or apart.
+
+    Each pair is counted once.
 
     Attributes
     ----------
-    true_positive : together in both
-    false_positive : together in ``labels_pred`` only
-    false_negative : together in ``labels_true`` only
-    true_negative : apart in both
+    true_positive : int or float
+        Pairs together in both.
+    false_positive : int or float
+        Pairs together in ``labels_pred`` only.
+    false_negative : int or float
+        Pairs together in ``labels_true`` only.
+    true_negative : int or float
+        Pairs apart in both.
     """
 
     true_positive: int | float
@@ -61,12 +66,12 @@ class PairConfusion(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Of the pairs that ``labels_pred`` puts together, the share that belongs together."""
+        """Share of the pairs that ``labels_pred`` puts together that ``labels_true`` puts together too."""
         return self._share(self.true_positive + self.false_positive)
 
     @property
     def recall(self) -> float:
-        """Of the pairs that belong together, the share that ``labels_pred`` puts together."""
+        """Share of the pairs that ``labels_true`` puts together that ``labels_pred`` puts together too."""
         return self._share(self.true_positive + self.false_negative)
 
     @property
@@ -80,7 +85,7 @@ class PairConfusion(NamedTuple):
     def _share(self, of: int | float) -> float:
         if of:
             return self.true_positive / of
-        # No pair to judge: faultless if none was called for either, else as bad as none found.
+        # No pair to judge: 1 if there are no wrong pairs either, else 0.
         return 0.0 if self.false_positive + self.false_negative else 1.0
 
 
@@ -90,14 +95,14 @@ class PairConfusion(NamedTuple):
 def _accuracy(table: Contingency) -> float:
     """Eq. (1)."""
     rows, columns = match(table)
-    # Row-major keys are sorted, because the cells are.
+    # Row-major keys are sorted, because the cells are sorted.
     keys = table.rows.astype(np.int64) * table.shape[1] + table.columns
     matched = np.searchsorted(keys, rows.astype(np.int64) * table.shape[1] + columns)
     return float(table.counts[matched].sum() / table.total)
 
 
 class _Information(NamedTuple):
-    """What Eqs. (2) and (3) are made of."""
+    """The terms of Eqs. (2) and (3)."""
 
     mutual: float
     entropy_a: float
@@ -120,7 +125,7 @@ def _nmi(table: Contingency, information: _Information, normalization: str) -> f
 
 
 def _ami(table: Contingency, information: _Information, normalization: str) -> float:
-    """Eq. (3); NaN where weights are not whole numbers, as there is then no set of tables to take E over."""
+    """Eq. (3); NaN if weights are not whole numbers, because E is then undefined."""
     if table.is_bijection:
         return 1.0
     if min(table.shape) == 1:
@@ -130,7 +135,7 @@ def _ami(table: Contingency, information: _Information, normalization: str) -> f
     expected = expected_mutual_information(table.row_sums, table.column_sums)
     scale = mean_entropy(*information[1:], MEANS.index(normalization)) - expected
     gain = information.mutual - expected
-    # Where only singletons leave anything to chance both are rounding errors about zero: no gain over chance.
+    # With singletons both can be rounding errors around zero: there is no gain over chance.
     tiny = 8 * np.finfo(np.float64).eps * max(1.0, expected)
     return gain / scale if abs(scale) > tiny else 0.0
 
@@ -142,7 +147,7 @@ def _pairs(table: Contingency) -> PairConfusion:
     if table.is_whole:
         return PairConfusion(*(count // 2 for count in pairs))
     together, only_a, only_b, apart = (count / 2 for count in pairs)
-    if table.is_bijection:  # rounding would leave something of either
+    if table.is_bijection:  # rounding would leave small values
         only_a = only_b = 0.0
     return PairConfusion(together, only_a, only_b, apart)
 
@@ -151,7 +156,7 @@ def _sum_of_squares(counts: np.ndarray, total: int | float) -> int | float:
     if counts.dtype.kind == "i":
         if total < 3_000_000_000:  # total**2 < 2**63
             return int(np.dot(counts, counts))
-        return sum(count * count for count in counts.tolist())  # Python's integers have no end
+        return sum(count * count for count in counts.tolist())  # Python's integers do not overflow
     return float(np.einsum("i,i->", counts, counts))  # BLAS would wake its threads for it
 
 
@@ -168,7 +173,7 @@ def _purity(table: Contingency) -> float:
 
 
 def scores_of_table(table: Contingency) -> dict[str, float]:
-    """All measures of :func:`scores`."""
+    """All measures of :func:`scores`, from a table."""
     table = table.in_ordinary_unit()
     information = _Information.of(table)
     pairs = _pairs(table)
@@ -185,13 +190,13 @@ def scores_of_table(table: Contingency) -> dict[str, float]:
 
 
 def _crossed(labels_true: Any, labels_pred: Any, sample_weight: Any, missing: str) -> Contingency:
-    """Rows are the clusters that are judged, columns the classes."""
+    """The contingency table: rows are the clusters that are judged, columns the classes."""
     given = {"labels_pred": labels_pred, "labels_true": labels_true}
     return cross(given, sample_weight=sample_weight, missing=missing)
 
 
 def _table(labels_true: Any, labels_pred: Any, sample_weight: Any, missing: str) -> Contingency:
-    """The table that a measure is read off, in a unit of weights in which counts can be multiplied."""
+    """The table for a measure, in a unit of weights in which counts can be multiplied."""
     return _crossed(labels_true, labels_pred, sample_weight, missing).in_ordinary_unit()
 
 
@@ -201,40 +206,45 @@ def _table(labels_true: Any, labels_pred: Any, sample_weight: Any, missing: str)
 def scores(
     labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
 ) -> dict[str, float]:
-    """Score a clustering against known classes by every measure in common use, from one look at the labels.
+    """Score a clustering against known classes with all common measures, in one pass over the labels.
 
     Parameters
     ----------
     labels_true : array-like of shape (n_samples,)
-        The classes. Integers, text, floats or objects; values are only names.
+        The classes: integers, text, floats or objects. Values are only names.
     labels_pred : array-like of shape (n_samples,)
-        The clustering to judge, of the same objects in the same order.
+        The clustering to judge, for the same objects in the same order.
     sample_weight : array-like of shape (n_samples,), optional
-        How often each object counts: an object of weight 3 equals three equal objects.
+        How often each object counts: an object of weight 3 counts as three equal objects.
     missing : {"error", "ignore", "cluster"}, default="error"
-        What to do with objects whose label is missing (-1, NaN, None) on either side: refuse them, compare
-        only the others, or take the missing for a cluster of their own as scikit-learn does with -1.
+        What to do with objects whose label is missing (-1, NaN, None) on either side. "error" raises an
+        error, "ignore" compares only the other objects, and "cluster" takes the missing labels for a cluster
+        of their own, as scikit-learn does with -1.
 
     Returns
     -------
     dict
-        Keys are names of functions of this module, with the mean of ``nmi`` behind it where it is not the
-        default. ``accuracy``: share of objects in the right class under the best one-to-one matching of
-        clusters and classes. ``nmi``, ``nmi_geometric``, ``nmi_max``: normalized mutual information by the
-        arithmetic mean of the two entropies as in scikit-learn, by their geometric mean, and by the larger
-        one; published tables differ in this, and the values differ much when the numbers of clusters do.
-        ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
-        (unless the partitions are equal, or one is a single cluster). ``ari``: Rand index adjusted for
-        chance. ``f1``: harmonic mean of precision and recall over pairs of objects. ``purity``: share of
-        objects in the most frequent class of their cluster. It grows with the number of clusters by itself
-        and reaches 1 for singletons.
+        Keys are the names of functions of this module; the normalization of ``nmi`` is appended if it is not
+        the default.
+
+        - ``accuracy``: share of objects in the right class under the best one-to-one matching of clusters and
+          classes.
+        - ``nmi``, ``nmi_geometric``, ``nmi_max``: mutual information divided by the arithmetic mean of the
+          two entropies as in scikit-learn, by their geometric mean, and by the larger one. Published tables
+          differ in this, and the values differ much if the numbers of clusters do.
+        - ``ami``: mutual information adjusted for chance, arithmetic; NaN if weights are not whole numbers
+          (unless the partitions are equal, or one is a single cluster).
+        - ``ari``: Rand index adjusted for chance.
+        - ``f1``: harmonic mean of precision and recall over pairs of objects.
+        - ``purity``: share of objects in the most frequent class of their cluster. It tends to grow with the
+          number of clusters and is 1 for singletons.
 
     Notes
     -----
-    One pass over the labels in O(n) on all cores; everything after works on the table of k clusters and c
-    classes. The matching takes up to O(k c min(k, c)), E[MI] a sum over pairs of distinct cluster and class
-    sizes. All but ``f1``, ``accuracy`` and ``purity`` equal scikit-learn's functions; those it does not have.
-    Only ``purity`` changes when the two are exchanged.
+    One pass over the labels takes O(n) on all cores; all that follows works on the table of k clusters and c
+    classes. The matching takes at most O(k c min(k, c)), and E[MI] is a sum over pairs of distinct cluster
+    and class sizes. All measures except ``f1``, ``accuracy`` and ``purity``, which scikit-learn does not
+    have, equal its functions. Only ``purity`` changes if ``labels_true`` and ``labels_pred`` are swapped.
 
     Examples
     --------
@@ -251,8 +261,8 @@ def accuracy(
 ) -> float:
     """Share of objects in the right class under the best one-to-one matching of clusters and classes.
 
-    There may be more clusters than classes or fewer; objects of an unmatched cluster count as wrong.
-    Parameters as in :func:`scores`.
+    There may be more or fewer clusters than classes; objects in an unmatched cluster count as wrong. The
+    parameters are those of :func:`scores`.
 
     Examples
     --------
@@ -278,9 +288,9 @@ def nmi(
     labels_true, labels_pred, sample_weight, missing
         As in :func:`scores`.
     normalization : {"arithmetic", "geometric", "max"}, default="arithmetic"
-        The mean of the two entropies that the information is divided by. Arithmetic is scikit-learn's
-        default; geometric is that of Strehl and Ghosh (2002); the programs behind many published tables use
-        the maximum.
+        The mean of the two entropies by which the mutual information is divided. scikit-learn uses the
+        arithmetic mean by default, Strehl and Ghosh (2002) the geometric mean, and the programs behind many
+        published tables the maximum.
 
     Examples
     --------
@@ -301,9 +311,10 @@ def ami(
     sample_weight: Any = None,
     missing: str = "error",
 ) -> float:
-    """Mutual information adjusted for chance: 0 is expected of random labels, 1 is equality.
+    """Mutual information adjusted for chance: 0 is expected for random labels, 1 for equal partitions.
 
-    Parameters as in :func:`nmi`. Weights must be whole numbers, since chance is computed by counting tables.
+    The parameters are those of :func:`nmi`. Weights must be whole numbers, because the correction for chance
+    counts tables.
 
     References
     ----------
@@ -320,17 +331,16 @@ def ami(
     if not table.is_whole:
         raise InputError(
             "ami needs whole numbers as sample_weight (how often each object counts), adding up to less "
-            "than 2**53: its "
-            "correction for chance counts tables of whole numbers. Scale or round the weights, or use nmi "
-            "or ari."
+            "than 2**53, because its correction for chance counts tables of whole numbers. Scale or round "
+            "the weights, or use nmi or ari."
         )
     return _ami(table, _Information.of(table), normalization)
 
 
 def ari(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
-    """Rand index adjusted for chance: 0 is expected of random labels, 1 is equality.
+    """Rand index adjusted for chance: 0 is expected for random labels, 1 for equal partitions.
 
-    Parameters as in :func:`scores`.
+    The parameters are those of :func:`scores`.
 
     Examples
     --------
@@ -345,7 +355,7 @@ def ari(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missin
 def purity(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
     """Share of objects that belong to the most frequent class of their cluster.
 
-    Parameters as in :func:`scores`. Not symmetric, and 1 for any clustering into singletons.
+    The parameters are those of :func:`scores`. The measure is not symmetric, and it is 1 for singletons.
 
     Examples
     --------
@@ -359,10 +369,10 @@ def purity(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, mis
 def pair_confusion(
     labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error"
 ) -> PairConfusion:
-    """Count pairs of objects by whether ``labels_pred`` and ``labels_true`` put the two together.
+    """Count the pairs of objects that ``labels_pred`` and ``labels_true`` put together or apart.
 
-    Parameters as in :func:`scores`. Each unordered pair counts once (scikit-learn's matrix counts it twice),
-    in integers that do not overflow.
+    The parameters are those of :func:`scores`. Each unordered pair counts once (the matrix of scikit-learn
+    counts it twice), in integers that do not overflow.
 
     Examples
     --------
@@ -374,9 +384,8 @@ def pair_confusion(
     table = _crossed(labels_true, labels_pred, sample_weight, missing)
     if table.total > 1e150:
         raise InputError(
-            f"sample_weight adds up to {table.total:g}, and the number of pairs is beyond all "
-            f"floating-point numbers. Divide the "
-            "weights by the largest."
+            f"sample_weight adds up to {table.total:g}, and the number of pairs exceeds all "
+            f"floating-point numbers. Divide the weights by the largest."
         )
     return _pairs(table)
 
@@ -384,7 +393,8 @@ def pair_confusion(
 def f1(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing: str = "error") -> float:
     """Harmonic mean of precision and recall over pairs of objects.
 
-    Parameters as in :func:`scores`; precision and recall themselves are in :func:`pair_confusion`.
+    The parameters are those of :func:`scores`. :func:`pair_confusion` returns precision and recall
+    themselves.
 
     Examples
     --------
@@ -396,9 +406,7 @@ def f1(labels_true: Any, labels_pred: Any, *, sample_weight: Any = None, missing
 
 
 def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
-    """Whole numbers that are not taken: those that follow, or the smallest where floats no longer tell those
-    apart.
-    """
+    """Unused whole numbers: those above the largest, or the smallest if floats cannot represent those."""
     highest = math.floor(taken.max())
     if highest + 1 + count < 2**53:
         return list(range(highest + 1, highest + 1 + count))
@@ -407,32 +415,31 @@ def _fresh_numbers(taken: np.ndarray, count: int) -> list[int]:
 
 
 def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarray:
-    """Rename the clusters of ``labels`` after those of ``reference`` that they match best.
+    """Rename the clusters of ``labels`` after the clusters of ``reference`` that they match best.
 
-    Cluster numbers mean nothing, so two runs on the same objects cannot be compared label by label. This
-    renames by the one-to-one matching with the most objects in common, so that they can; the partition stays
-    as it is.
+    Cluster numbers are arbitrary, so that two runs on the same objects cannot be compared label by label.
+    This function renames clusters by the one-to-one matching with the most objects in common, so that they
+    can. It does not change the partition.
 
     Parameters
     ----------
     labels : array-like of shape (n_samples,), or fitted model
-        The clustering to rename; of a model its ``labels_``.
+        The clustering to rename; for a model, its ``labels_``.
     reference : array-like of shape (n_samples,), or fitted model
-        The clustering, or classes, whose names to use. Objects are matched by position; if both name them
-        (pandas Series and frames of one column by their index, models by ``sample_names_``) and the names
-        differ, by name, and those that only one of them has take no part in the matching: two months, two
-        samples.
+        The clustering, or classes, whose names to use. Objects are matched by position. If both inputs name
+        their objects (pandas Series and frames of one column by their index, models by ``sample_names_``) and
+        the names differ, objects are matched by name, and objects that only one of them has are left out of
+        the matching.
     sample_weight : array-like of shape (n_samples,), optional
         How often each object of ``labels`` counts in the matching.
 
     Returns
     -------
     array of shape (n_samples,)
-        In the order of ``labels``, of the reference's type. A cluster left over when all its possible
-        partners are taken gets a new name, larger clusters first: the next whole numbers above the
-        reference's (the smallest it does not use, where those would be too large to count up from), or
-        ``"extra-1"``, ``"extra-2"`` among text. Objects missing from ``labels`` stay missing (-1, NaN, or
-        None).
+        The renamed labels in the order of ``labels``, with the type of the reference. A cluster without a
+        partner in the matching gets a new name, larger clusters first: the next whole numbers above those of
+        the reference (or the smallest unused ones, if those above are too large), or ``"extra-1"``,
+        ``"extra-2"`` among text. Objects missing from ``labels`` stay missing (-1, NaN, or None).
 
     Examples
     --------
@@ -444,7 +451,7 @@ def align(labels: Any, reference: Any, *, sample_weight: Any = None) -> np.ndarr
     reference, other_names = labels_and_names(reference, "reference")
     (codes, clusters), (reference_codes, names) = encode(labels, "labels"), encode(reference, "reference")
     where = positions(own_names, other_names, ("labels", "reference"))
-    if where is not None:  # -1 for objects that the reference has not
+    if where is not None:  # -1 for objects that are not in the reference
         reference_codes = np.append(reference_codes, reference_codes.dtype.type(-1))[where]
     check_lengths(codes, reference_codes, ("labels", "reference"))
     weights = check_weights(sample_weight, len(codes))

@@ -1,8 +1,8 @@
-"""Scores of an ensemble by itself, and of a partition against the ensemble it came from. No truth is needed
-(except by :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings).
+"""Scores of an ensemble, and of a partition against its ensemble.
 
-All are read off the table of base clusters and clusters of the partition that
-:mod:`consilience._evidence.table` counts, never off an n-by-n matrix; its equations are there.
+Only :func:`base_scores` and :func:`compare_with_base`, which score the base clusterings, need true labels.
+All scores are computed from the table of base clusters and clusters of the partition in
+:mod:`consilience._evidence.table`, which also has the equations, and never from an n-by-n matrix.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from ._table import Contingency, are_counts, refuse_missing, table_of_dense
 def anmi(ensemble: Any, labels: Any, *, normalization: str = "geometric") -> float:
     """Mean normalized mutual information of a partition with the base clusterings.
 
-    The objective that Strehl and Ghosh (2002) set for a consensus: how much of what the ensemble says is
-    kept.
+    Strehl and Ghosh (2002) propose it as the objective of a consensus: it measures how much of the
+    information in the ensemble is kept.
 
     Parameters
     ----------
     ensemble : Ensemble, or anything Ensemble accepts
-        The base clusterings; each is compared on the objects it saw. Sample weights of an ensemble count.
+        The base clusterings. Each is compared on the objects it saw. Sample weights of the ensemble are used.
     labels : array-like of shape (n_samples,)
-        The partition, typically a consensus; its objects without a label are left out.
+        The partition, typically a consensus. Objects without a label are left out.
     normalization : {"geometric", "arithmetic", "max"}, default="geometric"
-        As in :func:`nmi`; geometric is the published definition.
+        As in :func:`nmi`. The published definition is geometric.
 
     Notes
     -----
-    Time O(n m), one pass over the labels; memory 8 k c bytes for k base clusters and c clusters of the
+    One pass over the labels takes O(n m) time, and 8 k c bytes for k base clusters and c clusters of the
     partition.
 
     Examples
@@ -64,14 +64,15 @@ def sample_stability(ensemble: Any, labels: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n_samples,)
-        In [0, 1]: how often, over base clusterings that saw both, an object is together with the other
-        members of its cluster. NaN where there is no evidence: an object that is alone in its cluster, was
-        never seen together with another member, or has no label.
+        Values in [0, 1]: how often each object is together with the other objects of its cluster, in the base
+        clusterings that saw both. NaN if there is no evidence: the object is alone in its cluster, no
+        clustering saw it together with another object of the cluster, or it has no label.
 
     Notes
     -----
     Eq. (5) of :mod:`consilience._evidence.table`: the mean co-association with the cluster, without the
-    n-by-n matrix. Time O(n m), memory 8 k c bytes. An object of weight w counts as w equal objects.
+    n-by-n matrix. The computation takes O(n m) time and 8 k c bytes. An object of weight w counts as w equal
+    objects.
 
     References
     ----------
@@ -98,12 +99,13 @@ def cluster_stability(ensemble: Any, labels: Any) -> np.ndarray:
     Returns
     -------
     array of shape (n_clusters,)
-        In [0, 1], in sorted order of the labels: the mean co-association over pairs of members, Eq. (7) of
-        :mod:`consilience._evidence.table`. NaN for a cluster without a pair that was seen together, such as a single object.
+        Values in [0, 1], in sorted order of the labels: the mean co-association over pairs of objects of each
+        cluster, Eq. (7) of :mod:`consilience._evidence.table`. NaN for a cluster without a pair that was seen
+        together, such as a single object.
 
     Notes
     -----
-    Time O(n m), memory 8 k c bytes.
+    The computation takes O(n m) time and 8 k c bytes.
 
     Examples
     --------
@@ -120,11 +122,11 @@ def base_scores(ensemble: Any, labels_true: Any, *, missing: str = "error") -> d
     Parameters
     ----------
     ensemble : Ensemble, or anything Ensemble accepts
-        Each clustering is scored on the objects it saw. Sample weights of an ensemble count.
+        Each clustering is scored on the objects it saw. Sample weights of the ensemble are used.
     labels_true : array-like of shape (n_samples,)
         The classes.
     missing : {"error", "ignore"}, default="error"
-        What to do with objects without a class: refuse them, or score the others.
+        What to do with objects without a class: "error" raises an error, "ignore" scores the others.
 
     Returns
     -------
@@ -143,7 +145,7 @@ def base_scores(ensemble: Any, labels_true: Any, *, missing: str = "error") -> d
     if missing == "error" and (n_missing := int((codes < 0).sum())):
         refuse_missing({"labels_true": n_missing}, len(codes), remedies=("ignore",))
     if not len(classes):
-        raise InputError("labels_true names no class for any object: there is nothing to compare.")
+        raise InputError("labels_true has no class for any object: there is nothing to compare.")
     rows = [None if table is None else scores_of_table(table) for table in _tables(ensemble, codes, classes)]
     names = next(row for row in rows if row is not None) if any(rows) else scores([0], [0])
     return {name: np.array([math.nan if row is None else row[name] for row in rows]) for name in names}
@@ -152,7 +154,7 @@ def base_scores(ensemble: Any, labels_true: Any, *, missing: str = "error") -> d
 def compare_with_base(
     ensemble: Any, labels: Any, labels_true: Any, *, missing: str = "error"
 ) -> dict[str, dict[str, float]]:
-    """Did the consensus pay? Scores of the average base clustering, of the best one, and of the consensus.
+    """Compare the scores of the consensus with those of the average and of the best base clustering.
 
     Parameters
     ----------
@@ -165,7 +167,8 @@ def compare_with_base(
     -------
     dict of dicts
         ``"base mean"``, ``"base best"`` and ``"consensus"``, each with the measures of :func:`scores`. The
-        best is taken measure by measure with the truth in hand, so no one could have picked it without.
+        best base clustering is taken for each measure by the true classes, so that it could not be chosen
+        without them.
 
     Examples
     --------

@@ -13,9 +13,9 @@ _LARGEST_DENSE_MATCHING = 1 << 22  # cells; 2000 x 2000 takes about a second at 
 def match(table: Contingency) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the one-to-one matching with the largest total count; only cells that are not zero.
 
-    Clusters and classes that meet in nothing separate the table into parts that are matched alone: a part
-    with a single row or column takes its largest cell, any other goes to the Hungarian method, dense or
-    sparse by size.
+    The table falls into parts of clusters and classes that share no object with the others. Each part is
+    matched by itself: a part with a single row or column takes its largest cell, any other is solved by the
+    Hungarian method, dense or sparse by its size.
     """
     k, c = table.shape
     if k * c <= max(_WHOLE_MATCHING, 4 * len(table.counts)):  # small, or too full to fall into parts
@@ -60,7 +60,7 @@ def _match_whole(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple[
 
 
 def _match_sparse(r: np.ndarray, c: np.ndarray, counts: np.ndarray, shape: tuple[int, int]):
-    """The same without the zeros: each row may also go to a column of its own that counts nothing."""
+    """The same without the zeros: each row may also be matched to a column of its own that counts 0."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 

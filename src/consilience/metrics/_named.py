@@ -1,6 +1,4 @@
-"""Labels with the names of their objects, wherever they come from: a fitted model, a Series, one column of a
-frame, a vector.
-"""
+"""Labels with the names of their objects, from a model, a Series, a frame of one column or a vector."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from ..errors import InputError
 
 
 def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
-    """(labels, names of the objects or None); ``what`` is what messages call it."""
+    """(labels, names of the objects or None); messages call them ``what``."""
     if hasattr(given, "fit"):
         if not hasattr(given, "labels_"):
-            raise InputError(f"{what} is {type(given).__name__}, which has no labels_: fit it first.")
+            raise InputError(f"{what} is {type(given).__name__}, which has no labels_. Fit it first.")
         return given.labels_, getattr(given, "sample_names_", None)
     frame = as_frame(given)
     if frame is None:
@@ -34,9 +32,7 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
 def positions(
     names: Sequence[Any] | None, others: Sequence[Any] | None, what: tuple[str, str]
 ) -> np.ndarray | None:
-    """Where each of the names stands among the others, -1 where it does not; None where rows correspond by
-    position.
-    """
+    """Position of each name among the others, -1 if it is not there; None if rows correspond by position."""
     if names is None or others is None or list(names) == list(others):
         return None
     for each, called in ((names, what[0]), (others, what[1])):
@@ -46,8 +42,7 @@ def positions(
     if (where < 0).all():
         raise InputError(
             f"{what[0]} and {what[1]} have no object in common: their indexes share no name. If rows "
-            f"correspond by position, pass "
-            f"their labels as arrays, such as {what[0]}.to_numpy() of a Series or {what[0]}.labels_ of a "
-            f"model."
+            f"correspond by position, pass their labels as arrays, such as {what[0]}.to_numpy() of a Series "
+            f"or {what[0]}.labels_ of a model."
         )
     return where

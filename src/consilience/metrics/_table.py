@@ -1,4 +1,4 @@
-"""One contingency table from two label vectors: every rule about what labels may be compared lives here."""
+"""The contingency table of two label vectors, with all rules about which labels can be compared."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ MISSING = Choice("error", "ignore", "cluster")
 
 @dataclass(frozen=True)
 class Contingency:
-    """How often each cluster of ``labels`` meets each class of ``truth``: the non-zero cells and both
-    margins.
+    """Contingency table of two label vectors: the cells that are not 0, and both margins.
 
     Attributes
     ----------
     row_labels, column_labels : arrays
-        The distinct labels, sorted: clusters of ``labels`` are rows, classes of ``truth`` are columns.
+        The distinct labels of the rows and of the columns, sorted.
     rows, columns, counts : arrays of shape (n_cells,)
-        The cells that are not zero, by row and then column. Counts are int64, or float64 where the sample
-        weights are not whole numbers.
+        The cells that are not 0, by row and then column. Counts are int64, or float64 if the sample weights
+        are not whole numbers.
     row_sums, column_sums : arrays
-        The margins.
+        The sums over each row and each column.
     total : int or float
-        Objects counted, or the sum of their weights.
+        The number of objects counted, or the sum of their weights.
     """
 
     row_labels: np.ndarray
@@ -70,8 +69,9 @@ class Contingency:
         return len(self.counts) == self.shape[0] == self.shape[1]
 
     def in_ordinary_unit(self) -> Contingency:
-        """The same table with counts that can be squared: divided by a power of two where they are far from
-        1.
+        """The same table with counts that can be squared.
+
+        Counts far from 1 are divided by a power of two.
         """
         unit = 1.0 if self.is_whole else unit_of(self.counts)
         return self if unit == 1.0 else replace(self, counts=self.counts / unit)
@@ -81,7 +81,7 @@ class Contingency:
         return Cells(self.rows, self.columns, self.counts, self.row_labels, self.column_labels)
 
     def toarray(self) -> np.ndarray:
-        """Dense table, one row for each of ``row_labels`` and one column for each of ``column_labels``."""
+        """The dense table: one row for each of ``row_labels``, one column for each of ``column_labels``."""
         ensure_fits(
             self.counts.itemsize * self.shape[0] * self.shape[1],
             what=f"A dense table of shape {self.shape}",
@@ -106,21 +106,22 @@ def contingency_table(
 ) -> Contingency:
     """Count how often each class of ``labels_true`` meets each cluster of ``labels_pred``.
 
-    Every measure of this package is read off such a table. Ten million integer labels are counted in one pass
-    over memory, on all cores; text is turned into codes by hashing first.
+    Every measure of this package is computed from such a table. Ten million integer labels are counted in one
+    pass over memory, on all cores; text is first turned into codes by hashing.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Labels of the same objects in the same order: lists, arrays, or series of integers, text, floats or
-        anything that can be a dictionary key. Values are only names. Of Dask arrays or series both are, and
-        one pass over their blocks counts them.
+        Labels of the same objects in the same order: lists, arrays or series of integers, text, floats or
+        anything that can be a dictionary key. Values are only names. Both can be Dask arrays or series, which
+        are counted in one pass over their blocks.
     sample_weight : array-like of shape (n_samples,), optional
-        How often each object counts; an object of weight 3 equals three equal objects, one of weight 0 none.
+        How often each object counts: an object of weight 3 counts as three equal objects, one of weight 0 not
+        at all.
     missing : {"error", "ignore", "cluster"}, default="error"
-        What to do with objects whose label is -1, NaN, None or (in text) one of the usual words for it, on
-        either side. Refuse them; leave them out of the comparison; or take them for one cluster of their
-        own, which is what scikit-learn does with -1.
+        What to do with objects whose label on either side is missing: -1, NaN, None or, in text, one of the
+        usual words for it. "error" raises an error, "ignore" leaves these objects out, and "cluster" takes
+        the missing labels for a cluster of their own, as scikit-learn does with -1.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def contingency_table(
 
 
 def cross(given: Mapping[str, Any], *, sample_weight: Any, missing: str) -> Contingency:
-    """The table of two label vectors by what messages call them: rows of the first, columns of the second."""
+    """The table of two label vectors, named as in messages: rows are the first, columns the second."""
     check("missing", missing, MISSING)
     (first, labels), (second, other) = given.items()
     if is_lazy(labels) or is_lazy(other):
@@ -157,9 +158,7 @@ def cross(given: Mapping[str, Any], *, sample_weight: Any, missing: str) -> Cont
 def table_of_codes(
     a, b, weights, *, missing: str, names=(None, None), called: tuple[str, str] = ("labels", "reference")
 ) -> Contingency:
-    """The table of integer vectors in which -1 is missing; the rule for those is applied to the counted
-    table.
-    """
+    """The table of integer vectors in which -1 is missing; ``missing`` applies to the counted table."""
     cells = count_pairs(a, b, weights)
     whole = weights is None or are_counts(weights)
     return _finish(cells, names, missing, whole, called)
@@ -171,7 +170,7 @@ def are_counts(weights: np.ndarray) -> bool:
 
 
 def table_of_dense(counts: np.ndarray, row_labels: np.ndarray, column_labels: np.ndarray, whole: bool):
-    """The table of dense counts without its empty rows and columns; None if it is empty altogether."""
+    """The table of dense counts without empty rows and columns; None if all counts are 0."""
     rows, columns = np.nonzero(counts)
     if rows.size == 0:
         return None
@@ -202,7 +201,7 @@ def _finish(cells: Cells, names, missing: str, whole: bool, called: tuple[str, s
         cells = _subset(cells, keep)
     if cells.counts.size == 0:
         raise InputError(
-            f"No object is left to compare: every one lacks a label in {called[0]} or in {called[1]}, or "
+            f"No object is left to compare: each one has no label in {called[0]} or in {called[1]}, or "
             f"has weight zero."
         )
     counts = np.rint(cells.counts).astype(np.int64) if whole else cells.counts
@@ -213,7 +212,7 @@ def _finish(cells: Cells, names, missing: str, whole: bool, called: tuple[str, s
 def refuse_missing(
     counts: dict[str, int], total: int, remedies: tuple[str, ...] = ("ignore", "cluster")
 ) -> None:
-    """Raise, saying how many labels are missing where and what can be done."""
+    """Raise an error that says how many labels are missing, where, and what to do."""
     where = " and ".join(f"{count} in {name}" for name, count in counts.items() if count)
     ways = {
         "ignore": "missing='ignore' to compare only objects labeled on both sides",
@@ -234,8 +233,9 @@ def _subset(cells: Cells, keep: np.ndarray) -> Cells:
 
 
 def _codes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Integers to count, with -1 missing, and the labels they stand for (None: themselves, which saves a
-    pass).
+    """Integers to count, with -1 missing, and the labels they stand for.
+
+    None instead of the labels means that the integers are the labels, which saves a pass.
     """
     if labels.dtype.kind in "iu" and not isinstance(labels, np.ma.MaskedArray):
         return labels, None
@@ -257,7 +257,7 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     try:
-        with np.errstate(over="ignore"):  # longer floats become infinite, and are refused as such
+        with np.errstate(over="ignore"):  # longer floats become infinite and are refused below
             weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError("sample_weight holds values that are not numbers.") from None

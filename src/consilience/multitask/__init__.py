@@ -1,6 +1,6 @@
-"""Clustering several related tasks together: feature matrices in, one clustering of each out.
+"""Multi-task methods: each clusters several related feature matrices together.
 
-``methods()`` lists what exists, by the name the command line uses.
+``methods()`` returns all of them by the name that the command line uses.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def methods() -> dict[str, type[BaseMultitask]]:
 
 
 def method(name: str) -> type[BaseMultitask]:
-    """The multi-task method of that command-line or class name."""
+    """The multi-task method with this command-line or class name."""
     return look_up(name, methods(), "method")

@@ -1,4 +1,4 @@
-"""Adaptive subspace iteration: the shared term of ``_model`` alone, for one task or for all as one.
+"""Adaptive subspace iteration: the shared term of ``_model`` alone, for each task or for all as one.
 
     minimize  || W' X - M P' ||^2    over M, P >= 0, W' W = I
 
@@ -25,28 +25,27 @@ from ._tasks import Tasks
 class ASI(BaseMultitask):
     """Adaptive subspace iteration (ASI): clustering in a learned subspace, each task by itself or all as one.
 
-    The shared term of :class:`LSSMTC` alone. It is the single-task baseline of multi-task clustering, and
-    with ``pooled=True`` the other one: forget about the tasks.
+    The method uses only the shared term of :class:`LSSMTC`. By default it is the single-task baseline of
+    multi-task clustering; with ``pooled=True`` it is the baseline that ignores the tasks.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters.
     pooled : bool
-        Cluster the examples of all tasks as one set.
+        Whether to cluster the examples of all tasks as one set.
     n_components, subspace, init, max_iter, tol, random_state, n_jobs
-        As in :class:`LSSMTC`.
+        See :class:`LSSMTC`.
 
     Attributes
     ----------
     labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
-        As in :class:`LSSMTC`; clusters of different tasks have nothing to do with each other unless pooled. A
-        task of pooled examples may lack a cluster. Entries of the history also say which ``task`` they are
-        of.
+        See :class:`LSSMTC`. Clusters of different tasks are unrelated unless ``pooled=True``, where a task
+        may lack a cluster. Entries of the history also have their ``task``.
     task_subspaces_ : list of arrays (n_features, n_components)
-        W of each task; the same one for all if pooled.
+        W of each task; the same for all tasks if pooled.
     task_centers_ : list of arrays (n_clusters, n_components)
-        Centers in the subspace.
+        Centers of each task in the subspace.
 
     References
     ----------
@@ -107,7 +106,7 @@ class ASI(BaseMultitask):
 
 
 def joined(found: list[TaskSolution], parts: np.ndarray, *, pooled: bool) -> TaskSolution:
-    """The solutions of tasks solved by themselves, as one."""
+    """One solution from those of tasks that were solved by themselves."""
     apart = [found[0]] if pooled else found
     short = [one for one in apart if not one.converged]
     history = [{**row, "task": t} for t, one in enumerate(apart) for row in one.history]

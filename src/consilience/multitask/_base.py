@@ -1,4 +1,4 @@
-"""What the multi-task methods share: the closed ``fit``, labels read off the centers, and ``predict``."""
+"""The base class of the multi-task methods: ``fit``, labels from the centers, and ``predict``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ Fitted = TypeVar("Fitted", bound="BaseMultitask")
 
 @dataclass
 class TaskSolution(Solution):
-    """What a method learned, examples in the order of :class:`Tasks`, and how
-    (:class:`consilience._base.estimator.Solution`).
+    """What a method learned, with examples in the order of :class:`Tasks`, and how.
 
-    centers : of each task; they place its examples, and those of ``predict``.
+    See also :class:`consilience._base.estimator.Solution`.
+
+    centers : centers of each task; they assign its examples, and those of ``predict``, to clusters.
     parts : (n, c) P.
-    pooled : whether clusters are of all examples, not of each task.
-    per_example : arrays whose last axis is the examples; stored as ``name_`` in the user's order.
+    pooled : whether all examples are clustered together, not each task.
+    per_example : arrays whose last axis is the examples; stored as ``name_`` in the order of the user.
     per_center : arrays whose first axis is the clusters, or lists of such; stored in the order of the labels.
     """
 
@@ -52,9 +53,9 @@ class BaseMultitask(BaseMethod):
     n_clusters_ : int
         Number of clusters.
     cluster_sizes_ : array (n_clusters_,)
-        Number of examples in each, over all tasks.
+        Number of examples in each cluster, over all tasks.
     messages_ : list of str
-        What was warned of during ``fit``; empty if all is well.
+        Warnings of ``fit``. Empty if there were none.
     """
 
     _steps = "rounds"
@@ -79,8 +80,10 @@ class BaseMultitask(BaseMethod):
         X : (n_samples, n_features) array, data frame or sparse matrix; or a list of them, one per task
             All tasks have the same features.
         y : ignored
+            Exists for compatibility with scikit-learn.
         task : array (n_samples,), optional
-            The task of each row of X, any values; not with a list. Without it, one matrix is one task.
+            The task of each row of X, any values; not to be given with a list. Without it, one matrix is one
+            task.
         """
         check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(X) estimates one")
         self._check_counts()
@@ -107,9 +110,8 @@ class BaseMultitask(BaseMethod):
     def _check_counts(self) -> None:
         if isinstance(self.n_clusters, (list, tuple, np.ndarray, dict)):
             raise InputError(
-                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because "
-                f"they share their centers. "
-                "Give one whole number, or fit tasks with other numbers by themselves."
+                f"n_clusters={self.n_clusters!r}: every task gets the same number of clusters, because they "
+                f"share their centers. Give one whole number, or fit tasks with other numbers by themselves."
             )
 
     @final
@@ -121,9 +123,9 @@ class BaseMultitask(BaseMethod):
         moved = sum(fill_empty(own, near, c) for own, near in zip(apart.split(labels), apart.split(shares)))
         if moved:
             said = (
-                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each was given "
-                f"the example nearest to it, so "
-                f"that there are {c}. Choose fewer clusters, or another random_state."
+                f"{type(self).__name__} left {moved} of the clusters of its tasks empty; each got the "
+                f"example nearest to it, so that there are {c}. Choose fewer clusters, or another "
+                f"random_state."
             )
             solution.messages = [*solution.messages, said]
             warn(said, stacklevel=4)
@@ -156,13 +158,13 @@ class BaseMultitask(BaseMethod):
 
     @one_blas_thread()
     def predict(self, X: Any, task: Any = None) -> np.ndarray:
-        """The cluster of new examples of known tasks.
+        """Predict the cluster of new examples of the tasks of ``fit``.
 
         Parameters
         ----------
         X : (n, n_features) array or sparse matrix, or a list with one matrix for each task of ``fit``
         task : array (n,), or one value for all rows
-            Needed if there was more than one task.
+            The task of each row. Required if ``fit`` had more than one task.
         """
         check_is_fitted(self, "labels_")
         table, rows = rows_by_task(X, task, self.tasks_, self.n_features_in_)

@@ -1,4 +1,4 @@
-"""Centers of a task, what they make of its examples, and clusters that are left empty."""
+"""Centers of a task, how they assign its examples, and clusters that are left empty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._kernels.programs.nnls import nonnegative_parts
 
 @dataclass
 class Centers:
-    """What places an example of one task: minimize p B p - 2 a p over p >= 0, a = x' combined."""
+    """The centers of one task; an example minimizes p B p - 2 a p over p >= 0, a = x' combined."""
 
     combined: np.ndarray  #: (d, c) l1 M^t + (1 - l1) W M
     B: np.ndarray  #: (c, c)
@@ -33,7 +33,7 @@ class Centers:
         return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
 
     def place(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Labels and memberships of examples; those without features go to the largest cluster."""
+        """Labels and memberships of examples; those whose features are all 0 go to the largest cluster."""
         shares = self.memberships(self.parts(X))
         labels = shares.argmax(axis=1)
         empty = ~shares.any(axis=1)
@@ -43,7 +43,7 @@ class Centers:
         return labels, shares
 
     def reordered(self, order: np.ndarray, *, largest: int) -> Centers:
-        """The clusters in another order, and which of them is the largest then."""
+        """The clusters in another order, in which ``largest`` is the largest."""
         return Centers(self.combined[:, order], self.B[np.ix_(order, order)], largest)
 
 

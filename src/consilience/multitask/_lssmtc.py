@@ -1,4 +1,4 @@
-"""Multi-task clustering with a shared subspace: the model of ``_model`` with every weight one.
+"""Multi-task clustering with a shared subspace: the model of ``_model`` with all weights 1.
 
     minimize  l1 sum_t || X^t - M^t P^t' ||^2 + (1 - l1) sum_t || W' X^t - M P^t' ||^2
     over M^t, M, P^t >= 0, W' W = I
@@ -25,33 +25,34 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 class LSSMTC(BaseMultitask):
     """Multi-task clustering with a shared subspace (LSSMTC): every example counts from the start.
 
-    Related tasks (the same features, examples from different sources) are clustered together: each has
-    centers of its own, and all have centers in one subspace, so that a task with little evidence leans on the
-    others. Cluster j of one task corresponds to cluster j of every other.
+    Related tasks (with the same features, and examples from different sources) are clustered together. Each
+    has its own centers, and all have centers in a shared subspace, so that a task with little evidence
+    benefits from the others. Cluster j of one task corresponds to cluster j of every other task.
 
     Parameters
     ----------
     n_clusters : int
-        Clusters of each task (c).
+        Number of clusters of each task (c in the paper).
     trade_off : float in [0, 1]
-        Weight of the tasks' own centers (lambda in the paper): 1 clusters every task by itself, 0 by the
-        shared centers alone.
+        Weight of the centers of each task (lambda in the paper). 1 clusters every task by itself, 0 uses only
+        the shared centers.
     n_components : int or None
-        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for
-        more.
+        Dimension of the shared subspace (l in the paper); None uses n_clusters. With
+        subspace="reconstruction", larger values have no effect.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        What W is: the directions of the shared centers; the smallest eigenvectors in the span of the data;
-        the same in the space of all features, as printed; or the multiplicative step of the public program.
-        See Notes.
+        How W is found. "reconstruction": the directions of the shared centers. "span": eigenvectors of the
+        smallest eigenvalues in the span of the data. "printed": the same in the space of all features, as in
+        the paper. "nonnegative": the multiplicative step of the public program. See Notes.
     init : "random" or array (n_samples, n_clusters)
-        Where P starts.
+        Initial P.
     max_iter : int
-        Most rounds.
+        Maximum number of rounds.
     tol : float
-        Stop when the objective falls by less than this share of itself.
+        The iteration stops when the objective falls by less than this share of itself.
     random_state : int, Generator or None
+        Seed of the random initial P.
     n_jobs : int or None, default -1
-        Taken as everywhere; the linear algebra runs on one thread, so that nothing depends on it.
+        Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
 
     Attributes
     ----------
@@ -59,46 +60,48 @@ class LSSMTC(BaseMultitask):
         Cluster of each example in the order of the rows (of a list: one task after the other); 0 is the
         largest over all tasks.
     task_labels_ : list of arrays
-        The same by task, in the order of ``tasks_``.
+        The labels of each task, in the order of ``tasks_``.
     tasks_ : array
-        Names of the tasks, sorted; positions for a list.
+        Sorted names of the tasks; their positions for a list.
     memberships_ : array (n_samples, n_clusters)
-        Share of each center in an example; rows sum to 1 (to 0 for examples without features).
+        Share of each center in an example. Rows add up to 1 (to 0 for examples whose features are all 0).
     confidence_ : array (n_samples,)
-        Membership in the own cluster.
+        Membership of each example in its own cluster, in [0, 1]. It is not a probability.
     subspace_ : array (n_features, n_components)
-        W.
+        The shared subspace, W.
     centers_ : array (n_clusters, n_components)
-        Shared centers in the subspace (M').
+        Shared centers in the subspace, M'.
     task_centers_ : list of arrays (n_clusters, n_features)
-        Centers of each task (M^t').
+        Centers of each task, M^t'.
     parts_ : array (n_samples, n_clusters)
-        P, scaled so that the centers have length one on average.
+        P, scaled so that the centers have length 1 on average.
     history_ : list of dict
-        One entry a round: ``stage``, ``share`` of examples in, and ``objective``.
+        One entry per round: ``stage``, ``share`` of the examples that are included, and ``objective``.
     n_restarts_ : int
-        How often an emptied cluster was started anew.
+        Number of times that an empty cluster was started again.
 
     Notes
     -----
-    Time: two products with X and O((n + d) c^2) a round with "reconstruction" and "nonnegative"; "span" adds
-    one eigendecomposition of order min(n, d) for every set of weights, "printed" one of order d every round.
-    A sparse X stays sparse; beside it O((n + d) (c + l)) memory, and with "span" 24 min(n, d)^2 bytes.
+    A round takes two products with X and O((n + d) c^2) time with "reconstruction" and "nonnegative"; "span"
+    adds one eigendecomposition of order min(n, d) for every set of weights, "printed" one of order d in every
+    round. A sparse X stays sparse. The fit takes O((n + d) (c + l)) memory besides X, and with "span" 24
+    min(n, d)^2 bytes more.
 
-    Centers combine without a constant: features with a large common offset should be centered first.
+    The model has no constant term: center features with a large common offset first.
 
-    The objective falls in every round with "reconstruction" and "span". Labels do not depend on the order of
-    examples or tasks, nor on whether X is sparse; equal examples of a task get equal labels unless an empty
+    With "reconstruction" and "span", the objective falls in every round. Labels depend neither on the order
+    of examples or tasks nor on whether X is sparse. Equal examples of a task get equal labels unless an empty
     cluster had to be filled.
 
-    **Differences from the paper.** The printed W minimizes ``|W'X - M P'|`` with W'W = I, which it does by
-    looking where the data hardly vary: with more features than examples W'X vanishes, and in the span of the
-    data W reproduces any P exactly, so that the shared term carries nothing from task to task. The default
-    minimizes ``|X - W M P'|`` instead, which adds the variance that W leaves out; M and P keep their updates.
-    Labels are read off the best P for the final centers, each column weighted by the length of its center,
-    because the scale of a column of P is arbitrary. Emptied clusters restart from the worst explained
-    examples, a singular P'P is lifted, the clusters of the tasks are matched to each other after 20 rounds,
-    and the start of P depends on the example, not on its position.
+    **Differences from the paper.** The published W minimizes ``|W'X - M P'|`` with W'W = I, and therefore
+    consists of directions in which the data hardly vary: with more features than examples, W'X vanishes, and
+    in the span of the data, W reproduces any P exactly, so that the shared term transfers nothing between
+    tasks. The default minimizes ``|X - W M P'|`` instead, which adds the variance that W leaves out; the
+    updates of M and P stay the same. Labels come from the best P for the final centers, with each column
+    weighted by the length of its center, because the scale of a column of P is arbitrary. Empty clusters
+    restart from the examples that are explained worst, a singular P'P is regularized, the clusters of the
+    tasks are matched to each other after 20 rounds, and the initial P depends on the example, not on its
+    position.
 
     References
     ----------

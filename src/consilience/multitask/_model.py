@@ -1,7 +1,7 @@
-"""The model of the multi-task methods: each task has its own centers, all share a subspace.
+"""The model of the multi-task methods: each task has its own centers, and all share a subspace.
 
-    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t
-    f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2
+        - sum_t f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
 Examples are columns in print and rows here: x_i is row i of X^t (n_t, d). P^t (n_t, c) parts of the examples,
@@ -16,8 +16,8 @@ printed):
               A = l1 X^t M^t + (1 - l1) X^t W M,    B = l1 M^t' M^t + (1 - l1) M' M            (21)
     W       see _subspaces                                                                     (25)
 
-A needs X only through one product with the (d, c) matrix l1 M^t + (1 - l1) W M, and the sums over examples
-are one product more: two passes over the non-zeros of X are a round.
+A needs X only in one product with the (d, c) matrix l1 M^t + (1 - l1) W M, and the sums over examples take
+one more product: a round takes two passes over the non-zeros of X.
 
 References
 ----------
@@ -48,20 +48,23 @@ from ._tasks import Tasks
 
 
 def losses(own: np.ndarray, A: np.ndarray, B: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """(n,) what each example costs in (7): l1 |x - M^t p|^2 + (1 - l1) |W'x - M p|^2, expanded.
+    """(n,) cost of each example in (7): l1 |x - M^t p|^2 + (1 - l1) |W'x - M p|^2, expanded.
 
     ``own`` (n,) is l1 |x|^2 + (1 - l1) |W'x|^2, A and B are those of (21).
     """
     cost = own - 2 * np.einsum("ij,ij->i", A, P) + np.einsum("ij,ij->i", P @ B, P)
-    return np.maximum(cost, 0.0)  # rounding can take an example that is explained in full below zero
+    return np.maximum(cost, 0.0)  # rounding can make the cost of a fully explained example negative
 
 
 def update_P(A: np.ndarray, B: np.ndarray, P: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
-    """Eq. (22). The weight of an example multiplies numerator and denominator alike and cancels, so that
-    examples that are out follow the centers, and their losses say when to let them in."""
+    """Eq. (22).
+
+    The weight of an example multiplies numerator and denominator alike and cancels, so that excluded examples
+    follow the centers, and their losses tell when to include them.
+    """
     numerator = np.maximum(A, 0) + P @ np.maximum(-B, 0)
     denominator = np.maximum(-A, 0) + P @ np.maximum(B, 0) + epsilon
-    # Both are zero for an example without features: it has no part in any center.
+    # Both are 0 for an example whose features are all 0: it has no part in any center.
     ratio = np.divide(numerator, denominator, out=np.zeros_like(P), where=denominator > 0)
     return P * np.sqrt(ratio)
 
@@ -74,7 +77,7 @@ def cluster_means(X: Any, own: Centers, P: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Model:
-    """The unknowns of (7), and the sums over examples that the next updates start from."""
+    """The unknowns of (7), and the sums over examples for the next updates."""
 
     Xs: list  #: T matrices (n_t, d)
     Ps: list[np.ndarray]  #: T matrices (n_t, c)
@@ -99,7 +102,7 @@ class Model:
         self._sum()
 
     def _sum(self) -> None:
-        """X^t' U P^t and P^t' U P^t of every task; over all tasks they add up."""
+        """X^t' U P^t and P^t' U P^t of every task; the sums over all tasks are their sums."""
         weighted = [u[:, None] * P for u, P in zip(self.us, self.Ps)]
         self.sums = [np.asarray(X.T @ p) for X, p in zip(self.Xs, weighted)]
         self.grams = [P.T @ p for P, p in zip(self.Ps, weighted)]
@@ -110,7 +113,7 @@ class Model:
         self.Ms = [divide(total, gram) for total, gram in zip(self.sums, self.grams)]
 
     def centers(self) -> list[Centers]:
-        """What (21) needs of the centers, for each task."""
+        """The quantities in (21) that depend on the centers, for each task."""
         l1 = self.trade_off
         shared, inner = self.W @ self.M, self.M.T @ self.M
         return [Centers(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner) for own in self.Ms]
@@ -127,7 +130,7 @@ class Model:
         ]
 
     def losses(self) -> list[np.ndarray]:
-        """Losses of the examples of every task at the best centers for the P and W of now."""
+        """Losses of the examples of every task at the best centers for the current P and W."""
         self.refresh_centers()
         return [
             losses(base, np.asarray(X @ own.combined), own.B, P)
@@ -151,12 +154,11 @@ class Model:
         return total
 
     def align(self) -> None:
-        """Number the clusters of each task after those of the weightiest one, if that lowers (7).
+        """Match the clusters of each task to those of the task with the largest norm, if that lowers (7).
 
-        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates do not lead
-        out of that: the tasks' own terms do not depend on the numbers and scales of the columns of P, only
-        the shared one does. The clusters as they stand are matched by their means, and P starts anew from
-        these.
+        A random start may pair cluster 1 of one task with cluster 2 of another, and the updates cannot undo
+        it: the terms of the tasks do not depend on the order and scale of the columns of P, only the shared
+        term does. The current clusters are matched by their means, and P starts again from these.
         """
         if len(self.Xs) == 1 or self.trade_off == 1 or self.epsilon:
             return
@@ -174,13 +176,13 @@ class Model:
             self._sum()
 
     def _value_anew(self) -> float:
-        """(7) without its last term, at the best W and centers for the P of now."""
+        """(7) without its last term, at the best W and centers for the current P."""
         self._sum()
         self.W = self.form.update(sum(self.sums), sum(self.grams), self.Ps, self.W, self.M)
         return sum(float(u @ L) for u, L in zip(self.us, self.losses()))
 
     def _revived(self, P: np.ndarray, B: np.ndarray, L: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """P with every emptied cluster restarted from the examples of the task that are explained worst.
+        """P with every empty cluster restarted from the examples of the task that are explained worst.
 
         A column of zeros stays zero under (22).
         """
@@ -198,9 +200,10 @@ class Model:
 
 
 def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """P at the start, for each task: random, or as the user gives it (rows in the user's order)."""
+    """The initial P of each task: random, or given by the user (with rows in the order of the user)."""
     if isinstance(init, str):
-        # By what an example is: equal ones start equal, and the order of examples or tasks does not matter.
+        # By the content of an example: equal ones start equal, and the order of examples or tasks does not
+        # matter.
         return tasks.split(uniforms_by_key(row_keys(tasks.X), c, rng))
     n = tasks.X.shape[0]
     try:
@@ -209,21 +212,20 @@ def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) ->
         P = np.array(init, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"init is a {type(init).__name__} that holds other things than rows of numbers: give {n} rows of "
+            f"init is a {type(init).__name__} with values that are not rows of numbers: give {n} rows of "
             f"{c} non-negative numbers, or 'random'."
         ) from None
     if P.shape != (n, c) or not np.isfinite(P).all() or (P < 0).any():
         raise InputError(
             f"init has shape {P.shape}, "
             f"{'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give "
-            f"one row "
-            "of n_clusters non-negative numbers for each example, or 'random'."
+            f"one row of n_clusters non-negative numbers for each example, or 'random'."
         )
     return tasks.split(P[tasks.order])
 
 
 def run_stage(model: Model, history: list[dict], stage: int, share: float, max_iter: int, tol: float) -> bool:
-    """Rounds with fixed weights until (7) falls by no more than ``tol`` of itself; whether that happened."""
+    """Rounds with fixed weights until (7) falls by no more than ``tol`` times itself; whether it did."""
     before = None
     for _ in range(max_iter):
         value = model.round()

@@ -1,12 +1,12 @@
 """Self-paced multi-task clustering: the model of ``_model``, learned from easy examples first.
 
-    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2 - sum_t
-    f(l2^t, V^t)
+    minimize  l1 sum_t || (X^t - M^t P^t') V^t ||^2 + (1 - l1) sum_t || (W' X^t - M P^t') V^t ||^2
+        - sum_t f(l2^t, V^t)
     over M^t, M, P^t >= 0, W' W = I, v^t in [0, 1]                                             (7)
 
     v       hard_weights, soft_weights of the losses of the examples                           (11), (13)
 
-At each stage the weights v are set by the losses, with the age l2^t that lets a given share of each task in;
+At each stage the weights v are set by the losses, with the age l2^t that includes a given share of each task;
 then M, M^t, P and W are updated with these weights. Symbols, shapes and updates are those of ``_model``.
 
 References
@@ -27,15 +27,15 @@ from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
 
 
 def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_least: int = 1) -> np.ndarray:
-    """Eq. (11) or (13) for one task, with the age at which that share of its examples is in.
+    """Eq. (11) or (13) for one task, with the age at which that share of its examples is included.
 
-    Soft weights have gamma = l2 / 2: full up to L = l2 / 3, none from l2 on. An example counts as in when its
-    weight is full ("full") or when it is not zero ("any").
+    Soft weights have gamma = l2 / 2: full up to L = l2 / 3, and 0 from l2 on. An example counts as included
+    if its weight is full ("full") or not 0 ("any").
     """
     age = quantile_loss(L, share, at_least)
     if weighting == "hard":
         return hard_weights(L, age)
-    # A weight above zero needs a loss below the age, hence the last digit.
+    # A weight above 0 needs a loss below the age, hence the small factor.
     age = 3 * age * (1 + 1e-12) if inclusion == "full" else age * (1 + 1e-9)
     return soft_weights(L, age, age / 2)
 
@@ -43,64 +43,70 @@ def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_
 class SPMTC(BaseMultitask):
     """Self-paced multi-task clustering (SPMTC): tasks share a subspace, and easy examples are learned first.
 
-    As :class:`LSSMTC`, but the model is first fitted to the half of each task that it explains best, then to
-    10% more at each stage until all examples are in. Hard and odd examples thus do not lead the early rounds
-    astray, and the weights by stage tell which examples those are.
+    The model is that of :class:`LSSMTC`, but it is first fitted to the half of each task that it explains
+    best, then to 10% more at each stage until all examples are included. Hard and unusual examples thus do
+    not mislead the early rounds, and the weights by stage tell which examples those are.
 
     Parameters
     ----------
     n_clusters : int
-        Clusters of each task (c).
+        Number of clusters of each task (c in the paper).
     weighting : {"soft", "hard"}
-        Weights of the examples at a stage: between 0 and 1 by their losses (Eq. 13), or 0 and 1 (Eq. 11).
+        Weights of the examples at a stage: from 0 to 1 by their losses ("soft", Eq. 13), or 0 and 1 ("hard",
+        Eq. 11).
     trade_off : float in [0, 1]
-        lambda_1: 1 clusters every task by itself, 0 by the shared centers alone.
+        Weight of the centers of each task (lambda_1 in the paper). 1 clusters every task by itself, 0 uses
+        only the shared centers.
     n_components : int or None
-        Dimension of the shared subspace (l); None is n_clusters. The form "reconstruction" has no use for
-        more.
+        Dimension of the shared subspace (l in the paper); None uses n_clusters. With
+        subspace="reconstruction", larger values have no effect.
     subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        What W is; see :class:`LSSMTC`.
+        How W is found; see :class:`LSSMTC`.
     first_share, share_step : float
-        Share of each task's examples that is in at the first stage, and how much more at each further one.
+        Share of the examples of each task that is included at the first stage, and how much is added at each
+        further stage.
     inclusion : {"full", "any"}
-        When an example with a soft weight counts as in: at full weight, or at any above zero. With "any" the
-        last stage still holds hard examples near zero; with "full" it holds all at one.
+        When an example with a soft weight counts as included: with full weight, or with any weight above 0.
+        With "any", hard examples still have weights near 0 at the last stage; with "full", all weights are 1.
     weight_power : {1, 2}
-        An example weighs v^weight_power in the updates. With 1, weights and updates minimize one objective;
-        with 2 they are those printed in (16) to (25), which do not.
+        An example has the weight v^weight_power in the updates. With 1, weights and updates minimize the same
+        objective; with 2 they are those published in (16) to (25), which do not.
     warm_up : int
-        Rounds of LSSMTC before the first stage.
+        Number of rounds of LSSMTC before the first stage.
     init : "random" or array (n_samples, n_clusters)
-        Where P starts.
+        Initial P.
     max_iter : int
-        Most rounds of a stage; the last stage has ten times as many.
+        Maximum number of rounds of each stage; ten times as many for the last stage.
     tol : float
         A stage ends when the objective falls by less than this share of itself.
     random_state : int, Generator or None
+        Seed of the random initial P.
     n_jobs : int or None, default -1
-        Taken as everywhere; the linear algebra runs on one thread, so that nothing depends on it.
+        Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, subspace_, centers_, task_centers_, parts_,
-    history_, n_restarts_
-        As in :class:`LSSMTC`.
+    labels_, task_labels_, tasks_, memberships_, confidence_
+        See :class:`LSSMTC`.
+    subspace_, centers_, task_centers_, parts_, history_, n_restarts_
+        See :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.
     shares_ : array (n_stages,)
-        Share of examples in at every stage.
+        Share of the examples that is included at every stage.
     entry_stage_ : array (n_samples,)
-        The stage from which on an example has full weight: 0 is easy; ``n_stages`` means never.
+        The stage from which on an example has full weight: 0 for easy examples; ``n_stages`` means never.
 
     Notes
     -----
-    Cost as :class:`LSSMTC`, over warm_up + n_stages * max_iter rounds at most. The objective falls within a
-    stage, not from stage to stage, where its weights change.
+    A round takes as much time as in :class:`LSSMTC`, and there are at most warm_up + (n_stages + 9) *
+    max_iter rounds. The objective falls within a stage, but not from stage to stage, because its weights
+    change.
 
-    **Differences from the paper.** Those of :class:`LSSMTC`; and, for soft weights: (8) and (9) weigh the
-    loss of an example by v, (7) by v^2, and the printed v minimizes the first only, so v is the default.
-    "Half of the examples in" is read as half at full weight, because otherwise the last stage, in which all
-    examples are to be in, leaves the hardest out again.
+    **Differences from the paper.** Those of :class:`LSSMTC`. Moreover, for soft weights, (8) and (9) weight
+    the loss of an example by v, but (7) by v^2. The published v minimizes only the former, so v is the
+    default. "Half of the examples are included" is read as half at full weight, because otherwise the last
+    stage, which is to include all examples, would leave the hardest out again.
 
     References
     ----------
@@ -109,7 +115,8 @@ class SPMTC(BaseMultitask):
     Examples
     --------
     >>> import numpy as np, consilience as cs
-    >>> X = np.array([[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2], [3, 3, 0, 0], [0, 0, 1, 6], [0, 0, 2, 5.0]])
+    >>> one = [[5, 1, 0, 0], [4, 2, 0, 0], [0, 0, 3, 3], [0, 1, 4, 2]]
+    >>> X = np.array([*one, [3, 3, 0, 0], [0, 0, 1, 6], [0, 0, 2, 5.0]])
     >>> task = ["a", "a", "a", "a", "b", "b", "b"]
     >>> model = cs.SPMTC(n_clusters=2, weighting="soft", random_state=0).fit(X, task=task)
     >>> model.labels_.tolist()
@@ -188,7 +195,7 @@ class SPMTC(BaseMultitask):
                 for L in model.losses()
             ]
             model.weigh([v**self.weight_power for v in vs])
-            # The stages before are ways to a start; only the last is to converge.
+            # Earlier stages only give starting values; the last one has to converge.
             most = self.max_iter if share < 1 else 10 * self.max_iter
             converged = run_stage(model, history, stage, share, most, self.tol)
             weights.append(np.concatenate(vs))

@@ -1,10 +1,10 @@
-"""The shared subspace W (d, l) of the tasks: four readings of one term, as interchangeable steps.
+"""The shared subspace W (d, l) of the tasks: four variants of one term, as interchangeable steps.
 
     || (W' X' - M P') V ||_F^2,   W' W = I                                                     (1)
 
 X (n, d) holds the examples of all tasks as rows (the papers' X is our X'), P (n, c) their parts, u = v or v^2
-their weights, M (l, c) the shared centers. A form is told the weights at the start of a stage and is then
-asked for W in every round. ``own`` is what an example costs in (1) before any center explains it.
+their weights, M (l, c) the shared centers. A form gets the weights at the start of a stage and computes W in
+every round. ``own`` is the cost of an example in (1) without any center.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROGRAM_EPSILON = 1e-9
 
 
 def divide(sums: np.ndarray, gram: np.ndarray) -> np.ndarray:
-    """sums @ gram^-1 for a (c, c) gram; a singular one is lifted by a millionth of its mean diagonal.
+    """sums @ gram^-1 for a (c, c) gram; if it is singular, a millionth of its mean diagonal is added.
 
     It is singular when a cluster has lost its examples, or when two columns of P have become parallel.
     """
@@ -51,7 +51,7 @@ def squares(X: Any) -> np.ndarray:
 
 
 def oriented(W: np.ndarray) -> np.ndarray:
-    """Each column with the sign that makes its largest entry positive, so that equal problems give equal W."""
+    """W with the signs of columns that make their largest entries positive: equal problems give equal W."""
     top = W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])]
     return W * np.where(top < 0, -1.0, 1.0)
 
@@ -59,10 +59,10 @@ def oriented(W: np.ndarray) -> np.ndarray:
 class Reconstruction:
     """W of the form || (X' - W M P') V ||^2: the directions in which the shared centers lie.
 
-    It differs from (1) by the variance that W leaves out, which W no longer gains by leaving out. W are the
-    l leading eigenvectors of X' V Pi V X, Pi the projector on the columns of V P; that matrix has rank c, so
-    its eigenvectors are the left singular vectors of a (d, c) matrix: O(d c^2) a round, and the null space of
-    the data is never touched.
+    It differs from (1) by the variance that W leaves out, so that W gains nothing by leaving variance out. W
+    are the l leading eigenvectors of X' V Pi V X, Pi the projector on the columns of V P; that matrix has
+    rank c, so its eigenvectors are the left singular vectors of a (d, c) matrix: O(d c^2) a round, and the
+    null space of the data is never touched.
     """
 
     def __init__(self, X: Any, l: int):
@@ -73,7 +73,7 @@ class Reconstruction:
         return self.update(XP, gram)
 
     def weigh(self, u: np.ndarray) -> None:
-        """Weights change nothing here."""
+        """Weights have no effect here."""
 
     def update(self, XP, gram, P=None, W=None, M=None) -> np.ndarray:
         left, _, _ = np.linalg.svd(XP @ inverse_root(gram), full_matrices=False)
@@ -84,13 +84,12 @@ class Reconstruction:
 
 
 class Span:
-    """W of (1), in the span of the examples that are in: the l smallest eigenvalues of
-    X' V (I - Pi) V X there.
+    """W of (1), in the span of the included examples: the l smallest eigenvalues of X' V (I - Pi) V X there.
 
     With X' V = U S R' (thin), W = U Q with Q the smallest eigenvectors of S^2 - B B', B = S R' V P (P' V^2
     P)^-1/2 (r, c): a diagonal minus rank c. The thin factors come from the smaller Gram matrix of V X, of
-    order min(d, examples in), once for each set of weights; a round then costs O(r c) for each step of a
-    shift-and-invert iteration, by the Woodbury formula.
+    order min(d, included examples), once for each set of weights; a round then costs O(r c) for each step of
+    a shift-and-invert iteration, by the Woodbury formula.
     """
 
     def __init__(self, X: Any, l: int):
@@ -151,7 +150,7 @@ def smallest_of_downdate(D: np.ndarray, B: np.ndarray, l: int) -> np.ndarray:
         Y = inverse[:, None] * Y
         return Y + lifted @ (B.T @ Y)
 
-    # The smallest are the largest of the inverse, which sets them apart.
+    # The smallest are the largest of the inverse, where they are well separated.
     found = leading_eigenvectors(solve, r, l, tol=1e-10)
     return found.vectors if found.converged else eigenpairs(np.diag(D) - B @ B.T, l, overwrite=True)[1]
 
@@ -159,7 +158,8 @@ def smallest_of_downdate(D: np.ndarray, B: np.ndarray, l: int) -> np.ndarray:
 class Printed:
     """W of (1) as printed, in the space of all features: one dense (d, d) eigenproblem a round.
 
-    With more features than examples in, W falls into the null space of the data, and (1) says nothing.
+    With more features than included examples, W falls into the null space of the data, and (1) carries no
+    information.
     """
 
     def __init__(self, X: Any, l: int):
@@ -198,7 +198,7 @@ class NonNegative:
 
     with C = X' V^2 X, D = X' V^2 P M'. The program splits C itself; C is not formed here, X is split instead,
     which is the same for data without negative numbers. W'W = I holds only about. A zero of W stays zero:
-    started at the first l columns of the identity, as in the program, W never looks at another feature.
+    started at the first l columns of the identity, as in the program, W never uses another feature.
     """
 
     def __init__(self, X: Any, l: int):

@@ -1,6 +1,4 @@
-"""Related tasks as the multi-task methods see them: one matrix with the examples of all, sorted; and the door
-they enter by.
-"""
+"""Related tasks for the multi-task methods: one sorted matrix with the examples of all, and its checks."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ from ..errors import InputError
 
 @dataclass
 class Tasks:
-    """Checked tasks: the rows of ``X`` sorted by task and then by content, and where they came from.
+    """Checked tasks: the rows of ``X`` sorted by task and then by content, and their original positions.
 
-    Sums over examples, and choices between equals, are then the same in whatever order the user has the rows.
+    Sums over examples, and choices between equals, are then the same for any order of the rows.
     """
 
     X: Any  #: (n, d) float64 array or CSR, rows of task 0 first
     names: list  #: of the T tasks
-    rows: list[np.ndarray]  #: positions in the user's order of the examples of each task
+    rows: list[np.ndarray]  #: original positions of the examples of each task
 
     @property
     def offsets(self) -> np.ndarray:
@@ -35,7 +33,7 @@ class Tasks:
 
     @property
     def order(self) -> np.ndarray:
-        """User's position of each row of X."""
+        """Original position of each row of X."""
         return np.concatenate(self.rows)
 
     def split(self, values: Any) -> list:
@@ -52,24 +50,24 @@ class Tasks:
         return Tasks(self.split(self.X)[t], [self.names[t]], [self.rows[t]])
 
 
-# The door --------------------------------------------------------------------------------------------------
+# Checks --- -----------------------------------------------------------------------------------------------
 
 
 def gather(X: Any, task: Any) -> Tasks:
-    """The examples sorted by task, or what is wrong with them."""
+    """The examples sorted by task; raises an error if something is wrong with them."""
     if isinstance(X, (list, tuple)) and _is_list_of_tables(X):
         if task is not None:
             raise InputError(
-                "X is a list of matrices, one per task, so that task is known; pass one matrix with task, "
-                "or the list alone."
+                "X is a list of matrices, one per task, so that task must not be given. Pass one matrix "
+                "with task, or the list alone."
             )
         tables = [_table(x, f"Task {t}: ") for t, x in enumerate(X)]
         for t, table in enumerate(tables):
             if table.shape[1] != tables[0].shape[1]:
                 raise InputError(
                     f"Task {t} has {table.shape[1]} features, task 0 has {tables[0].shape[1]}: tasks share "
-                    f"one subspace, so their "
-                    "features must be the same, in the same order. Bring them to a common vocabulary first."
+                    f"one subspace, so their features must be the same, in the same order. Bring them to a "
+                    f"common vocabulary first."
                 )
         ends = np.cumsum([0, *(table.shape[0] for table in tables)])
         rows = [np.arange(a, b) for a, b in pairwise(ends)]
@@ -90,7 +88,7 @@ def gather(X: Any, task: Any) -> Tasks:
 
 
 def rows_by_task(X: Any, task: Any, known: np.ndarray, n_features: int) -> tuple[Any, list[np.ndarray]]:
-    """New examples, and which of them are of each of the tasks that are known; or what is wrong with them."""
+    """New examples, and the rows of each known task; raises an error if something is wrong with them."""
     if isinstance(X, (list, tuple)) and _is_list_of_tables(X):
         if len(X) != len(known):
             raise InputError(f"{len(X)} matrices were given; fit saw {len(known)} tasks.")
@@ -117,14 +115,13 @@ def rows_by_task(X: Any, task: Any, known: np.ndarray, n_features: int) -> tuple
         unknown = np.unique(np.asarray(task)[new])
         raise InputError(
             f"{'Tasks' if unknown.size > 1 else 'Task'} {listed(map(repr, unknown.tolist()))} not seen by "
-            f"fit, which saw "
-            f"{listed(map(repr, known.tolist()))}."
+            f"fit, which saw {listed(map(repr, known.tolist()))}."
         )
     return table, rows
 
 
 def _by_content(X: Any, names: list, rows: list[np.ndarray]) -> Tasks:
-    """The tasks with the rows of each in an order that depends on what is in them alone."""
+    """The tasks with the rows of each in an order that depends only on their content."""
     keys = row_keys(X)
     rows = [own[np.argsort(keys[own], kind="stable")] for own in rows]
     return Tasks(X[np.concatenate(rows)], names, rows)
@@ -138,12 +135,12 @@ def _is_list_of_tables(X: list | tuple) -> bool:
 def _table(X: Any, where: str = "", few: bool = False) -> Any:
     """Checked features as float64; messages begin with ``where``."""
     if isinstance(X, (list, tuple)):
-        with suppress(ValueError):  # rows of different lengths are worded by Features
+        with suppress(ValueError):  # Features raises the error for rows of different lengths
             X = np.asarray(X)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         raise InputError(f"{where}X has shape {shape}: no examples. Leave the task out.")
-    # One example can be predicted; that it cannot be clustered is said in the name of its task.
+    # One example can be predicted; check_sizes raises the error if it is to be clustered.
     try:
         values = Features(X, least_rows=1 if few or where else 2).X
     except InputError as error:
@@ -185,6 +182,5 @@ def check_sizes(tasks: Tasks, c: int) -> None:
         if distinct < c:
             raise InputError(
                 f"Task {name!r} has {distinct} distinct {'rows' if distinct > 1 else 'row'} in {many}, "
-                f"fewer than n_clusters={c}; "
-                "leave the task out or ask for fewer clusters."
+                f"fewer than n_clusters={c}; leave the task out or ask for fewer clusters."
             )

@@ -42,8 +42,9 @@ class Block:
 
 
 class Pull(NamedTuple):
-    """What similar base clusters do to each other: E of :mod:`...kernels.boxqp`, and its coupling. The same
-    for all rows.
+    """How similar base clusters attract each other: E of :mod:`...kernels.boxqp`, and its coupling.
+
+    It is the same for all rows.
     """
 
     E: np.ndarray  # (k, k)
@@ -118,8 +119,9 @@ def indicator(codes: Any, k: int) -> np.ndarray:
 
 
 def observed(codes: Any, owners: np.ndarray) -> np.ndarray:
-    """O (b, k): 1 where the clustering of the column saw the object; of soft clusterings the share of the
-    object it places.
+    """O (b, k): 1 where the clustering of the column saw the object.
+
+    For soft clusterings it is the share of the object that the clustering assigns.
     """
     if sp.issparse(codes):
         return np.minimum((codes @ owners.T) @ (owners / owners.sum(axis=0)), 1.0)
@@ -129,11 +131,11 @@ def observed(codes: Any, owners: np.ndarray) -> np.ndarray:
 def expected(
     Y: np.ndarray, O: np.ndarray, owners: np.ndarray, copies: np.ndarray, K: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """(b, k) for clusterings that did not see an object, the share of each of their clusters in the clusters
-    it is in.
+    """(b, k) expected memberships in clusterings that did not see an object.
 
-    Shares add up to what a clustering did not see of the object; equal columns belong to clusterings that saw
-    the same objects, and have equal sums there. sizes (k,) weight of each column.
+    They are the shares of the unseen clusters in the clusters that the object is in. Shares add up to what a
+    clustering did not see of the object; equal columns belong to clusterings that saw the same objects, and
+    have equal sums there. sizes (k,) weight of each column.
     """
     share = (Y * copies) @ (K / sizes[:, None])
     whole = (share @ owners.T) @ owners / copies
@@ -163,7 +165,7 @@ def update_W(W, S, Y, O, state):
 
 
 def embed(S, state):
-    """(b, c) F of the objects over the root of their degree, times sqrt(2); rows of zeros sit at the origin."""
+    """(b, c) F of the objects over the root of their degree, times sqrt(2); zero rows are at the origin."""
     degree = S @ state.copies
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     inverse_sigma = np.divide(1.0, state.sigma, out=np.zeros_like(state.sigma), where=state.sigma > 1e-8)
@@ -221,9 +223,7 @@ def sums(S, W, Y, O, H, weights, copies) -> Sums:
 
 
 def update_F(total: Sums, copies, c):
-    """Eq. (12) from k x k sums: (right, sigma, eigenvalues), F of the objects is formed from these row by
-    row.
-    """
+    """Eq. (12) from k x k sums: (right, sigma, eigenvalues); rows of F are formed from these."""
     scale = np.sqrt(np.divide(copies, total.D2, out=np.zeros_like(total.D2), where=total.D2 > 0))
     QQ = total.P * scale[:, None] * scale
     k = QQ.shape[0]
@@ -244,7 +244,7 @@ def update_C(K, G, mu):
 
 
 def count_components(P: np.ndarray) -> int:
-    """Components of the whole graph, from S' D1^-1 S alone: clusters are linked where they share an object."""
+    """Components of the whole graph, from S' D1^-1 S: clusters that share an object are linked."""
     alive = np.diagonal(P) > 0
     return components(P[alive][:, alive])[0]
 
@@ -311,8 +311,9 @@ def ensure_memory(u: int, k: int, self_paced: bool, total: int) -> None:
 
 
 class Graph:
-    """The blocks of one problem, the sums over them and the similarity C; a round is one pass over the
-    blocks.
+    """The blocks of one problem, the sums over them and the similarity C.
+
+    A round is one pass over the blocks.
     """
 
     def __init__(self, ensemble, *, similarity_weight, mu, self_paced, missing_counts, scale_free, n_jobs):

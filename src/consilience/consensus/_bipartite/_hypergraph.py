@@ -1,4 +1,4 @@
-"""The updates of CESHL: base clusters are hyperedges, whose weights and members are learned.
+"""The updates of CESHL: base clusters are hyperedges, whose weights and objects are learned.
 
     v = argmin over [0, 1]^k of  v' (Lc + lam I) v - 2 lam v0' v,   Lc = I - D^-1/2 K D^-1/2            (1)
     De = H' w,   Dv = H v,   S = H diag(v / De) H'                                                      (2)
@@ -28,9 +28,7 @@ _TINY = 1e-12  # weight of a base cluster that nobody is left in, and degree of 
 
 
 def cohesion(ensemble: Any, K: np.ndarray) -> np.ndarray:
-    """v0 (k,): mean co-association of the pairs in each base cluster, an object with itself included, by
-    weight.
-    """
+    """v0 (k,): weighted mean co-association of the pairs in each base cluster, with p = q included."""
     sizes = ensemble.cluster_sizes()
     if not ensemble.has_missing:
         return np.einsum("ab,ab->b", K, K) / (ensemble.n_clusterings * sizes**2)
@@ -43,8 +41,10 @@ def cohesion(ensemble: Any, K: np.ndarray) -> np.ndarray:
 
 
 def update_v(K: np.ndarray, v0: np.ndarray, lam: float) -> np.ndarray:
-    """Eq. (1). Entries off the diagonal are not positive, so that 0 never binds, and guessing which v are 1
-    settles in a few solves.
+    """Eq. (1).
+
+    Off-diagonal entries are not positive, so that the bound 0 never binds, and the search for the v that are
+    1 takes a few solves.
     """
     root = 1.0 / np.sqrt(K.sum(axis=1))
     M = np.eye(len(K)) * (1.0 + lam) - root[:, None] * K * root
@@ -115,7 +115,7 @@ def update_H(
 
 
 def pieces(H: np.ndarray, v: np.ndarray) -> tuple[int, np.ndarray]:
-    """(count, (u,) piece of each object): objects hang together through base clusters that hold some of both."""
+    """(number of pieces, (u,) piece of each object); objects that share a base cluster are connected."""
     u = len(H)
     edges = sp.csr_array(H * (v > 0))
     _, labels = components(sp.csr_array(sp.block_array([[None, edges], [edges.T, None]])))
@@ -128,7 +128,7 @@ def learn(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict]]:
     """(H, F, pieces, history): rounds of (4) and (3) until the hypergraph has ``n_clusters`` pieces.
 
-    rho doubles while there are too few pieces and halves, with the F before, where there are too many.
+    rho doubles while there are too few pieces. If there are too many, it halves, and F is set back.
     """
     H, rho = Y, 100.0
     F = update_F(H, v, weights, n_clusters)

@@ -1,4 +1,4 @@
-"""From the graph that SCCABG learned to labels: components, objects cut off, and missing labels."""
+"""Labels from the graph that SCCABG learned: components, objects cut off, and missing labels."""
 
 from __future__ import annotations
 
@@ -57,17 +57,13 @@ class _Together:
 
 
 def expected_clusters(ensemble) -> sp.csr_array:
-    """(u, k) how the clusters an object is in overlap with each cluster: sum over its clusters p of K_pq /
-    K_pp.
-    """
+    """(u, k) overlap of each cluster q with the clusters of an object: sum over these p of K_pq / K_pp."""
     Y, K = ensemble.indicator(), ensemble.contingency_sparse()
     return sp.csr_array(Y @ (sp.diags_array(1 / ensemble.cluster_sizes()) @ K))
 
 
 def fill_in(distinct, S: sp.csr_array) -> np.ndarray:
-    """(u, m) labels as given, each missing one that of the strongest edge of S (u, k), or else of the largest
-    overlap.
-    """
+    """(u, m) labels, with missing ones filled in by the strongest edge of S (u, k), or else by overlap."""
     labels = np.array(distinct.labels)
     learned_by_column, overlap = S.tocsc(), expected_clusters(distinct).tocsc()
     for i in np.flatnonzero((labels < 0).any(axis=0)):

@@ -1,9 +1,8 @@
-"""Clustering ensemble via structured hypergraph learning: base clusters become a hypergraph whose pieces are
-    the clusters.
+"""Clustering ensemble via structured hypergraph learning: the pieces of a hypergraph are the clusters.
 
-    base clusters weigh v (k,), by how well they hold together and overlap with others                  (1)
+    base clusters have weights v (k,), by how cohesive they are and how they overlap with others        (1)
     the incidence H (u, k) of objects and base clusters starts at their indicator Y and stays near it   (2)
-    while rho, the weight of the number of pieces, is raised until there are n_clusters                 (3)
+    rho, the weight of the number of pieces, is raised until there are n_clusters pieces                (3)
 
 The updates are in ``_hypergraph``.
 
@@ -26,45 +25,50 @@ from ._hypergraph import cohesion, learn, update_v
 
 
 class CESHL(BaseConsensus):
-    """Structured hypergraph learning: objects leave base clusters and enter others until the hypergraph falls
-    into pieces. Deterministic.
+    """Structured hypergraph learning: objects move between base clusters until the hypergraph falls apart.
+
+    The pieces of the hypergraph are the clusters. The method is deterministic.
+
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     cohesion_weight : float, default 1
-        How far a base cluster weighs what its objects' co-association says, lam; small values make
-        overlapping base clusters weigh alike.
+        How closely the weight of a base cluster follows the co-association of its objects (lam in Eq. (1) of
+        ``_hypergraph``). Small values give overlapping base clusters similar weights.
     max_iter : int, default 100
-        Most rounds.
+        Maximum number of rounds.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_reliability_ : array (k,)
         v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] +
         j``).
     embedding_ : array (n_samples, n_clusters)
-        F, by which too large pieces are split.
+        F, the embedding by which pieces that are too large are split.
     distinct_incidence_ : array (u, k)
         H, in the order of ``distinct_``.
     n_pieces_ : int
-        Pieces of the hypergraph; if not n_clusters, pieces were merged or split.
+        Number of pieces of the hypergraph. If it is not n_clusters, pieces were merged or split.
     history_ : list of dict
         At each round ``rho``, the weight of the number of pieces, and ``pieces``.
 
     Notes
     -----
-    O(u m^2 + k^3) once and O(u k c) a step, 21 a round; 250 u k + 24 k^2 bytes, refused beforehand if they
-    will not fit. No matrix of pairs. The vectors are of the plain Laplacian while the step for H uses the
-    normalized one, as published: this is no descent. A weight of 1 is one object. A missing label is a 0 in
-    Y, which H may fill in.
+    The fit takes O(u m^2 + k^3) time once and O(u k c) per step, with 21 steps a round, and 250 u k + 24 k^2
+    bytes; an error is raised beforehand if they do not fit. No matrix of pairs is formed. F holds
+    eigenvectors of the plain Laplacian while the step for H uses the normalized one, as published, so that
+    the objective need not fall. A weight of 1 stands for one object. A missing label is a 0 in Y, which H may
+    fill in.
 
     Examples
     --------
@@ -74,7 +78,7 @@ class CESHL(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, nothing holds the weights of clusters
+    _constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, the weights of clusters are not determined
     _test_params = [{"max_iter": 20}]
     _any_unit = False
     _steps = "rounds"
@@ -130,9 +134,7 @@ class CESHL(BaseConsensus):
 
 
 def _repaired(labels, n_clusters, Y, F, weights) -> np.ndarray:
-    """Exactly n_clusters: split by F, or merged by the base clusters that pieces had in common before H took
-    them apart.
-    """
+    """Split pieces by F, or merge them by the base clusters that they share in Y, to exactly n_clusters."""
     count = int(labels.max()) + 1
     if count <= n_clusters:
         return split_clusters(labels, n_clusters, embedding=F, weights=weights)

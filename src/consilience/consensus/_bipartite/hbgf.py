@@ -1,9 +1,9 @@
-"""Hybrid bipartite graph formulation: cut the graph between objects and base clusters, all edges alike.
+"""Hybrid bipartite graph formulation: cut the graph between objects and base clusters.
 
-    B = Y,   W = B' diag(w / d) B,   d = B 1                                                            (1)
-    W v = gamma D v,   D = diag(W 1),   the n_clusters largest gamma                                    (2)
-    U = diag(1 / d) B V,   rows to unit length, k-means with weights w                                  (3)
-    include_base_clusters:   rows of U gamma^-1/2 and of V together                                                     (4)
+    B = Y,   W = B' diag(w / d) B,   d = B 1                             (1)
+    W v = gamma D v,   D = diag(W 1),   the n_clusters largest gamma     (2)
+    U = diag(1 / d) B V,   rows to unit length, k-means with weights w   (3)
+    include_base_clusters:   rows of U gamma^-1/2 and of V together      (4)
 
 Y (u, k) indicator of k base clusters, w (u,) weights of the distinct objects, V (k, n_clusters).
 
@@ -32,8 +32,9 @@ from .._base import BaseConsensus, Solution
 
 
 def joint_rows(found: Transfer, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, weights) of the objects and then the base clusters, Eq. (4); a cluster counts like the lightest
-    object.
+    """(rows, weights) of the objects and then the base clusters, Eq. (4).
+
+    A base cluster has the weight of the lightest object.
     """
     scale = 1.0 / np.sqrt(np.where(found.values > 1e-12, found.values, 1.0))
     rows = np.vstack([unit_rows(found.objects * scale), unit_rows(found.clusters)])
@@ -41,9 +42,7 @@ def joint_rows(found: Transfer, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
-    """(graph, weights of its vertices) that METIS is given: edges as heavy as their objects, clusters weigh
-    nothing.
-    """
+    """(graph, weights of its vertices) for METIS: an edge weighs as much as its object, a cluster 0."""
     graph = sp.coo_array(ensemble.bipartite())
     weights = np.concatenate([ensemble.sample_weight, np.zeros(ensemble.n_base_clusters)])
     edges = np.maximum(weights[graph.row], weights[graph.col])
@@ -53,49 +52,50 @@ def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
 class HBGF(BaseConsensus):
     """Hybrid bipartite graph formulation: normalized cut of the graph between objects and base clusters.
 
-    Linear in the number of objects. Also the consensus step of U-SENC.
+    The method is linear in the number of objects. It is also the consensus step of U-SENC.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     include_base_clusters : bool, default False
-        Cluster objects and base clusters together, as published; by default objects alone.
+        Whether to cluster objects and base clusters together, as published. By default, only objects are
+        clustered.
     refine : bool, default True
-        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave
-        (spectral).
+        Whether to move single objects between the clusters found by the eigenvectors as long as this lowers
+        the normalized cut. Only for partitioner="spectral".
     partitioner : {"spectral", "metis"}, default "spectral"
-        "metis" cuts the graph by METIS (extra ``graph``), which asks for clusters of equal weight and cuts
-        through unequal ones.
+        "metis" cuts the graph with METIS (extra ``graph``), which aims at clusters of equal weight and splits
+        unequal ones.
     n_init : int, default 10
-        Starts of the final k-means, or runs of METIS; the best is kept.
+        Number of starts of the final k-means, or of runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (3).
-
     history_ : list of dict
-        ``objective`` of the refinement at each iteration: the normalized cut up to a constant.
+        ``objective`` at each iteration of the refinement: the normalized cut up to a constant.
 
     Notes
     -----
-    O(u m^2) time, O(u m + k^2) memory; from 5,000 base clusters on O(u m + k). An object not seen by a
-    clustering has no edge to it.
+    The fit takes O(u m^2) time and O(u m + k^2) memory, or O(u m + k) from 5,000 base clusters on. An object
+    that a clustering did not see has no edge to its clusters.
 
-    Differences from the paper: objects alone are clustered unless ``include_base_clusters``, where a base
-    cluster counts like the lightest distinct object. Vectors are those of the transfer cut, not scaled by
-    gamma^-1/2 unless ``include_base_clusters``; with ``refine=False`` this is LWGP with all clusters trusted
-    alike.
+    Differences from the paper: only objects are clustered unless ``include_base_clusters=True``, where a base
+    cluster has the weight of the lightest distinct object. The vectors of the transfer cut are scaled by
+    gamma^-1/2 only with ``include_base_clusters=True``. With ``refine=False`` this is LWGP with all base
+    clusters trusted alike.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class HBGF(BaseConsensus):
             )
             cut = cut_rows(points, c, unit=True, weights=loads, seeds=seeds, max_iter=100, n_jobs=self.n_jobs)
             groups = cut.labels[:u]
-        # Base clusters may have a part to themselves, which then is none of the objects.
+        # A part may hold base clusters only; it is then no cluster of objects.
         groups = split_clusters(groups, c, embedding=found.objects, weights=weights)
         history = []
         if self.refine and self.partitioner == "spectral":

@@ -1,10 +1,9 @@
-"""Hypergraph partitioning: base clusters are hyperedges, of which as little as possible is cut by parts of
-    equal weight.
+"""Hypergraph partitioning: parts of equal weight that cut as few base clusters (hyperedges) as possible.
 
-    min over parts of  sum of e_b over the base clusters b with objects in more than one part,   parts of equal weight  (1)
+    min over parts of equal weight of   sum of e_b over base clusters b with objects in several parts   (1)
 
-e_b is the weight of base cluster b ("size") or 1 ("unit"). In two again and again, by moves of single objects
-from several starts.
+e_b is the weight of base cluster b ("size") or 1 ("unit"). Parts are divided in two repeatedly, by moves of
+single objects from several starts.
 
 References
 ----------
@@ -24,12 +23,13 @@ from ..._kernels.cut.transfer import transfer_cut_dense
 from ..._kernels.runtime.memory import ensure_fits
 from .._base import BaseConsensus, Solution
 
-_FINE = 2.0**30  # parts of the heaviest base cluster in which costs are counted
+_FINE = 2.0**30  # units of cost in the heaviest base cluster
 
 
 def prefix(order: np.ndarray, weights: np.ndarray, wanted: float, fewest: tuple[int, int]) -> np.ndarray:
-    """(u,) bool: the last of ``order`` are True, of weight as near ``wanted`` as can be, with ``fewest``
-    objects False and True.
+    """(u,) bool: True for the last objects of ``order``, whose weight is as close to ``wanted`` as possible.
+
+    At least ``fewest`` objects are False and True.
     """
     u = order.size
     behind = weights.sum() - np.cumsum(weights[order])  # weight of what comes after the first 1, 2, ...
@@ -51,7 +51,7 @@ def two_parts(
     starts: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """(len(rows),) bool: the cheapest cut found, for ``parts`` final parts on sides False and True."""
+    """(len(rows),) bool: the cheapest cut found, with ``parts`` final parts on the sides False and True."""
     labels, offsets, weights = (
         np.ascontiguousarray(ensemble.labels[rows]),
         ensemble.offsets,
@@ -82,47 +82,52 @@ def two_parts(
 
 
 class HGPA(BaseConsensus):
-    """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters. Kept for
-    comparison: do not use it.
+    """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters.
 
-    Once every base cluster is cut, no move of an object changes anything, and the answer is a random
-    division; published figures are those of chance.
+    Use it for comparison only. Once every base cluster is cut, no move of an object changes the objective,
+    and the answer is a random division; the published results are at the level of chance.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     hyperedges : {"size", "unit"}, default "size"
-        What cutting a base cluster costs: its weight, as in the published program, or 1, as in the text.
+        Cost of cutting a base cluster: its weight ("size"), as in the published program, or 1 ("unit"), as in
+        the text of the paper.
     imbalance : float, default 0.05
-        How far the two sides of a cut may be from their share of the weight.
+        How far the weight of each side of a cut may differ from its due share, as a share of the weight of
+        both.
     n_init : int, default 10
-        Random starts of every cut, beside one by eigenvectors; the cheapest is kept.
+        Number of random starts of every cut, in addition to one by eigenvectors; the cheapest cut is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads of what is common to all methods; the moves themselves are on one.
+        Number of threads for the steps that all methods share; the moves run on one thread.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cut_cost_ : float
         Eq. (1), in units of the heaviest base cluster.
 
     Notes
     -----
-    O(u m) a move, and O(u k) memory. A missing label is a missing pin.
+    A move takes O(u m) time, and the fit O(u k) memory. An object with a missing label belongs to no
+    hyperedge of that clustering.
 
-    Differences from the paper: passes over single objects from several starts instead of the multilevel
-    program hMETIS; on distinct objects, where equal ones stay together.
+    Differences from the paper: moves of single objects from several starts replace the multilevel program
+    hMETIS, and equal objects stay together, because the method works on distinct objects.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]])
+    >>> runs = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings(runs)
     >>> cs.consensus.HGPA(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [0, 0, 0, 1, 1, 1]
     """

@@ -1,10 +1,12 @@
-"""Link-based cluster ensemble: clusters of one clustering are alike if the others meet both, and objects
-    belong a little to each.
+"""Link-based cluster ensemble: two clusters of a clustering are similar if other clusters overlap both.
 
-    wct_ab = sum over base clusters c of min(J_ac, J_bc),   a, b of the same clustering                 (1)
-    Z_ab = decay wct_ab / largest wct,   Z_aa = 1,   0 across clusterings                               (2)
-    RM = Y Z (u, k), of which the graph between objects and base clusters is cut                        (3)
-    CTS: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q],  average linkage of 1 - E   (4)
+    An object also belongs, to a lesser degree, to clusters similar to its own.
+
+
+    wct_ab = sum over base clusters c of min(J_ac, J_bc),   a, b of the same clustering                    (1)
+    Z_ab = decay wct_ab / largest wct,   Z_aa = 1,   0 across clusterings                                  (2)
+    RM = Y Z (u, k), of which the graph between objects and base clusters is cut                           (3)
+    CTS: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]; average linkage(4)
 
 J (k, k) Jaccard overlap of base clusters, Y (u, k) their indicator.
 
@@ -35,7 +37,7 @@ from .._base import BaseConsensus, Solution
 def linked_clusters(
     labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, decay: float, *, n_jobs: int | None = None
 ) -> sp.csr_array:
-    """Z (k, k), Eqs. (1) and (2); the unit matrix if no base cluster meets two of one clustering."""
+    """Z (k, k), Eqs. (1) and (2); the identity if no base cluster overlaps two clusters of one clustering."""
     blocks = shared_neighbors(labels, offsets, weights, n_jobs=n_jobs)
     largest = max(block.max() for block in blocks)
     for block in blocks:
@@ -45,44 +47,47 @@ def linked_clusters(
 
 
 class LCE(BaseConsensus):
-    """Link-based cluster ensemble: objects are linked to clusters like their own too, and the graph is cut.
+    """Link-based cluster ensemble: cut of a graph that also links objects to clusters similar to their own.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     variant : {"rm", "cts"}, default "rm"
-        "rm": cut of the refined graph between objects and base clusters. "cts": average linkage of the
+        "rm" cuts the refined graph between objects and base clusters. "cts" applies average linkage to the
         refined co-association (deterministic).
     decay : float, default 0.8
-        Similarity of the two most similar clusters of one clustering, in [0, 1]. 0 is HBGF without refinement
-        ("rm") or evidence accumulation ("cts").
+        Similarity of the two most similar clusters of one clustering, in [0, 1] (the decay factor DC in the
+        paper). 0 gives HBGF without refinement ("rm") or evidence accumulation ("cts").
     n_init : int, default 10
-        Starts of the final k-means ("rm"); the best is kept.
+        Number of starts of the final k-means ("rm"); the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
-        The vectors of the cut ("rm"); fewer columns where there are fewer base clusters.
+        The vectors of the cut ("rm"). It has fewer columns if there are fewer base clusters.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising ("cts").
+        Heights of the merges of distinct objects, in increasing order ("cts").
 
     Notes
     -----
-    O(u m^2 + u k^2) time, 24 u k + 32 k^2 bytes; "cts" O(u^2 m) time and 8 u^2 + 16 u k bytes (twice u^2 with
-    missing labels). Refused beforehand if they will not fit. Missing labels: overlaps among the objects that
-    both clusterings saw; an object has no links into a clustering that did not see it.
+    "rm" takes O(u m^2 + u k^2) time and 24 u k + 32 k^2 bytes, "cts" O(u^2 m) time and 8 u^2 + 16 u k bytes
+    (twice the u^2 with missing labels). An error is raised beforehand if they do not fit. With missing
+    labels, overlaps are taken over the objects that both clusterings saw, and an object has no links to
+    clusters of a clustering that did not see it.
 
-    Differences from the paper: the decay is 0.8, that of the R package diceR; "cts" allows for clusterings of
-    different numbers of clusters.
+    Differences from the paper: the default decay is 0.8, as in the R package diceR, and "cts" allows
+    clusterings with different numbers of clusters.
 
     Examples
     --------

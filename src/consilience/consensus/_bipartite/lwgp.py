@@ -1,5 +1,4 @@
-"""Locally weighted graph partitioning: cut the graph of objects and clusters, solving on the side of the
-    clusters.
+"""Locally weighted graph partitioning: cut the graph between objects and base clusters.
 
     ECI(C) = exp( - H(C) / theta ),   H(C) the mean entropy of the clusterings on C                     (1)
     B_pC = ECI(C) if p is in C, else 0                                                                  (2)
@@ -9,8 +8,8 @@
 
 B (u, k) weighs the edges between u distinct objects and k base clusters, w (u,) are the weights of the
 objects, W (k, k) couples clusters that share objects, V (k, n_clusters). (4) is the transfer cut: it has the
-same solutions as the normalized cut of the whole graph of u + k vertices, and nothing pairwise between
-objects is ever formed.
+same solutions as the normalized cut of the whole graph of u + k vertices, and no matrix of pairs of objects
+is formed.
 
 References
 ----------
@@ -35,23 +34,24 @@ from .._base import BaseConsensus, Solution
 class LWGP(BaseConsensus):
     """Locally weighted graph partitioning: transfer cut of the graph between objects and reliable clusters.
 
-    Linear in the number of objects; also the consensus of MDEC-BG (with ``instability_tolerance=1``).
+    The method is linear in the number of objects. With ``instability_tolerance=1`` it is the consensus of
+    MDEC-BG.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     instability_tolerance : float, default 0.4
-        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on,
-        large values weigh all clusters alike.
+        How much an unstable base cluster is still trusted (theta in the paper). Small values trust only
+        clusters that all clusterings agree on, large values weight all clusters alike.
     n_init : int, default 10
-        Starts of the final k-means; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
@@ -60,21 +60,19 @@ class LWGP(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
-        normalized.
+        Trust in each base clustering: the mean ECI of its clusters, weighted by their size. Adds up to 1.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (5).
 
     Notes
     -----
-    O(u m^2) time for reliabilities and W, O(k^2) for each step of the eigensolver; memory O(u m + k^2), and
-    O(u m + k) from 5,000 base clusters on. An object not seen by a clustering has no edge to it; nothing else
-    changes. Of a
-    :class:`~consilience.SoftEnsemble`, B_pC is ECI(C) times the membership of p in C, and H(C) comes from the tables that
-    clusterings drawn from the memberships have on average.
+    Reliabilities and W take O(u m^2) time, each step of the eigensolver O(k^2). The fit takes O(u m + k^2)
+    memory, or O(u m + k) from 5,000 base clusters on. An object that a clustering did not see has no edge to
+    its clusters; nothing else changes. For a :class:`~consilience.SoftEnsemble`, B_pC is ECI(C) times the
+    membership of p in C, and H(C) comes from the average contingency tables of clusterings drawn from the
+    memberships.
 
     Differences from the paper: as in the authors' program, U is not scaled by 1 / (1 - gamma) of the
     transfer-cut theorem.

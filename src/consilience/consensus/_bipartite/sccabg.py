@@ -1,27 +1,29 @@
 """Self-paced consensus clustering with an adaptive bipartite graph.
 
-Objects and base clusters are the two sides of a graph. Learn its edges S, how far to trust each of them, W,
-and how alike base clusters are, C, such that the graph falls into c components: these are the clusters.
+Objects and base clusters are the two sides of a graph. The method learns its edges S, the trust W in each
+edge and the similarity C of base clusters such that the graph falls into c components, which are the
+clusters.
 
     minimize over S, W, C, F
         ||W o (S - Y)||^2 - lam sum(W) + similarity_weight sum_i sum_pq C_pq (S_ip - S_iq)^2 W_ip W_iq
-        + overlap_weight ||C - K||^2 + rho tr(F' L F)                                                         (9)
+        + overlap_weight ||C - K||^2 + rho tr(F' L F)                                                     (9)
     with 0 <= S, W <= 1, C >= 0, F'F = I
 
-    W_i  min  w' (diag((S_i - Y_i)^2) + similarity_weight B) w - lam 1'w,   B_pq = C_pq (S_ip - S_iq)^2         (10)
-    F    [U; V] / sqrt(2): the c leading singular vectors of Q = D1^-1/2 S D2^-1/2                   (12)
+    W_i  min  w' (diag((S_i - Y_i)^2) + similarity_weight B) w - lam 1'w,   B_pq = C_pq (S_ip - S_iq)^2   (10)
+    F    [U; V] / sqrt(2): the c leading singular vectors of Q = D1^-1/2 S D2^-1/2                        (12)
     S_i  min  sum_p W_ip^2 (s_p - Y_ip)^2 + similarity_weight sum_pq C_pq W_ip W_iq (s_p - s_q)^2
-              + rho sum_p H_ip s_p,   H_ip = ||F_i / sqrt(d_i) - F_(n+p) / sqrt(d_(n+p))||^2         (14)
-    C    max(K - mu G, 0),  G_pq = sum_i (S_ip - S_iq)^2 W_ip W_iq,  mu = similarity_weight / (2 overlap_weight)        (18)
+              + rho sum_p H_ip s_p,   H_ip = ||F_i / sqrt(d_i) - F_(n+p) / sqrt(d_(n+p))||^2              (14)
+    C    max(K - mu G, 0),  G_pq = sum_i (S_ip - S_iq)^2 W_ip W_iq,
+         mu = similarity_weight / (2 overlap_weight)                                                      (18)
     lam doubles every round until every W is 1; rho doubles until there are c components
 
 Y (n, k) 0/1 base clusters of each object, k of them in all; S, W (n, k); K = Y'Y, C, G (k, k); F (n + k, c);
 L the normalized Laplacian of [[0, S], [S', 0]], D1 and D2 its degrees on either side.
 
-Everything of size n is row-wise and everything shared is k x k. So the work is one map over blocks of rows,
-which runs on threads here and would run on any number of workers: the updates (10) to (18) are in
-:mod:`._graph`, how labels are read off the graph in :mod:`._placement`, and the authors' way through it in
-:mod:`._authors`.
+Every quantity of size n is stored by rows, and every shared quantity is k x k. The work is therefore one map
+over blocks of rows, which runs on threads here and could run on any number of workers. The updates (10) to
+(18) are in :mod:`._graph`, the way from the graph to labels is in :mod:`._placement`, and the order of steps
+of the authors' program in :mod:`._authors`.
 """
 
 from __future__ import annotations
@@ -43,37 +45,37 @@ from ._authors import follow_authors
 from ._graph import SMALL, Graph, State, Sums, bytes_needed, edge_trust, embed, own_trust, record, update_F
 from ._placement import fill_in, place, read_components
 
-#: Of one processor, for each distinct object and base cluster, and for each pair of base clusters there:
-#: fitted to the figures in the method's page, within a factor of about 3 elsewhere.
+#: Seconds on one processor for each distinct object and base cluster, and more for each pair of base
+#: clusters: fitted to the figures in the method's page, within a factor of about 3 elsewhere.
 _SECONDS = 1.2e-6, 1.15e-9
 PACE = 2**0.5  # growth of rho and lam in a round
 
-#: Of similarity_weight and overlap_weight, by mode: the standard mode measures C in units of its mean degree
-#: (see SCCABG).
+#: Defaults of similarity_weight and overlap_weight by mode. The standard mode measures C in units of its
+#: mean degree (see SCCABG).
 DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
 def default_first_trust(ensemble, c: int) -> float:
     """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
 
-    A large base cluster contradicts many others. That speaks against it where base clusters are finer than
-    the clusters sought, and says nothing where they are as coarse.
+    A large base cluster contradicts many others. That is evidence against it if base clusters are finer than
+    the clusters sought, but not if they are as coarse.
     """
     return float(np.clip(c / ensemble.n_clusters_per_clustering.mean(), 0.4, 1.0))
 
 
 def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
-    """Raise rho until the graph has c components; where it jumps past c, go back and raise it more gently.
+    """Raise rho until the graph has c components; if it jumps past c, go back and raise it more slowly.
 
-    A graph that loses its last edge has jumped past c too: where no gentler step helps, or rounds run out,
-    the last graph that had edges is kept, unless told not to.
+    A graph that loses its last edge has jumped past c too. If no smaller step helps, or after max_iter
+    rounds, the last graph that had edges is kept if ``keep_last``.
 
     Returns (state, history, whether c was reached).
     """
     growth, history = PACE, []
     before: tuple | None = None  # the last round with too few components
     right, sigma, values = update_F(graph.total, graph.copies, c)
-    # rho starts where it cuts a 64th of an average edge.
+    # At the start, rho cuts a 64th of an average edge.
     apart = max(c - float(sigma.sum()), 1e-9)
     rho = float(graph.total.D2 @ graph.copies) / (64 * apart)
     weigh = graph.blocks[0].W is not None
@@ -111,7 +113,7 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
 
 
 def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
-    """(k,) mean of edges (u, k) over the objects in each base cluster, by their weight."""
+    """(k,) mean of edges (u, k) over the objects in each base cluster, weighted by object."""
     own = ensemble.indicator().multiply(edges)
     return (own.T @ ensemble.sample_weight) / ensemble.cluster_sizes()
 
@@ -119,92 +121,97 @@ def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
 class SCCABG(BaseConsensus):
     """Self-paced learning of the graph between objects and base clusters; linear in n, takes missing labels.
 
-    Objects and base clusters form a graph; its edges are learned anew so that it falls into ``n_clusters``
-    components, edges that contradict the rest are trusted later, and base clusters that agree lend each other
-    objects. Nothing pairwise between objects is ever formed: the method of choice for many objects and for
-    incomplete ensembles.
+    Objects and base clusters form a graph. Its edges are learned so that it falls into ``n_clusters``
+    components: edges that contradict the rest are trusted later, and base clusters that agree share objects.
+    No matrix of pairs of objects is formed, so the method suits many objects and incomplete ensembles.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned, c.
     similarity_weight : float, optional
-        How far similar base clusters must hold the same objects (gamma_1). Default 0.1, in units of the mean
-        similarity of a base cluster to all others, so that it does not depend on n, m or cluster sizes; below
-        0.01 the base clusters are taken at their word. In ``mode="authors"`` 1e-4 in the paper's units, where
-        similarities are counts of objects.
+        How strongly similar base clusters are made to hold the same objects (gamma_1 in the paper). The
+        default is 0.1, in units of the mean similarity of a base cluster to all others, so that it does not
+        depend on n, m or cluster sizes. Below 0.01 the base clusters hardly change. In ``mode="authors"`` the
+        default is 1e-4 in the units of the paper, where similarities are counts of objects.
     overlap_weight : float, optional
-        How firmly the similarity of base clusters stays at their overlap (gamma_2). Only the ratio mu =
-        similarity_weight / (2 overlap_weight) matters; the default is mu = 1, which keeps base clusters
-        similar while the objects they share outnumber those they do not. In ``mode="authors"`` 1e-2.
+        How closely the similarity of base clusters stays at their overlap (gamma_2 in the paper). Only the
+        ratio mu = similarity_weight / (2 overlap_weight) matters. The default, 0.05, gives mu = 1 with the
+        default similarity_weight, which keeps base clusters similar as long as the objects they share
+        outnumber the others. In ``mode="authors"`` the default is 1e-2.
     similarity : {"adaptive", "fixed"}
-        "fixed" keeps the similarity at the overlap: the conference version, SCCBG.
+        "adaptive" learns the similarity of base clusters. "fixed" keeps it at their overlap, as in the
+        conference version, SCCBG.
     first_trust : float, optional
-        How much contradiction an edge may meet and still be trusted in the first round, as a share of what
-        the worst edge of an average object meets; trust grows from there. Smaller starts from more doubt, 2
-        and more doubts almost nothing. Default: n_clusters over the mean number of clusters of a base
-        clustering, between 0.4 and 1. Not used in ``mode="authors"``.
+        How much an edge may be contradicted and still be trusted in the first round, as a share of the
+        contradiction of the worst edge of an average object. Trust grows from there. Smaller values start
+        with more doubt; values of 2 and more doubt almost nothing. The default is n_clusters over the mean
+        number of clusters of a base clustering, at least 0.4 and at most 1. Not used in ``mode="authors"``.
     weighting : {"self-paced", "none"}
-        "none" trusts every edge from the start (W = 1): with ``similarity="fixed"``, the paper's SCCBG-W.
+        "self-paced" trusts edges that contradict the rest later. "none" trusts every edge from the start (W =
+        1); with ``similarity="fixed"`` this is SCCBG-W of the paper.
     mode : {"standard", "authors"}
-        "authors" follows the authors' program: the order of its steps, its thresholds, its units, components
-        as clusters whatever their number, and every object cut off from all clusters a cluster of its own.
+        "authors" follows the authors' program: the order of its steps, its thresholds and its units. It
+        returns the components as clusters, whatever their number, and makes every object that is cut off from
+        all base clusters a cluster of its own.
     max_iter : int, optional
-        Rounds at most; default 100, in ``mode="authors"`` 20.
+        Maximum number of rounds. The default is 100, in ``mode="authors"`` 20.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
+        Number of threads. -1 uses all cores, None follows joblib. The answer does not depend on it.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     bipartite_graph_ : sparse array (n_samples, k)
-        The learned graph, S; columns are the base clusters of all clusterings in order.
+        The learned graph, S. Columns are the base clusters of all clusterings in order.
     edge_reliability_ : array (n_samples, k)
         W averaged over the rounds in which it was learned: 1 if an edge (or its absence) was trusted from the
-        start. Formed when asked for.
+        start. Computed at each access.
     reliability_ : array (n_samples,)
         Mean of ``edge_reliability_`` over the base clusters an object is in.
     cluster_reliability_ : array (k,)
         Mean of ``edge_reliability_`` over the objects in a base cluster.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean reliability of its clusters, by their weight,
-        normalized. Not there with ``weighting="none"``, which trusts all alike.
+        Trust in each base clustering: the mean reliability of its clusters, weighted by their size. Adds up
+        to 1. Not set with ``weighting="none"``, which trusts all alike.
     cluster_similarity_ : array (k, k)
-        Learned similarity of base clusters, C, in numbers of objects.
+        Learned similarity of base clusters, C, as numbers of objects.
     n_pieces_ : int
-        Pieces (connected components) of the learned graph before any repair; ``converged_`` says whether
-        there were n_clusters.
+        Number of pieces (connected components) of the learned graph before any repair; ``converged_`` says
+        whether it was n_clusters.
     isolated_ : array (n_samples,) of bool
-        Objects that the graph cut off from every base cluster; their label is a vote of their base clusters.
+        Whether the learned graph cut the object off from every base cluster. The label of such an object is a
+        vote of its base clusters.
     history_ : list of dict
-        One entry a round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading
+        One entry per round: ``pieces``, ``objective``, ``rho``, ``lambda``, ``leading`` (sum of the c leading
         eigenvalues of Q'Q, c if there are c components) and ``next`` (the following one), ``min_W``,
-        ``mean_W``, ``rows_weighed``, and ``unfinished_S`` and ``unfinished_W``, the distinct objects whose
-        row still moved when its solver stopped.
+        ``mean_W``, ``rows_weighed``, and ``unfinished_S`` and ``unfinished_W``, the number of distinct
+        objects whose row was still changing when its solver stopped.
 
     Notes
     -----
-    u distinct objects and k distinct base clusters take O(u k^2) a round at worst, in compiled blocks, some
-    15 to 40 rounds, 24 u k bytes (48 with self-pacing), and 100 k^2 or more. The objective changes with lam
-    and rho in every round, so it does not descend along the history. Of a :class:`~consilience.SoftEnsemble`,
-    Y holds the memberships, a missing share of an object is as little evidence as a missing label, and
-    learned edges pull memberships towards 0 and 1 as far as the graph falls apart.
+    For u distinct objects and k distinct base clusters, a round takes at most O(u k^2) time, in compiled
+    blocks, and a fit some 15 to 40 rounds. It takes 24 u k bytes (48 with self-pacing) and at least 100 k^2.
+    The objective changes with lam and rho in every round, so that it does not fall along the history. For a
+    :class:`~consilience.SoftEnsemble`, Y holds the memberships, and a missing share of an object is no
+    evidence, like a missing label. The learned edges pull memberships towards 0 and 1 as the graph falls
+    apart.
 
-    Differences from the paper: (1) exactly n_clusters clusters: too many components are merged by
-    co-association, too few split by the embedding, both reported. (2) Components are counted, not inferred
-    from eigenvalues. (3) rho and lam grow by sqrt(2) from starts set by the data, so that edges are still
-    being weighed when the graph begins to fall apart; where it jumps past n_clusters the round is taken back
-    and repeated more gently. Doubling from fixed starts tears off small pieces. (4) similarity_weight is
-    scale-free, see above. (5) A missing label is no evidence: its entries have no loss, instead of the loss
-    of a 0, and start at what the other labels lead one to expect. (6) Edges below 1e-4 are cut in every
-    round. (7) The W problem is not convex; its solver treats all columns alike, see
-    :mod:`consilience._kernels.programs.box`. ``mode="authors"`` keeps (7) alone.
+    Differences from the paper: (1) Exactly n_clusters clusters are returned: if there are too many
+    components, they are merged by co-association; if there are too few, they are split by the embedding. Both
+    are reported. (2) Components are counted, not inferred from eigenvalues. (3) rho and lam grow by sqrt(2)
+    from starting values set by the data, so that edge weights are still being learned when the graph begins
+    to fall apart. If the graph jumps past n_clusters, the round is undone and repeated with a smaller step.
+    Doubling from fixed starting values tears off small pieces. (4) similarity_weight is scale-free, see
+    above. (5) A missing label is no evidence: its entries have no loss, instead of the loss of a 0, and start
+    at the values expected from the other labels. (6) Edges below 1e-4 are cut in every round. (7) The W
+    problem is not convex; its solver treats all columns alike, see :mod:`consilience._kernels.programs.box`.
+    ``mode="authors"`` keeps (7) alone.
 
     References
     ----------
@@ -294,7 +301,7 @@ class SCCABG(BaseConsensus):
             state, history, converged = follow_authors(graph, c, self.max_iter or 20)
         else:
             first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
-            # Of a graph that an extreme similarity_weight cut to pieces, what was left before says nothing.
+            # If an extreme similarity_weight destroys the graph, the graph of the round before says nothing.
             state, history, converged = reach_components(
                 graph,
                 c,
@@ -322,7 +329,7 @@ class SCCABG(BaseConsensus):
             converged=converged,
             shortfall=_shortfall(found, c, authors),
             exact=not authors,
-            # Equal objects share a row, but in the authors' program each one that is cut off is alone.
+            # Equal objects share a row, but in the authors' program each one that is cut off is a cluster.
             alone=isolated if authors else None,
             per_cluster={"cluster_reliability": reliability},
             per_clustering=trust,
@@ -345,28 +352,26 @@ class SCCABG(BaseConsensus):
         return self.distinct_.expand(self.distinct_reliability_)
 
     def filled_labels(self) -> np.ndarray:
-        """(n_samples, n_clusterings) the labels as given, each missing one replaced by its most likely
-        cluster.
+        """The given labels (n_samples, n_clusterings), with missing ones replaced by the most likely cluster.
 
-        That is the base cluster with the strongest learned edge; where the graph holds none, the one that
-        overlaps most with the clusters the object is in.
+        The most likely cluster is the one with the strongest learned edge to the object, or, if the graph has
+        none, the one that overlaps most with the clusters of the object.
         """
         check_is_fitted(self, "labels_")
         if not isinstance(self.distinct_, Ensemble):
             raise InputError(
-                "filled_labels() is about missing labels, and SCCABG was fitted to a SoftEnsemble: "
-                "bipartite_graph_ holds the learned "
-                "memberships of every object."
+                "filled_labels() fills in missing labels, but SCCABG was fitted to a SoftEnsemble. Use "
+                "bipartite_graph_, which holds the learned memberships of every object."
             )
         return self.distinct_.expand(fill_in(self.distinct_, self.distinct_graph_))
 
 
 def _no_edge(similarity_weight: float) -> str:
-    """Why there is no graph, and what to do."""
+    """Why the graph is empty, and what to do."""
     return (
         f"similarity_weight={similarity_weight:g} leaves no edge in the learned graph: every object is cut "
-        f"off. Lower similarity_weight (default "
-        f"{DEFAULTS['standard'][0]:g}), or use LWGP or EvidenceAccumulation, which learn no graph."
+        f"off. Lower similarity_weight (default {DEFAULTS['standard'][0]:g}), or use LWGP or "
+        f"EvidenceAccumulation, which learn no graph."
     )
 
 
@@ -375,14 +380,18 @@ def _shortfall(found: int, c: int, authors: bool) -> str:
     if authors:
         return "the authors' test of the number of components was not passed"
     mended = "merged" if found > c else "split"
-    return f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} clusters"
+    return (
+        f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} "
+        f"clusters"
+    )
 
 
 def _unfinished(last: Sums, n: int, similarity_weight: float, first_trust: float | None) -> str:
     """The warning about rows whose solver stopped early in the last round; empty if there are none.
 
-    The solver of S creeps where couplings dwarf the loss, that of W where contradictions dwarf lam. In units
-    of these, lam starts at first_trust; in the authors' mode (None) it starts at a constant.
+    The solver of S is slow if couplings are much larger than the loss, that of W if contradictions are much
+    larger than lam. In units of these, lam starts at first_trust; in the authors' mode (None) it starts at a
+    constant.
     """
     if not last.unfinished_S and not last.unfinished_W:
         return ""

@@ -1,11 +1,12 @@
 """The updates of TRCE, on distinct weighted objects and without the m connective matrices.
 
-    d_pi = KL(row p of P_i, row p of B) = - log s_b - (1 / s_b) sum over q in b of w_q log B_pq         (1)
-    e_p = sum_i d_pi / alpha_i,   v_p = min(lam / (2 e_p), 1)                                           (2)
-    C_pq = v_p^2 sum_i [together in i] / (alpha_i s_b),   g_pq = |f_p - f_q|^2                          (3)
-    B_pq = C_pq / (rho g_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                (4)
-    S_p = the point of {s >= 0, w's = 1} nearest to B_p - rho g_p / (2 gamma), by weight                (5)
-    F = eigenvectors of the n_clusters smallest eigenvalues of diag(S w) - S,   alpha_i ~ sqrt(sum_p w_p v_p^2 d_pi)   (6)
+    d_pi = KL(row p of P_i, row p of B) = - log s_b - (1 / s_b) sum over q in b of w_q log B_pq   (1)
+    e_p = sum_i d_pi / alpha_i,   v_p = min(lam / (2 e_p), 1)                                     (2)
+    C_pq = v_p^2 sum_i [together in i] / (alpha_i s_b),   g_pq = |f_p - f_q|^2                    (3)
+    B_pq = C_pq / (rho g_pq + th_p),   th_p such that sum_q w_q B_pq = 1                          (4)
+    S_p = the point of {s >= 0, w's = 1} nearest to B_p - rho g_p / (2 gamma), by weight          (5)
+    F = eigenvectors of the n_clusters smallest eigenvalues of diag(S w) - S,
+        alpha_i ~ sqrt(sum_p w_p v_p^2 d_pi)                                                      (6)
 
 P_i (u, u) is 1 / s_b where clustering i has p and q in its cluster b of weight s_b. B and S (u, u), F (u,
 n_clusters), v (u,), alpha (m,).
@@ -48,8 +49,9 @@ def all_clusterings(d: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 def divergences(ensemble: Any, B: np.ndarray, n_jobs: int | None = -1) -> np.ndarray:
-    """d (u, m) of Eq. (1), not below 0; where a clustering did not see an object 0, and the others count for
-    it too.
+    """d (u, m) of Eq. (1), at least 0.
+
+    It is 0 where a clustering did not see an object, and the other clusterings are scaled up in proportion.
     """
     labels, sizes = ensemble.labels, ensemble.cluster_sizes()
     inside = log_sums(
@@ -129,11 +131,10 @@ def learn(
     total: Callable[[np.ndarray, np.ndarray], np.ndarray] = all_clusterings,
     n_jobs: int | None = -1,
 ) -> Learned:
-    """Rounds of (1) to (6) from the mean of the P_i, until the graph S has ``n_clusters`` pieces, from the
-    second round on.
+    """Rounds of (1) to (6), from the mean of the P_i, until the graph S has ``n_clusters`` pieces.
 
-    ``total`` is e of Eq. (2). rho doubles while there are too few pieces and halves, with the F before, where
-    there are too many.
+    At least two rounds are run. ``total`` is e of Eq. (2). rho doubles while there are too few pieces. If
+    there are too many, it halves, and F is set back.
     """
     weights, m = ensemble.sample_weight, ensemble.n_clusterings
     alpha, rho, lam = np.full(m, 1.0 / m), 1.0, 0.0

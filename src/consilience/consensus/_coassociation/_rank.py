@@ -25,7 +25,7 @@ class Embedding(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What the rank condition says about S: the sign of (components - c), and the embedding for the next S."""
+    """Result of the rank condition for S: the sign of (components - c), and the embedding for the next S."""
 
     verdict: int
     embedding: Embedding | None  # None: keep the one before
@@ -65,8 +65,9 @@ class ByComponents:
         return Embedding(F, np.zeros(F.shape[0])), trace
 
     def first(self) -> Embedding:
-        """Of the S that every threshold begins with: found once, and half of the work where S falls apart at
-        once.
+        """The embedding of the S that every threshold starts with, computed once.
+
+        It is half of the work if S falls apart at once.
         """
         if self._first is None:
             self._first = self.embed(self.pairs.components()[1])[0], self.start
@@ -83,14 +84,14 @@ class ByComponents:
 
 
 def with_inner_vectors(values, degrees, weights, count) -> tuple[np.ndarray, np.ndarray, int]:
-    """The ``count`` smallest eigenvalues of the Laplacian of all n objects, from those of the u distinct
-    ones.
+    """The ``count`` smallest eigenvalues of the Laplacian of all n objects, from the u distinct ones.
 
-    A vector that lives inside a group of w equal objects (and adds up to 0 there) is an eigenvector too; its
-    eigenvalue is the group's degree, w - 1 times. Returns (eigenvalues, spread (u,), how many of the distinct
-    objects' vectors are among them). t such vectors put t / w of squared length on every member, hence
-    spread_p + spread_q on |f_p - f_q|^2 across groups. Where only some of the w - 1 tied vectors rank, a
-    program that works on all n objects picks some by rounding; here members share evenly.
+    A vector that is not 0 only within a group of w equal objects (and adds up to 0 there) is an eigenvector
+    too; its eigenvalue, the degree of the group, has multiplicity w - 1. Returns (eigenvalues, spread (u,),
+    how many of the vectors of the distinct objects are among them). t such vectors put t / w of squared
+    length on every object of the group, hence spread_p + spread_q on |f_p - f_q|^2 across groups. If only
+    some of the w - 1 tied vectors are among the smallest, a program that works on all n objects picks some of
+    them by rounding; here all objects of the group share them evenly.
     """
     inner = np.maximum(np.floor(weights + 1e-9).astype(np.int64) - 1, 0)
     groups = np.repeat(np.arange(weights.size), np.minimum(inner, count))

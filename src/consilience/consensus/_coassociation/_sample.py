@@ -1,4 +1,4 @@
-"""Part of the distinct objects in place of all: what methods of pairs share that would have too many."""
+"""A sample of the distinct objects, for methods on pairs that cannot take all of them."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ def linked_objects(
         rows, drawn = drawn_by_weight(weights, most)
         if rows is None or rows.size >= n_clusters:
             return rows, drawn
-        most *= 2  # a few heavy ones hold nearly all tickets
+        most *= 2  # a few heavy objects take nearly all of the draws

@@ -1,8 +1,8 @@
 """Random walks among distinct objects, along the strongest ties of each: what PTA and PTGP share.
 
-    S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
-    P = rows of S diag(w) scaled to add up to 1                                                         (2)
-    Z_pq = cosine of what walks of 1..T steps from p and q reach                                        (3)
+    S_pq = A_pq if among the K largest of p or of q (ties kept), else 0   (1)
+    P = rows of S diag(w) scaled to add up to 1                           (2)
+    Z_pq = cosine of what walks of 1..T steps from p and q reach          (3)
 
 A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights.
 """
@@ -22,7 +22,7 @@ _FEW = 16  # distinct objects; with fewer the rule gives walks of one step to on
 
 
 def rule(u: int) -> int:
-    """Neighbors and steps where none are given: half the root of the distinct objects, at most 20."""
+    """Default numbers of neighbors and steps: half the square root of the distinct objects, at most 20."""
     return max(1, min(20, int(np.sqrt(u) / 2)))
 
 
@@ -38,8 +38,8 @@ class Walk(NamedTuple):
 def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | None = -1) -> sp.csr_array:
     """S (u, u) of Eq. (1). O(u^2 m) time, 12 bytes an entry kept.
 
-    stay: an object's equals are its company too. Without, walks of two that have only each other change
-    places for ever and never meet.
+    stay: equal objects are neighbors of each other too. Without it, walks from two objects that have only
+    each other as neighbors swap places forever and never meet.
     """
     labels = ensemble.labels
     S = strongest_company(
@@ -55,7 +55,7 @@ def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
 
 
 def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
-    """By the model's parameters, with a word where there are too few objects to walk among."""
+    """The walk for the parameters of a model, with a warning if there are too few distinct objects."""
     u = ensemble.n_samples
     if u < _FEW and model.n_neighbors is None:
         warn(
@@ -67,5 +67,5 @@ def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
     neighbors = rule(u) if model.n_neighbors is None else model.n_neighbors
     steps = rule(u) if model.walk_length is None else model.walk_length
     S = ties(ensemble, neighbors, stay=model.count_duplicates, n_jobs=model.n_jobs)
-    relative = weights / weights.max()  # products of very large or small weights have no number
+    relative = weights / weights.max()  # products of very large or small weights would overflow
     return Walk(transitions(S, weights), neighbors, steps, relative * (S @ relative))

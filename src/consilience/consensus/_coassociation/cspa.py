@@ -1,8 +1,8 @@
 """Cluster-based similarity partitioning: cut the graph of objects whose edges are their co-association.
 
-    A_pq = share of the clusterings that saw both objects and put them together                        (1)
-    leading eigenvectors of N^1/2 D^-1/2 A D^-1/2 N^1/2,   N = diag(w),   D = diag(A w)                (2)
-    rows to unit length, k-means with weights w                                                        (3)
+    A_pq = share of the clusterings that put p and q together, among those that saw both   (1)
+    leading eigenvectors of N^1/2 D^-1/2 A D^-1/2 N^1/2,   N = diag(w),   D = diag(A w)    (2)
+    rows to unit length, k-means with weights w                                            (3)
 
 w (u,) weights of the distinct objects. With nothing missing A = Y Y' / m is never formed.
 
@@ -31,7 +31,7 @@ from .._base import BaseConsensus, Solution
 
 
 def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
-    """Eq. (2): two passes over the labels a step, or with missing labels the matrix itself (8 u^2 bytes)."""
+    """Eq. (2): two passes over the labels per step; with missing labels the matrix itself (8 u^2 bytes)."""
     u, ones = ensemble.n_samples, np.ones(ensemble.n_base_clusters)
 
     def explicit() -> np.ndarray:
@@ -50,9 +50,7 @@ def object_vectors(ensemble: Any, count: int, n_jobs: int | None) -> Leading:
 
 
 def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
-    """The graph that METIS is given: w_p w_q times how often p and q were together, of as many clusterings as
-    there are.
-    """
+    """The graph that METIS cuts: w_p w_q times the number of clusterings with p and q together."""
     A = sp.coo_array(ensemble.coassociation_sparse(n_jobs=n_jobs))
     times = A.data * ensemble.n_clusterings
     if not ensemble.has_missing:
@@ -69,41 +67,41 @@ class CSPA(BaseConsensus):
     n_clusters : int
         Number of clusters returned.
     refine : bool, default True
-        Lower the normalized cut further by moving objects, from the clusters that the eigenvectors gave. With
-        missing labels nothing is refined: A is no product of labels then.
+        Whether to move single objects between the clusters found by the eigenvectors as long as this lowers
+        the normalized cut. Ignored with missing labels, because A is then not a product of indicators.
     partitioner : {"spectral", "metis"}, default "spectral"
-        "metis" cuts the graph by METIS (extra ``graph``), as published. It asks for clusters of equal weight
-        and cuts through unequal ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with
+        "metis" cuts the graph with METIS (extra ``graph``), as published. METIS aims at clusters of equal
+        weight and splits unequal ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with
         it and 0.71 without.
     n_init : int, default 10
-        Starts of the final k-means, or runs of METIS; the best is kept.
+        Number of starts of the final k-means, or of runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
-        The eigenvectors (spectral).
-
+        The eigenvectors; not set with "metis".
     history_ : list of dict
-        ``objective`` of the refinement at each iteration: the normalized cut up to a constant.
+        ``objective`` at each iteration of the refinement: the normalized cut up to a constant.
 
     Notes
     -----
-    Spectral: with nothing missing O(u m) a vector and step, no u x u; with missing labels 8 u^2 bytes. METIS:
-    one edge for every pair of distinct objects that was ever together. What will not fit is refused
-    beforehand.
+    With partitioner="spectral", each step of the eigensolver takes O(u m) per vector, and no u x u matrix is
+    formed; with missing labels it takes 8 u^2 bytes. With "metis", the graph has one edge for every pair of
+    distinct objects that was ever together. An error is raised beforehand if this does not fit into memory.
 
-    Differences from the paper: eigenvectors instead of METIS unless asked for; METIS is handed exact counts,
-    not a rescaled matrix in which weak edges round to 0. R's diceR calls something else CSPA: hierarchical
-    clustering of the rows of A.
+    Differences from the paper: the default uses eigenvectors instead of METIS, and METIS gets exact counts
+    instead of a rescaled matrix in which weak edges round to 0. The R package diceR uses the name CSPA for
+    another method, hierarchical clustering of the rows of A.
 
     Examples
     --------

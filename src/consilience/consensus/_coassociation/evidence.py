@@ -1,11 +1,11 @@
-"""Evidence accumulation: agglomerate objects by how often they were put together.
+"""Evidence accumulation: agglomerate objects that were often put together.
 
-    A_pq = share of the clusterings that put p and q together, of those that saw both      (1)
+    A_pq = share of the clusterings that put p and q together, among those that saw both   (1)
     merge the two groups of smallest linkage distance, 1 - A, until n_clusters are left    (2)
-    distance="rows": of the distances |A_p - A_q| between rows of A instead of 1 - A             (3)
+    distance="rows": the distances |A_p - A_q| between rows of A replace 1 - A             (3)
 
 A (u, u) co-association of distinct objects; groups start with the weights of the objects they stand for, so
-that the tree is the one of all n objects.
+that the tree is the same as that of all n objects.
 
 References
 ----------
@@ -43,40 +43,40 @@ def row_distances(ensemble: Any, n_jobs: int | None = -1) -> np.ndarray:
 class EvidenceAccumulation(BaseConsensus):
     """Hierarchical clustering of the co-association matrix (average, complete or single linkage).
 
-    The plain and strong baseline: no parameters to tune, deterministic.
+    This is a plain and strong baseline: it has no parameters to tune and is deterministic.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     linkage : {"average", "complete", "single"}
-        Distance of two groups: mean, largest or smallest 1 - A over their pairs.
+        Distance between two groups: the mean, largest or smallest 1 - A over their pairs.
     distance : {"pairs", "rows"}, default "pairs"
-        "rows": objects are as far apart as their rows of A, so that those with the same company are alike
-        even if they were seldom together. With complete linkage the consensus of SC3; with average linkage
-        what the R package diceR calls CSPA.
+        Distance between two objects: 1 - A ("pairs"), or the Euclidean distance between their rows of A
+        ("rows"). With "rows", objects that share their neighbors are close even if they were seldom together;
+        complete linkage then gives the consensus of SC3, and average linkage what the R package diceR calls
+        CSPA.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising. A wide gap suggests a number of clusters.
+        Heights of the merges of distinct objects, in increasing order. A wide gap suggests a number of
+        clusters.
 
     Notes
     -----
-    Works on the u distinct objects: O(u^2 m) time, 8 u^2 bytes. Two objects that no clustering saw together
-    count as apart (A = 0). On rows 8 u^2 + 16 u k + 56 k^2 bytes, and row p holds shares of the clusterings
-    that saw p. Of a
-    :class:`~consilience.SoftEnsemble`, A is its expected co-association, and objects with equal memberships start as one
-    group.
+    The method works on the u distinct objects and takes O(u^2 m) time and 8 u^2 bytes. Two objects that no
+    clustering saw together count as apart (A = 0). With ``distance="rows"`` it takes 8 u^2 + 16 u k + 56 k^2
+    bytes, and row p holds shares of the clusterings that saw p. For a :class:`~consilience.SoftEnsemble`, A
+    is the expected co-association, and objects with equal memberships start as one group.
 
     Examples
     --------

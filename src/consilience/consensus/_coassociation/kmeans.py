@@ -1,7 +1,7 @@
 """k-means on the rows of the co-association matrix, without ever forming it.
 
-    A = N^-1 Y Y'                                                      (1)
-    |A_p - A_q|^2 = (z_p - z_q)' K (z_p - z_q),   z_p = Y_p / n_p       (2)
+    A = N^-1 Y Y'                                                   (1)
+    |A_p - A_q|^2 = (z_p - z_q)' K (z_p - z_q),   z_p = Y_p / n_p   (2)
     K = Y' diag(w) Y = R R',   so the points z_p R give the same k-means (3)
 
 Y (u, k) indicator of distinct objects, N = diag(n_p) the number of clusterings that saw p, w (u,) weights.
@@ -15,45 +15,45 @@ from ..._kernels.cut.embedding import cut_rows
 from .._base import BaseConsensus, Solution
 from ._rows import bytes_needed, embed
 
-#: Of one processor, for each distinct object, base cluster, cluster and start; measured at u k from 1e6 to
-#: 6e7.
+#: Seconds on one processor for each distinct object, base cluster, cluster and start; measured at u k from
+#: 1e6 to 6e7.
 _SECONDS = 1.5e-8
 
 
 class CoassociationKMeans(BaseConsensus):
-    """k-means on co-association rows: objects are alike when they keep the same company.
+    """k-means on the rows of the co-association matrix: objects are close when they share their neighbors.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     n_init : int
-        Starts of k-means; the best is kept.
+        Number of starts of k-means; the best is kept.
     max_iter : int
-        Most iterations of one start.
+        Maximum number of iterations of each start.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     inertia_ : float
         Weighted sum of squared distances of co-association rows to their centers.
 
     Notes
     -----
-    With missing labels, row p holds shares of the clusterings that saw p, so an object that was rarely seen
-    counts for less as company. Of a :class:`~consilience.SoftEnsemble`, Y holds the memberships and n_p their
-    sum; the diagonal of A is Y_p Y_p' / n_p as its other entries are, so that equal objects stay equal. O(u
-    m^2 + k^3 + u k c) time per start, 16 u k + 56 k^2 bytes; u x u is never formed.
+    A start takes O(u m^2 + k^3 + u k c) time, and the fit 16 u k + 56 k^2 bytes; no u x u matrix is formed.
+    With missing labels, row p holds shares of the clusterings that saw p, so that an object that was rarely
+    seen counts for less in the rows of others. For a :class:`~consilience.SoftEnsemble`, Y holds the
+    memberships and n_p their sum; the diagonal of A is Y_p Y_p' / n_p like its other entries, so that equal
+    objects stay equal.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""Locally weighted co-association: a cluster counts by how well the other clusterings agree on it.
+"""Locally weighted co-association: base clusters are weighted by how well other clusterings agree on them.
 
     H(C) = mean over clusterings m of - sum_j p_j log2 p_j,   p_j = |C n C_j^m| / |C|                   (1)
     ECI(C) = exp( - H(C) / theta )                                                                      (2)
     A_pq = mean over clusterings m of ECI(cluster of p in m) [p, q together in m]                       (3)
 
 C is a base cluster, ECI (k,) its ensemble-driven cluster index in (0, 1], A (u, u) the similarity of distinct
-objects. Two ways to read clusters off A:
+objects. There are two ways to find clusters in A:
 
     LWEA    average linkage of 1 - A, cut at n_clusters                                                 (4)
-    LWEA of a sample S: (4) on S alone; an object q elsewhere joins the cluster C with the largest
+    LWEA with a sample S: (4) on S alone; an object q outside S joins the cluster C with the largest
             mean of A_pq over p in C                                                                    (4')
     LWSC    leading eigenvectors of D^-1/2 A D^-1/2, unit rows, k-means                                 (5)
 
@@ -39,15 +39,18 @@ from ._sample import linked_objects
 
 
 def reliability(ensemble: Any, instability_tolerance: float, n_jobs: int | None = -1) -> np.ndarray:
-    """ECI (k,), Eq. (2). With missing labels p_j is over the objects that both saw, and the mean over the
-    clusterings that saw any object of C."""
+    """ECI (k,), Eq. (2).
+
+    With missing labels, p_j is taken over the objects that both saw, and the mean over the clusterings that
+    saw any object of C.
+    """
     return cluster_reliability(
         ensemble.labels, ensemble.offsets, ensemble.sample_weight, instability_tolerance, n_jobs=n_jobs
     )
 
 
 def _present(ensemble: Any, rows: np.ndarray) -> np.ndarray:
-    """Global numbers of the base clusters that some of the rows are in, rising."""
+    """Sorted global numbers of the base clusters that contain some of the rows."""
     here = np.zeros(ensemble.n_base_clusters, bool)
     for column, offset in zip(ensemble.labels[rows].T, ensemble.offsets):
         here[offset + column[column >= 0]] = True
@@ -62,7 +65,7 @@ def place_others(
     eci: np.ndarray,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """(u,) Eq. (4'): groups of all objects, from those of ``rows``, which keep theirs."""
+    """(u,) Eq. (4'): groups of all objects; those in ``rows`` keep theirs."""
     everybody, own = np.full(ensemble.n_samples, -1), np.zeros(ensemble.n_samples)
     everybody[rows], own[rows] = groups, weights
     placed = Evidence(ensemble, everybody, weights=own).closest_groups(eci, n_jobs=n_jobs)
@@ -71,25 +74,25 @@ def place_others(
 
 
 class LWEA(BaseConsensus):
-    """Locally weighted evidence accumulation: average linkage of a co-association that trusts reliable
-    clusters.
+    """Locally weighted evidence accumulation: average linkage that trusts reliable base clusters more.
 
-    Also the consensus of MDEC-HC (with ``instability_tolerance=1``). Deterministic.
+    With ``instability_tolerance=1`` this is the consensus of MDEC-HC. The method is deterministic.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     instability_tolerance : float, default 0.4
-        How far an unstable cluster is still trusted: small values trust only what all clusterings agree on,
-        large values weigh all clusters alike.
+        How much an unstable base cluster is still trusted (theta in the paper). Small values trust only
+        clusters that all clusterings agree on, large values weight all clusters alike.
     max_samples : int or None, default None
-        Distinct objects that are linked, at most: where there are more, so many are drawn by weight, the same
-        every time, and the others join the clusters of these, Eq. (4'). None links all.
+        Maximum number of distinct objects that are linked. If there are more, a sample of this size is drawn
+        by weight, the same one every time, and the other objects join the clusters of the sample by Eq. (4').
+        None links all objects.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
@@ -98,21 +101,20 @@ class LWEA(BaseConsensus):
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
-        normalized.
+        Trust in each base clustering: the mean ECI of its clusters, weighted by their size. Adds up to 1.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
-        Heights of the merges of the distinct objects that were linked, rising.
+        Heights of the merges of the distinct objects that were linked, in increasing order.
 
     Notes
     -----
-    Works on the u distinct objects, as heavy as the objects they stand for: O(u m^2 + u^2 m) time, 8 u^2
-    bytes; with a sample of s, O(u m^2 + u m n_clusters + s^2 m) time and 8 s^2 bytes. Reliability (2) is
-    always that of all objects. A cluster of fewer than some ten objects of the sample is easily overlooked.
-    Objects that every clustering puts together are never separated. Missing labels: A is a mean over the
-    clusterings that saw both objects; a pair never seen together counts as apart.
+    The method works on the u distinct objects, each with the total weight of the objects it stands for, and
+    takes O(u m^2 + u^2 m) time and 8 u^2 bytes; with a sample of s objects, O(u m^2 + u m n_clusters + s^2 m)
+    time and 8 s^2 bytes. Reliability (2) is always computed from all objects. A cluster with fewer than about
+    ten objects in the sample is easily missed. Objects that every clustering puts together are never
+    separated. With missing labels, A is a mean over the clusterings that saw both objects; a pair never seen
+    together counts as apart.
 
     Examples
     --------
@@ -176,49 +178,48 @@ class LWEA(BaseConsensus):
 class LWSC(BaseConsensus):
     """Locally weighted spectral consensus: normalized spectral clustering of the weighted co-association.
 
-    The consensus of MDEC-SC.
+    This is the consensus of MDEC-SC.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     instability_tolerance : float, default 1.0
-        How far an unstable cluster is still trusted; see :class:`LWEA`.
+        How much an unstable base cluster is still trusted (theta in the paper); see :class:`LWEA`.
     n_init : int, default 10
-        Starts of the final k-means; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: the mean ECI of its clusters, by their weight,
-        normalized.
+        Trust in each base clustering: the mean ECI of its clusters, weighted by their size. Adds up to 1.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
     Notes
     -----
-    With nothing missing the co-association is never formed: O(u m^2) once, then O(u m) a vector and step.
-    With missing labels 8 u^2 bytes, refused beforehand if they will not fit.
+    Without missing labels the co-association is never formed: the fit takes O(u m^2) time once, then O(u m)
+    per vector and step of the eigensolver. With missing labels it takes 8 u^2 bytes; an error is raised
+    beforehand if they do not fit into memory.
 
-    A weight of 1 is one object, whose similarity to itself is 1: with weights far below 1 these take over.
-    Weights that only say which objects count more should have mean 1.
+    A weight of 1 stands for one object, whose similarity to itself is 1. With weights far below 1 these
+    self-similarities dominate, so weights that only say which objects count more should have mean 1.
 
-    Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives an
-    object's mean ECI. Equal objects share one row of the eigenvectors; vectors that would differ between them
-    are not considered.
+    Differences from the paper: the diagonal of A is 1, as in the authors' program, where Eq. (3) gives the
+    mean ECI of the object's clusters. Equal objects share one row of the eigenvectors; eigenvectors that
+    differ between them are not considered.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Consensus by non-negative factors of co-association.
+"""Consensus by non-negative factorization of the co-association matrix.
 
     orthogonal:   A ~ Q S Q',  Q >= 0,  Q' N Q = I,    Ah = N^1/2 A N^1/2,  Qh = N^1/2 Q                (1)
         X = Ah Qh S,   Qh <- Qh sqrt(X / (Qh Qh' X)),   G = Qh' Qh                                      (2)
@@ -7,8 +7,8 @@
     |Ah - Qh S Qh'|^2 = |Ah|^2 - 2 tr(S Qh' Ah Qh) + tr(S G S G),   |Ah|^2 = sum(K o K) / m^2           (5)
 
 A (u, u) co-association of the distinct objects, N = diag(w) their weights, Q and H (u, n_clusters), S
-(n_clusters, n_clusters), K = Y' N Y (k, k). With nothing missing A = Y Y' / m is never formed.
-Multiplications and roots are by entry.
+(n_clusters, n_clusters), K = Y' N Y (k, k). Without missing labels A = Y Y' / m is never formed. Products and
+roots are taken entry by entry.
 
 References
 ----------
@@ -31,7 +31,7 @@ from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
 from ._rows import embed
 
-_OVER = 5  # iterations over which the change of the objective is averaged: it need not fall in each
+_OVER = 5  # iterations over which the change of the objective is averaged: it may rise in some
 
 
 def times_association(ensemble: Any, n_jobs: int | None) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
@@ -56,7 +56,7 @@ def times_association(ensemble: Any, n_jobs: int | None) -> tuple[Callable[[np.n
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """above / below; 0 where nothing is below: what is 0 stays 0."""
+    """above / below; 0 where the denominator is 0, so that zeros stay."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > np.finfo(float).tiny)
 
 
@@ -69,8 +69,9 @@ def factorize(
     max_iter: int,
     tol: float,
 ) -> tuple[np.ndarray, list[float], bool]:
-    """(Qh or Hh, objectives of Eq. (5), converged) from a start Q (u, c) without zeros; O(u m c) an
-    iteration.
+    """(Qh or Hh, objectives of Eq. (5), converged) from a start Q (u, c) without zeros.
+
+    An iteration takes O(u m c) time.
     """
     AQ = product(Q)
     S = Q.T @ AQ if orthogonal else np.eye(Q.shape[1])
@@ -95,46 +96,49 @@ def factorize(
 
 
 class NMFC(BaseConsensus):
-    """Non-negative factorization of co-association: soft clusters whose products come nearest to it.
+    """Non-negative factorization of the co-association matrix into soft clusters.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     orthogonal : bool, default True
-        Three factors, as published. False: two, A ~ H H', whose objective falls in every iteration.
+        True factorizes A into three factors, as published. False uses two, A ~ H H', whose objective falls in
+        every iteration.
     init : {"k-means", "random"}, default "k-means"
-        Start from k-means of the rows of co-association, or from random factors, of which the best end is
-        kept.
+        Start from k-means on the rows of the co-association matrix, or from random factors, of which the best
+        result is kept.
     n_init : int, default 10
-        Starts of that k-means, or random factors.
+        Number of starts of k-means, or of random factors.
     max_iter : int, default 500
-        Most iterations from each start.
+        Maximum number of iterations of each start.
     tol : float, default 1e-6
-        Ends when the objective changes by no more than this share of \\|A\\|^2 an iteration, averaged over
-        five.
+        The iteration stops when the objective changes by no more than this share of \\|A\\|^2 per iteration,
+        averaged over five iterations.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
-        Q (or H); an object is in the cluster of its largest entry. Columns are not in the order of
+        Q (or H). Each object belongs to the cluster of its largest entry. Columns are not in the order of
         ``labels_``.
     history_ : list of dict
-        ``objective``, Eq. (5), at each iteration of the start that was kept. With ``orthogonal`` it need not
-        fall.
+        ``objective``, Eq. (5), at each iteration of the start that was kept. With ``orthogonal`` it may rise.
 
     Notes
     -----
-    O(u m c) an iteration, O(u c + k^2) memory, and u k once for the start by k-means; with missing labels 8
-    u^2 bytes, refused beforehand if they will not fit. A pair never seen together counts as apart.
+    An iteration takes O(u m c) time. The fit takes O(u c + k^2) memory, and O(u k) for the start by k-means;
+    with missing labels it takes 8 u^2 bytes, and an error is raised beforehand if they do not fit. A pair of
+    objects never seen together counts as apart.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Probability trajectory accumulation: objects are alike if random walks among their nearest company go the
-    same ways.
+"""Probability trajectory accumulation: objects are similar if random walks from them go the same ways.
 
-    S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
-    P = rows of S diag(w) scaled to add up to 1                                                         (2)
-    Z_pq = cosine of what walks of 1..T steps from p and q reach                                        (3)
-    linkage of 1 - Z                                                                                    (4)
+    S_pq = A_pq if among the K largest of p or of q (ties kept), else 0   (1)
+    P = rows of S diag(w) scaled to add up to 1                           (2)
+    Z_pq = cosine of what walks of 1..T steps from p and q reach          (3)
+    linkage of 1 - Z                                                      (4)
 
 A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights.
 
@@ -28,40 +27,46 @@ from ._walks import walk
 
 class PTA(BaseConsensus):
     """Probability trajectory accumulation: linkage of objects by where random walks from them go.
-    Deterministic.
+
+    The method is deterministic.
+
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     linkage : {"average", "complete", "single"}
-        Distance of two groups: mean, largest or smallest 1 - Z over their pairs.
+        Distance between two groups: the mean, largest or smallest 1 - Z over their pairs.
     n_neighbors : int, default None
-        Company that an object's walks may go to, K; None is half the root of the distinct objects, from 1 to
-        20.
+        Number of neighbors that a walk may go to from an object (K in the paper). None uses half the square
+        root of the number of distinct objects, at least 1 and at most 20.
     walk_length : int, default None
-        Steps of the walks, T, at most 10,000; None by the same rule.
+        Number of steps of the walks (T in the paper), at most 10,000. None uses the same rule as for
+        n_neighbors.
     count_duplicates : bool, default True
-        Count the objects that a distinct one stands for: they are company of each other, and means and
-        clusters weigh them. False, as published: walks never stay, and each counts once (walks are weighted
-        either way).
+        Whether a distinct object counts as all the objects it stands for: these are then neighbors of each
+        other, and means and clusters are weighted by them. False, as published: walks never stay at an
+        object, and each distinct object counts once. The walks are weighted either way.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising.
+        Heights of the merges of distinct objects, in increasing order.
 
     Notes
     -----
-    O(u^2 m + T e u) time for e links between neighbors (2 K u, and more with ties) and 16 u^2 bytes; with
-    more than u^2 / T links O(u^2 m + u^3) and 40 u^2. Refused beforehand if they will not fit. Missing
-    labels: A over the clusterings that saw both. Objects without any company are at distance 1 from all.
+    The fit takes O(u^2 m + T e u) time for e links between neighbors (2 K u, and more with ties) and 16 u^2
+    bytes; with more than u^2 / T links it takes O(u^2 m + u^3) time and 40 u^2 bytes. An error is raised
+    beforehand if they do not fit into memory. With missing labels, A is taken over the clusterings that saw
+    both objects. Objects without any neighbor are at distance 1 from all others.
 
     Examples
     --------
@@ -107,7 +112,7 @@ class PTA(BaseConsensus):
         what = f"PTA on {u} distinct objects"
         ensure_fits(
             16.0 * u * u, what=what, remedy=WITHOUT_PAIRS
-        )  # at least; before neighbors are looked for
+        )  # at least; checked before neighbors are searched
         found = walk(self, ensemble, ensemble.sample_weight)
         ensure_fits(similarity_bytes(found.P, found.steps), what=what, remedy=WITHOUT_PAIRS)
         Z = trajectory_similarity(found.P, found.steps, measure=found.measure, n_jobs=self.n_jobs)

@@ -1,12 +1,11 @@
-"""Probability trajectory based graph partitioning: objects linked to base clusters by random walks, and the
-    graph cut.
+"""Probability trajectory based graph partitioning: random walks link objects to base clusters.
 
-    S_pq = A_pq among each object's K largest (ties kept), the larger of (p, q) and (q, p)              (1)
-    P = rows of S diag(w) scaled to add up to 1                                                         (2)
-    Z_pq = cosine of what walks of 1..T steps from p and q reach                                        (3)
-    B_pb = mean of Z_pq over the objects q of base cluster b; cut of the graph with edges B             (4)
-    with a sample of them: (1)-(4) among these; walks from the others enter it with their first step,
-            to the K nearest, and have rows of B, and of the cut, by where they go from there           (4')
+    S_pq = A_pq if among the K largest of p or of q (ties kept), else 0                        (1)
+    P = rows of S diag(w) scaled to add up to 1                                                (2)
+    Z_pq = cosine of what walks of 1..T steps from p and q reach                               (3)
+    B_pb = mean of Z_pq over the objects q of base cluster b; cut of the graph with edges B    (4)
+    with a sample of objects: (1)-(4) within it; walks from the others enter it with their first step,
+            to the K nearest, and get rows of B, and of the cut, by where they go from there   (4')
 
 A (u, u) co-association of the distinct objects ("microclusters") without its diagonal, w (u,) their weights,
 B (u, k).
@@ -47,7 +46,7 @@ class Edges(NamedTuple):
 
 
 def edges(found: Walk, ensemble: Any, weights: np.ndarray, n_jobs: int | None) -> Edges:
-    """Eq. (3) and (4) without a matrix of pairs."""
+    """Eqs. (3) and (4) without a matrix of pairs."""
     means = (sp.diags_array(weights) @ ensemble.indicator()).toarray()
     means /= means.sum(axis=0)
     norms = walk_norms(found.P, found.steps, n_jobs=n_jobs)
@@ -58,10 +57,10 @@ def edges(found: Walk, ensemble: Any, weights: np.ndarray, n_jobs: int | None) -
 def enter(
     ensemble: Any, rows: np.ndarray, weights: np.ndarray, n_neighbors: int, M: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
-    """(u, c) rows of the cut for objects that are not among ``rows``, Eq. (4'), from M (s, c + 1) = G [V, 1];
-    0 elsewhere.
+    """(u, c) rows of the cut for objects outside ``rows``, Eq. (4'); 0 elsewhere.
 
-    How long a walk is scales its row of B and so both sides of the mean that the cut takes: it is not needed.
+    They come from M (s, c + 1) = G [V, 1]. The length of a walk scales its row of B, and so both sides of the
+    mean that the cut takes; it is not needed.
     """
     out = np.zeros((ensemble.n_samples, M.shape[1] - 1))
     others = np.setdiff1d(np.arange(ensemble.n_samples), rows, assume_unique=True)
@@ -78,45 +77,47 @@ def enter(
 
 
 class PTGP(BaseConsensus):
-    """Probability trajectory based graph partitioning: cut of the graph between objects and base clusters,
-    linked by random walks.
+    """Probability trajectory based graph partitioning: cut of an object-cluster graph built by random walks.
 
-    No matrix of pairs is held.
+    No matrix of pairs is formed.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     n_neighbors, walk_length, count_duplicates :
-        As of PTA.
+        See :class:`PTA`.
     max_samples : int or None, default 10,000
-        Distinct objects that are walked among, at most: where there are more, so many are drawn by weight,
-        the same every time, and walks from the others enter among them, Eq. (4'). None walks among all, as
-        published.
+        Maximum number of distinct objects that walks visit. If there are more, a sample of this size is drawn
+        by weight, the same one every time, and walks from the other objects enter the sample, Eq. (4'). With
+        None, walks visit all objects, as published.
     n_init : int, default 10
-        Starts of the final k-means; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
-        The vectors of the cut; fewer columns where there are fewer base clusters.
+        The vectors of the cut. It has fewer columns if there are fewer base clusters.
 
     Notes
     -----
-    For s objects walked among and e links between them (2 K s, and more with ties): O(u s m + T e (k + s))
-    time, less where the links fall into components, 40 s k + 512 T s + 12 e bytes and that of the answer.
-    Linear in the distinct objects beyond the sample. Missing labels: A over the clusterings that saw both.
+    With s objects in the sample and e links between them (2 K s, and more with ties), the fit takes O(u s m +
+    T e (k + s)) time, less if the links fall into components, and 40 s k + 512 T s + 12 e bytes besides the
+    answer. It is linear in the number of distinct objects beyond the sample. With missing labels, A is taken
+    over the clusterings that saw both objects.
 
-    Differences from the paper: above 10,000 distinct objects a sample of them is walked among, unless
-    ``max_samples=None``. Others in the method's page.
+    Differences from the paper: above 10,000 distinct objects, walks visit a sample of them, unless
+    ``max_samples=None``. The page of the method lists the others.
 
     Examples
     --------
@@ -124,7 +125,8 @@ class PTGP(BaseConsensus):
     >>> import consilience as cs
     >>> rng, truth = np.random.default_rng(0), np.repeat([0, 1], [30, 20])
     >>> runs = [np.where(rng.random(50) < 0.2, rng.integers(0, 4, 50), truth) for _ in range(8)]
-    >>> np.bincount(cs.consensus.PTGP(n_clusters=2, random_state=0).fit_predict(np.column_stack(runs))).tolist()
+    >>> model = cs.consensus.PTGP(n_clusters=2, random_state=0).fit(np.column_stack(runs))
+    >>> np.bincount(model.labels_).tolist()
     [30, 20]
     """
 

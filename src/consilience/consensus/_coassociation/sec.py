@@ -1,12 +1,12 @@
-"""Spectral ensemble clustering: the normalized cut of co-association as weighted k-means of label vectors.
+"""Spectral ensemble clustering: normalized cut of the co-association by weighted k-means of label vectors.
 
-    d_p = sum over p's clusters b of s_b,   s = Y' w                                                        (1)
-    minimize   sum_p w_p d_p | Y_p / d_p - center of p's cluster |^2                                        (2)
-             = Ncut(Y Y') - n_clusters + sum_p w_p m_p / d_p                                                (3)
+    d_p = sum over p's clusters b of s_b,   s = Y' w                   (1)
+    minimize   sum_p w_p d_p | Y_p / d_p - center of p's cluster |^2   (2)
+             = Ncut(Y Y') - n_clusters + sum_p w_p m_p / d_p           (3)
 
 Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, s (k,) weights of the clusters, d
-(u,) degrees, m_p how many clusterings saw p. (3) holds for every clustering, so k-means lowers the cut
-itself: no eigenvectors, no pairs of objects.
+(u,) degrees, m_p how many clusterings saw p. (3) holds for every clustering, so that k-means lowers the cut
+itself, without eigenvectors or pairs of objects.
 
 References
 ----------
@@ -30,46 +30,47 @@ from .._base import BaseConsensus, Solution
 class SEC(BaseConsensus):
     """Spectral ensemble clustering: normalized cut of co-association by weighted k-means of label vectors.
 
-    Linear in the number of objects.
+    The method is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     single_moves : bool, default False
-        After k-means, move single objects as long as that lowers the cut.
+        Whether to move single objects after k-means as long as this lowers the cut.
     n_init : int, default 10
-        Starts (k-means++ of the label vectors); the one of least cut is kept.
+        Number of starts (k-means++ on the label vectors); the one with the smallest cut is kept.
     max_iter : int, default 100
-        Most iterations of a start, and most sweeps of single moves.
+        Maximum number of iterations of each start, and of sweeps of single moves.
     tol : float, default 1e-6
         A start ends when its objective falls by no more than this share of itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     normalized_cut_ : float
-        Of Y Y', Eq. (3).
+        Normalized cut of Y Y', Eq. (3).
     history_ : list of dict
         ``objective``, Eq. (2), at each iteration of the best start.
 
     Notes
     -----
-    O(u m c) an iteration, O(u m + k c) memory. Of more than 65,536 distinct objects the starts are compared
-    on a draw of that many, and the best goes on with all. Missing labels: Y_p has fewer ones, and (3) is the
-    exact cut of Y Y', of how often pairs were together. Objects of low degree cost little: outliers can
-    become clusters.
+    An iteration takes O(u m c) time, and the fit O(u m + k c) memory. With more than 65,536 distinct objects,
+    the starts are compared on a sample of that size, and the best one continues with all objects. With
+    missing labels, Y_p has fewer ones, and (3) is the exact cut of Y Y', which counts how often pairs were
+    together. Objects of low degree cost little, so that outliers can become clusters.
 
-    Differences from the paper: k-means++ instead of random starts, and a cluster left empty gets the object
-    of largest loss instead of being dropped.
+    Differences from the paper: k-means++ instead of random starts, and an empty cluster gets the object with
+    the largest loss instead of being dropped.
 
     Examples
     --------

@@ -1,21 +1,21 @@
-"""Self-paced clustering ensemble: learn a consensus matrix whose components are the clusters, easy pairs
-    first.
+"""Self-paced clustering ensemble: a consensus matrix is learned, from easy pairs first.
 
-    min over S, W, alpha, F    sum_i (1/alpha_i) ||(S - S_i) o W||^2 - lambda ||W||_1 + gamma ||S||_0 + rho tr(F' L F)   (1)
+    min over S, W, alpha, F
+        sum_i (1/alpha_i) ||(S - S_i) o W||^2 - lambda ||W||_1 + gamma ||S||_0 + rho tr(F' L F)            (1)
     s.t.  S = 1 where all clusterings put a pair together, 0 where none does;  0 <= S, W <= 1;  sum alpha = 1;
     F'F = I
 
-    W = min(lambda / (2 B), 1),   B = sum_i (S - S_i)^2 / alpha_i                                                        (2)
-    C = (a - rho |f_p - f_q|^2 / (2 W^2)) / s,   a = sum_i S_i / alpha_i,   s = sum_i 1 / alpha_i                        (3)
-    S = 0 if C < sqrt(gamma / s) / W,  C if below 1,  1 otherwise                                                        (4)
-    F = the c eigenvectors of L = D - S with the smallest eigenvalues                                                    (5)
-    alpha_i = sqrt(d_i) / sum_j sqrt(d_j),   d_i = ||(S - S_i) o W||^2                                                   (6)
-    lambda = 2 r (1 - r) m^2,  r = 0.9, 0.8, 0.7, 0.6, 0.5;   gamma = (theta m)^2                                        (7)
-    rho doubles while S has fewer than c components and halves while it has more                                         (8)
+    W = min(lambda / (2 B), 1),   B = sum_i (S - S_i)^2 / alpha_i                                          (2)
+    C = (a - rho |f_p - f_q|^2 / (2 W^2)) / s,   a = sum_i S_i / alpha_i,   s = sum_i 1 / alpha_i          (3)
+    S = 0 if C < sqrt(gamma / s) / W,  C if below 1,  1 otherwise                                          (4)
+    F = the c eigenvectors of L = D - S with the smallest eigenvalues                                      (5)
+    alpha_i = sqrt(d_i) / sum_j sqrt(d_j),   d_i = ||(S - S_i) o W||^2                                     (6)
+    lambda = 2 r (1 - r) m^2,  r = 0.9, 0.8, 0.7, 0.6, 0.5;   gamma = (theta m)^2                          (7)
+    rho doubles while S has fewer than c components and halves while it has more                           (8)
 
-S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much a
-pair is trusted yet, alpha (m,) the clusterings' losses (they divide: 1 / alpha is the trust in a clustering),
-F (n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
+S_i (n, n) is 1 where clustering i has a pair together, S (n, n) the consensus matrix, W (n, n) how much each
+pair is trusted so far, alpha (m,) the losses of the clusterings (1 / alpha is the trust in a clustering), F
+(n, c) the embedding. Objects with equal labels everywhere are one object of larger weight: everything below
 has u rows, and sums over objects carry the weights w.
 """
 
@@ -37,11 +37,11 @@ from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits, how_many_fit
 from .._base import BaseConsensus, Pacing, Solution
 from ._rank import ByComponents, ByEigenvalues
 
-#: Eq. (7): (r, cap on the inner steps of that stage). A list, because 0.9 - 4 * 0.1 is not 0.5 in floating
-#: point.
+#: Eq. (7): (r, maximum number of inner steps of that stage). Listed, because 0.9 - 4 * 0.1 is not 0.5 in
+#: floating point.
 STAGES = ((0.9, 5), (0.8, 5), (0.7, 5), (0.6, 5), (0.5, 20))
-#: What threshold="auto" tries, rising; of two that agree with the clusterings equally well, the smaller is
-#: kept.
+#: What threshold="auto" tries, in increasing order; the smaller of two that agree equally well with the
+#: clusterings is kept.
 THRESHOLDS = (0.1, 0.2, 0.4, 0.6, 0.7)
 # Share of pairs ever together below which the sparse store is used. It is the faster one up to 0.73 at least
 # (1.4 times there, twice at 0.55), but takes more memory where pairs meet in clusterings of their own each.
@@ -54,7 +54,7 @@ _SPARSE_BYTES, _PATTERN_BYTES, _DENSE_BYTES, _SOLVER_BYTES, _MERGE_BYTES = 50.0,
 
 
 def objective(d, alpha, *, lam, easy, gamma, nonzero, rho, trace) -> dict[str, float]:
-    """Eq. (1) and its four terms, from what the passes over the pairs add up.
+    """Eq. (1) and its four terms, from the sums over the pairs.
 
     d (m,) of Eq. (6); easy = ||W||_1; nonzero = ||S||_0; trace = tr(F' L F).
     """
@@ -73,21 +73,21 @@ def update_W(pairs, alpha, lam) -> float:
 
 
 def update_S(pairs, F, spread, alpha, rho, gamma) -> tuple[np.ndarray, float]:
-    """Eqs. (3) and (4), in place; returns d of Eq. (6) and ||S||_0, which the same pass over the pairs adds
-    up.
+    """Eqs. (3) and (4), in place; returns d of Eq. (6) and ||S||_0, from the same pass over the pairs.
 
-    spread (u,) adds to |f_p - f_q|^2 what members of groups differ by, see :func:`._rank.with_inner_vectors`.
+    spread (u,) is added to |f_p - f_q|^2 for differences within groups of equal objects, see
+    :func:`._rank.with_inner_vectors`.
     """
     return pairs.step(1.0 / alpha, F, spread, rho, gamma)
 
 
 def update_alpha(d, seen: float | np.ndarray = 1.0) -> np.ndarray:
-    """Eq. (6) of d_i / s_i, where s = ``seen`` (m,) are the shares of all pairs that the clusterings saw.
+    """Eq. (6) for d_i / s_i, where s = ``seen`` (m,) holds the share of all pairs that each clustering saw.
 
-    d_i adds up over the pairs that clustering i saw: without s, a clustering would be trusted for seeing
+    d_i is a sum over the pairs that clustering i saw: without s, a clustering would be trusted for seeing
     little. This alpha minimizes sum_i d_i / alpha_i subject to sum_i s_i alpha_i = mean(s), which is the
-    published constraint where all saw alike. The published rule divides by 0 when a clustering equals S: no
-    root counts as less than 1e-9 of the largest.
+    published constraint if all saw equally many. The published rule divides by 0 when a clustering equals S,
+    so roots are at least 1e-9 of the largest.
     """
     seen = np.broadcast_to(seen, d.shape)
     root = np.sqrt(d / seen)
@@ -104,7 +104,7 @@ def shares_seen(ensemble) -> np.ndarray:
 
 
 def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
-    """Exactly c clusters: components merged by average co-association (S is 0 between them), or split by F."""
+    """Merge components by average co-association (S is 0 between them), or split them by F, to c clusters."""
     labels = compact(labels)
     found = int(labels.max()) + 1
     if found < c:
@@ -124,19 +124,18 @@ def repair(ensemble, labels, c, *, alpha, F) -> np.ndarray:
 
 
 def agreement(ensemble, labels) -> float:
-    """Mean over the clusterings of their agreement with a partition on pairs, corrected for chance (ARI).
+    """Mean adjusted Rand index of the clusterings with a partition.
 
-    Pairs are counted with an object's pair with itself, which makes the value independent of the scale of
+    The pair of an object with itself counts, which makes the value independent of the scale of the
     weights.
     """
     return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
 def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool = False) -> PairStore:
-    """The store of pairs that suits the ensemble: on the pattern of co-association when that is sparse
-    enough.
+    """The store of pairs that suits the ensemble: sparse if few enough pairs were ever together.
 
-    Refused if it will not fit, together with what the dense solver of eigenvectors needs where that is used.
+    Raises an error if it does not fit into memory, together with what the dense eigensolver needs if used.
     """
     u = ensemble.n_samples
     each = _SPARSE_BYTES + _PATTERN_BYTES * ensemble.n_clusterings
@@ -160,9 +159,9 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
 def learn(pairs, m, threshold, rank, *, weighting, tol, seen: float | np.ndarray = 1.0):
     """The published loop. Returns (alpha, F, history); S is left in ``pairs``.
 
-    seen: see :func:`update_alpha`. rank: :class:`ByComponents` or :class:`ByEigenvalues`, for one threshold
-    after the other. tol: a stage with too many components ends when the objective moves by less than this
-    share of itself (None: never), since halving rho joins nothing that the cut of Eq. (4) has taken apart.
+    seen: see :func:`update_alpha`. rank: :class:`ByComponents` or :class:`ByEigenvalues`, reused for all
+    thresholds. tol: a stage with too many components ends when the objective changes by less than this share
+    of itself (None: never), because halving rho does not join what the cut of Eq. (4) has separated.
     """
     gamma = (threshold * m) ** 2
     alpha = np.full(m, 1.0 / m)
@@ -206,72 +205,71 @@ def _change(history) -> float:
 class SPCE(BaseConsensus):
     """Self-paced clustering ensemble: a sparse consensus matrix whose connected components are the clusters.
 
-    Every pair of objects gets a consensus value, learned from the pairs the clusterings agree on first and
-    from the contested ones later, while clusterings that disagree with the consensus lose weight and the
-    graph of the values is driven to fall apart into ``n_clusters`` components.
+    Every pair of objects gets a consensus value. The values are learned first from the pairs that the
+    clusterings agree on and later from the contested ones. Clusterings that disagree with the consensus lose
+    weight, and the graph of the values is driven to fall apart into ``n_clusters`` components.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned (c).
     threshold : float in [0, 1) or "auto"
-        theta in the paper: how strong a consensus value must be to be kept; values below about it are cut to
-        0 (gamma = (threshold m)^2 in the published objective). Up to 0.2 the graph nearly always has exactly
-        c components; above, components are many, and are merged. "auto" tries 0.1, 0.2, 0.4, 0.6 and 0.7 and
-        keeps the result that agrees best with the base clusterings (mean adjusted Rand index); no true labels
-        are involved.
+        Consensus values below about this threshold are set to 0 (theta in the paper; gamma = (threshold m)^2
+        in the published objective). Up to 0.2, the graph nearly always has exactly c components; above, it
+        has more, and they are merged. "auto" tries 0.1, 0.2, 0.4, 0.6 and 0.7 and keeps the result with the
+        best mean adjusted Rand index with the base clusterings; no true labels are used.
     weighting : {"self-paced", "fixed", "none"}
-        How pairs are trusted: learned and widened stage by stage; fixed at the first stage's value, by
-        agreement (published as SPCE-fixW); all equally (SPCE-W).
+        How pairs are trusted. "self-paced": the weights are learned, and more pairs are trusted at each
+        stage. "fixed": the weights stay at their values in the first stage, given by agreement (published as
+        SPCE-fixW). "none": all pairs are trusted equally (SPCE-W).
     mode : {"standard", "authors"}
         "authors" follows the published program step by step and returns the components of the last consensus
         matrix as clusters, whatever their number.
     tol : float
         A stage whose graph has too many components ends when the objective changes by less than this share.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
     labels_ : array (n_samples,)
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1], on the scale of all methods:
-        :attr:`consilience._evidence.table.Evidence.confidence`.
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     consensus_matrix_ : sparse array (n_samples, n_samples)
-        S, expanded on demand from ``distinct_consensus_``, which is in the order of the distinct objects.
+        S, expanded each time from ``distinct_consensus_``, which is in the order of the distinct objects.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: 1 / alpha, by which its loss is multiplied, normalized.
+        Trust in each base clustering: 1 / alpha, which multiplies its loss, normalized to add up to 1.
     clustering_losses_ : array (n_clusterings,)
-        alpha, adding up to 1: how far each base clustering is from the consensus matrix, for the pairs it
-        saw.
+        alpha, normalized to add up to 1: how far each base clustering is from the consensus matrix on the
+        pairs it saw.
     n_pieces_ : int
-        Pieces (connected components) of the learned graph. Where it is not ``n_clusters``, they were merged
-        by average co-association or split by the embedding, and a ConvergenceWarning says so.
+        Number of pieces (connected components) of the learned graph. If it is not ``n_clusters``, they were
+        merged by average co-association or split by the embedding, with a ConvergenceWarning.
     threshold_ : float
-        The threshold used.
+        The threshold that was used.
     history_ : list of dict
-        One entry per inner step: stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero`` pairs,
-        ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and
+        One entry per inner step: the stage ``r``, ``step``, ``rho``, ``lambda``, ``pieces``, ``nonzero``
+        pairs, ``trace`` = tr(F'LF), the ``objective`` and its terms ``loss``, ``pace``, ``sparsity`` and
         ``connectivity`` (rho times the trace); with mode="authors" also ``eigenvalues`` and
         ``eigenvalues_one_more``, the sums of the c and c + 1 smallest that the published program tests.
 
     Notes
     -----
-    Time O(u^2 (m + c)) an inner step, at most 40 steps, where u is the number of distinct rows of labels;
-    memory 8 u^2 bytes, or at most 100 + m / 2 bytes for each pair that was ever together where those are
-    fewer than 80% of all pairs; 32 u^2 bytes more with mode="authors", and 40 g^2 where g components are
-    merged (g is small for a threshold up to 0.2). Refused beforehand if it does not fit. Deterministic: there
-    is no random start.
+    An inner step takes O(u^2 (m + c)) time for u distinct rows of labels, and there are at most 40 steps. The
+    fit takes 8 u^2 bytes, or at most 100 + m / 2 bytes for each pair that was ever together if those are
+    fewer than 80% of all pairs; 32 u^2 bytes more with mode="authors", and 40 g^2 bytes to merge g components
+    (g is small for a threshold up to 0.2). An error is raised beforehand if this does not fit into memory.
+    The method is deterministic.
 
-    A weight of 1 is one object, and the unit matters: rho starts at 1 against an embedding whose length falls
-    with the number of objects, so that all weights doubled may give another answer. Weights that only say
-    which objects count more should have mean 1.
+    A weight of 1 stands for one object, and the unit matters: rho starts at 1 against an embedding whose
+    length falls with the number of objects, so that doubling all weights may change the answer. Weights that
+    only say which objects count more should have mean 1.
 
     Within a stage (W fixed) and for a fixed rho, every update lowers loss + sparsity + 2 rank; nothing is
-    guaranteed across stages, or while rho adapts.
+    guaranteed across stages, or while rho changes.
 
     Missing labels: a pair is judged by the clusterings that saw both objects, and a clustering by its loss
     for each pair that it saw, so that seeing less earns no trust. A pair that none saw has no loss and no
@@ -280,8 +278,8 @@ class SPCE(BaseConsensus):
     Differences from the paper: components are counted by graph search instead of eigenvalues; objects with
     equal labels are one weighted object (the same iterates, except that no eigenvector can separate them);
     exactly ``n_clusters`` clusters are returned; a clustering that equals S keeps a tiny alpha instead of 0
-    (the loss divides by it); a tie C = cut gives 0; a stage that can no longer change ends. The objective
-    counts rho tr(F'LF) as printed, although the published S update belongs to twice that.
+    (the loss divides by it); a tie C = cut gives 0; a stage ends when it cannot change any further. The
+    objective counts rho tr(F'LF) as printed, although the published S update belongs to twice that.
 
     References
     ----------
@@ -388,7 +386,7 @@ class SPCE(BaseConsensus):
 
     @property
     def consensus_matrix_(self) -> sp.csr_array:
-        """S (n_samples, n_samples) as CSR: expanded from ``distinct_consensus_`` each time it is asked for."""
+        """S (n_samples, n_samples) as CSR, expanded from ``distinct_consensus_`` at each access."""
         check_is_fitted(self, "labels_")
         S, inverse = self.distinct_consensus_, self.distinct_.inverse
         copies = np.bincount(inverse)
@@ -408,5 +406,8 @@ def _shortfall(found, c, threshold, faithful) -> str:
     if faithful:
         return f'{learned}, and mode="authors" returns them as they are'
     if found > c:
-        return f"{learned}; they were merged by average co-association (a threshold below {threshold:g} cuts less)"
+        return (
+            f"{learned}; they were merged by average co-association (a threshold below {threshold:g} cuts "
+            f"less)"
+        )
     return f"{learned}; the largest were split by the embedding (a threshold above {threshold:g} cuts more)"

@@ -1,12 +1,12 @@
-"""Tri-level robust clustering ensemble: a graph whose pieces are the clusters, doubting clusterings, objects
-    and pairs.
+"""Tri-level robust clustering ensemble: learns a graph with weights of clusterings, objects and pairs.
 
-    P_i = [together in i] / weight of the cluster: rows add up to 1                                                   (1)
+    P_i = [together in i] / weight of the cluster: rows add up to 1   (1)
     min over B, S, v, alpha of  sum_i (1 / alpha_i) sum_p v_p^2 KL(P_i row p, B row p) - lam sum_p v_p
-        + gamma |S - B|^2 + rho tr(F' L_S F)                                                                          (2)
+        + gamma |S - B|^2 + rho tr(F' L_S F)                          (2)
 
-alpha (m,) doubts clusterings, v (u,) objects, B (u, u) pairs; S (u, u) is the graph, and rho is raised until
-it has n_clusters pieces. Rows of B and S add up to 1. The updates are in ``_connective``.
+alpha (m,) says how far clusterings are doubted, v (u,) how far objects are trusted, B (u, u) how far pairs
+are. S (u, u) is the graph, and rho is raised until it has n_clusters pieces. Rows of B and S add up to 1. The
+updates are in ``_connective``.
 
 References
 ----------
@@ -26,44 +26,49 @@ from ._connective import learn
 
 
 class TRCE(BaseConsensus):
-    """Tri-level robust clustering ensemble: learns a graph in which each cluster is a piece. Deterministic.
+    """Tri-level robust clustering ensemble: learns a graph in which each cluster is a connected piece.
+
+    The method is deterministic.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     graph_weight : float, default 1
-        How near the graph stays to the mean of the clusterings that it is learned from, gamma, from 1e-9 to
-        1e9. From 1,000 on it hangs together as that does.
+        How close the graph stays to the mean of the clusterings that it is learned from (gamma in the paper),
+        from 1e-9 to 1e9. From 1,000 on, it has the same connected pieces as that mean.
     max_iter : int, default 10
-        Most rounds.
+        Maximum number of rounds.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, adding up to 1: 1 / alpha, normalized.
+        Trust in each base clustering: 1 / alpha, normalized to add up to 1.
     embedding_ : array (n_samples, n_clusters)
-        F, by which too large pieces are split.
+        F, the embedding by which pieces that are too large are split.
     n_pieces_ : int
-        Pieces of the learned graph; if not n_clusters, pieces were merged or split.
+        Number of pieces of the learned graph. If it is not n_clusters, pieces were merged or split.
     history_ : list of dict
         At each round ``rho``, the weight of the number of pieces, and ``pieces``.
 
     Notes
     -----
-    O(u^2 (m + c)) a round and an eigendecomposition, 32 u^2 + 16 u k bytes, refused beforehand if they will
-    not fit; the published program holds m matrices of all objects. B and S are both drawn together by F, and
-    B takes no heed of S: this is no descent, as published. A weight of 1 is one object. Missing labels: sums
-    over the clusterings that saw an object, in proportion.
+    A round takes O(u^2 (m + c)) time and an eigendecomposition, and the fit 32 u^2 + 16 u k bytes; an error
+    is raised beforehand if they do not fit. (The published program holds m matrices over all objects.) F
+    pulls on both B and S, and the update of B ignores S, so that the objective need not fall, as published. A
+    weight of 1 stands for one object. With missing labels, sums run over the clusterings that saw an object,
+    scaled in proportion.
 
-    Differences from the paper: an object's doubt is summed over all clusterings, in the published program it
-    is the last clustering's alone.
+    Differences from the paper: the doubt about an object is summed over all clusterings; in the published
+    program it comes from the last clustering alone.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Clustering-weighted evidence accumulation: clusterings that agree with the others count more.
+"""Weighted evidence accumulation: clusterings that agree with the others count more.
 
-    r_i = mean over other clusterings j of NMI(i, j),   a_i = r_i^power / sum                           (1)
-    A_pq = sum of a_i over clusterings that put p and q together / over those that saw both             (2)
-    linkage of 1 - A                                                                                    (3)
+    r_i = mean over other clusterings j of NMI(i, j),   a_i = r_i^power / sum                     (1)
+    A_pq = sum of a_i over clusterings that put p and q together / sum over those that saw both   (2)
+    linkage of 1 - A                                                                              (3)
 
 a (m,) trust in the clusterings, A (u, u) co-association of the distinct objects.
 
@@ -25,8 +25,9 @@ from .._base import BaseConsensus, Solution
 
 
 def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
-    """a (m,), Eq. (1), over the clusterings that saw some of the same objects; equal where none says anything
-    about another.
+    """a (m,), Eq. (1), over pairs of clusterings that saw some of the same objects.
+
+    All are equal if no clustering says anything about another.
     """
     m = ensemble.n_clusterings
     similarity = ensemble.clustering_similarity("nmi")
@@ -40,35 +41,40 @@ def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
 
 
 class WEAC(BaseConsensus):
-    """Weighted evidence accumulation: linkage of a co-association in which clusterings count by agreement
-    with the others. Deterministic.
+    """Weighted evidence accumulation: linkage in which clusterings that agree with the others count more.
+
+    The method is deterministic.
+
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     linkage : {"average", "complete", "single"}
-        Distance of two groups: mean, largest or smallest 1 - A over their pairs.
+        Distance between two groups: the mean, largest or smallest 1 - A over their pairs.
     power : float, default 1
-        Of the mean agreement: 0 trusts all clusterings alike, large values only those that agree best.
+        Exponent of the mean agreement. 0 trusts all clusterings alike, large values only those that agree
+        best.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     clustering_weights_ : array (n_clusterings,)
-        Trust in each base clustering, a of Eq. (1).
+        Trust in each base clustering, a of Eq. (1). Adds up to 1.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising.
+        Heights of the merges of distinct objects, in increasing order.
 
     Notes
     -----
-    O(u m^2 + u^2 m) time, 8 u^2 bytes, refused beforehand if they will not fit. Two objects that no
-    clustering saw together count as apart.
+    The fit takes O(u m^2 + u^2 m) time and 8 u^2 bytes; an error is raised beforehand if they do not fit. Two
+    objects that no clustering saw together count as apart.
 
     Examples
     --------

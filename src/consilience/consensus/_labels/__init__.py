@@ -1,1 +1,1 @@
-"""Methods on label vectors: objects are grouped by what the clusterings call them, without pairs or graphs."""
+"""Methods on label vectors, which need neither pairs of objects nor graphs."""

@@ -1,4 +1,4 @@
-"""What methods on label vectors share: starts that lie apart, and memberships in the order of the labels."""
+"""What methods on label vectors share: spread starts, and memberships in the order of the labels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def overall_shares(ensemble: Any) -> np.ndarray:
 
 
 def disagreement(P: np.ndarray, offsets: np.ndarray) -> Costs:
-    """Costs 1 - M of a label in a group: the share of the group, as the clustering saw it, that has another;
-    P (k,) of all objects.
+    """Costs 1 - M of a label in a group: the share of the group with another label in that clustering.
+
+    P (k,) holds the shares among all objects.
     """
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +33,7 @@ def disagreement(P: np.ndarray, offsets: np.ndarray) -> Costs:
 def start_table(
     rows: LabelRows, n_groups: int, costs: Costs, rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(table (k, c), weights (c,)) of groups around objects that lie apart."""
+    """(table (k, c), weights (c,)) of groups around objects that are far apart."""
     chosen = seed_rows(rows, n_groups, costs, rng, n_jobs)
     around = rows.take(chosen).table(np.arange(n_groups), n_groups)
     near = assign(rows, *costs(around), n_jobs=n_jobs)
@@ -43,11 +44,10 @@ def start_table(
 def read_off(
     memberships: np.ndarray, weights: np.ndarray, tie_breaker: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(labels, memberships): every object to its largest, in exactly as many clusters as there are columns, 0
-    the heaviest.
+    """(labels, memberships): every object joins its largest column; cluster 0 is the heaviest.
 
-    Columns are put in the order of the labels; where a cluster had to be split because a column won nobody,
-    in the order that fits them best.
+    There are exactly as many clusters as columns. Columns are put in the order of the labels; if a cluster
+    had to be split because a column won no object, in the order that fits the labels best.
     """
     labels, columns = order_columns(memberships, weights, tie_breaker)
     return labels, memberships[:, columns]

@@ -1,11 +1,10 @@
-"""Utilities of k-means-based consensus: what agreement is worth, and the distance between labels that fits
-    it.
+"""Utilities of k-means-based consensus, and the distance between labels that belongs to each.
 
-    utility     U(pi, pi_i)                               f(x, M)                          v_i if normalized
-    category    sum_j p_j |M_j|^2 - |P|^2                 1 + |M|^2 - 2 M[x]               1 / |P_i|^2               (1)
-    entropy     mutual information, bits                  - log2 M[x]                      1 / H(P_i)                (2)
-    cosine      sum_j p_j |M_j| - |P|                     1 - M[x] / |M|                   1 / |P_i|                 (3)
-    power       the same, with norms of order r           1 - (M[x] / |M|_r)^(r-1)         1 / |P_i|_r               (4)
+    utility    U(pi, pi_i)                     f(x, M)                       v_i if normalized
+    category   sum_j p_j |M_j|^2 - |P|^2       1 + |M|^2 - 2 M[x]            1 / |P_i|^2           (1)
+    entropy    mutual information, bits        - log2 M[x]                   1 / H(P_i)            (2)
+    cosine     sum_j p_j |M_j| - |P|           1 - M[x] / |M|                1 / |P_i|             (3)
+    power      the same, with norms of order r 1 - (M[x] / |M|_r)^(r-1)      1 / |P_i|_r           (4)
 
 M_j (k_i,) distribution of clustering i's labels over the objects of cluster j that i saw, P over all that it
 saw, p_j share of cluster j. Tables and shares are (k, c), one block of rows per clustering.
@@ -18,7 +17,7 @@ import numpy as np
 from ..._kernels.labels.grouping import Costs, block_shares
 
 UTILITIES = ("category", "entropy", "cosine", "power")
-_FLOOR = 2.0**-52  # of M[x] under the logarithm: a label never met in a cluster costs 52 bits
+_FLOOR = 2.0**-52  # smallest M[x] in the logarithm: a label that a cluster does not have costs 52 bits
 
 
 def lengths(M: np.ndarray, offsets: np.ndarray, order: float) -> np.ndarray:
@@ -38,7 +37,7 @@ def contributions(M: np.ndarray, offsets: np.ndarray, utility: str, order: float
 
 
 def worth(M: np.ndarray, offsets: np.ndarray, utility: str, order: float) -> np.ndarray:
-    """(m, c) what U adds up by share of a cluster: norms, or minus the entropy, of its distributions."""
+    """(m, c) terms that U weights by the shares of clusters: norms of distributions, or minus entropies."""
     if utility == "entropy":
         return np.add.reduceat(M * np.log2(np.maximum(M, _FLOOR)), offsets[:-1], axis=0)
     order = order if utility == "power" else 2.0
@@ -47,9 +46,7 @@ def worth(M: np.ndarray, offsets: np.ndarray, utility: str, order: float) -> np.
 
 
 def clustering_factors(P: np.ndarray, offsets: np.ndarray, utility: str, order: float) -> np.ndarray:
-    """v_i (m,) of the normalized utilities; 0 for a clustering of one cluster under entropy, which says
-    nothing.
-    """
+    """v_i (m,) of the normalized utilities; 0 for a clustering of one cluster under entropy."""
     size = np.abs(worth(P[:, None], offsets, utility, order)[:, 0])
     return np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
 

@@ -1,4 +1,4 @@
-"""How members are aligned with a partition, and what centers of groups of label vectors are."""
+"""How base clusterings are aligned with a partition, and centers of groups of label vectors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..._kernels.labels.grouping import Costs, commonest_rows
 
 
 def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
-    """B (k, c), which groups the clusters of members stand for, from Y' diag(w) R: one-to-one (unmatched
-    clusters vote for nobody), many-to-one, or soft shares of every cluster.
+    """B (k, c), the groups to which base clusters are mapped, from Y' diag(w) R.
+
+    The map is one-to-one (unmatched clusters have no vote), many-to-one, or soft shares of every cluster.
     """
     if match == "soft":
         sums = table.sum(axis=1, keepdims=True)
@@ -28,8 +29,9 @@ def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
 
 
 def commonest(P: np.ndarray, offsets: np.ndarray) -> Costs:
-    """Costs for centers that are labels: 0 for the commonest of the group (the lowest of equals), 1 for
-    others.
+    """Costs for centers that are labels: 0 for the most common label of the group, 1 for others.
+
+    The lowest of equally common labels is taken.
     """
 
     def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,11 +1,10 @@
-"""Bayesian cluster ensembles: every object has mixed memberships, and each of its labels comes from one of
-    them.
+"""Bayesian cluster ensembles: a mixed-membership model of the labels of each object.
 
-    theta_p ~ Dirichlet(alpha);   for every clustering i that saw p:  z_pi ~ theta_p,  x_pi ~ b_(z_pi),i               (1)
-    E:   phi_pij ~ exp(psi(g_pj)) b_ji[x_pi],   g_pj = alpha_j + sum_i phi_pij                                         (2)
-    M:   b_ji ~ sum_p w_p phi_pij [x_pi] + eps                                                                         (3)
-         alpha by Newton's method on   sum_p w_p E[log p(theta_p | alpha)]                                             (4)
-    label of p = argmax_j g_pj                                                                                         (5)
+    theta_p ~ Dirichlet(alpha);   for every clustering i that saw p:  z_pi ~ theta_p,  x_pi ~ b_(z_pi),i   (1)
+    E:   phi_pij ~ exp(psi(g_pj)) b_ji[x_pi],   g_pj = alpha_j + sum_i phi_pij                             (2)
+    M:   b_ji ~ sum_p w_p phi_pij [x_pi] + eps                                                             (3)
+         alpha by Newton's method on   sum_p w_p E[log p(theta_p | alpha)]                                 (4)
+    label of p = argmax_j g_pj                                                                             (5)
 
 b_ji (k_i,) distribution of clustering i's labels in component j, alpha (c,), g (u, c), w (u,) weights of the
 distinct objects.
@@ -35,7 +34,7 @@ _INNER = 100  # most steps of (2) for one object and round
 
 
 class Run(NamedTuple):
-    """One ascent: g of (2), the model, and the mean bound at each round."""
+    """One run: g of (2), the model, and the mean bound at each round."""
 
     g: np.ndarray
     table: np.ndarray
@@ -50,8 +49,9 @@ def expected_log_prior(alpha: np.ndarray, logs: np.ndarray, total: float) -> flo
 
 
 def update_alpha(alpha: np.ndarray, logs: np.ndarray, total: float) -> np.ndarray:
-    """One Newton step on Eq. (4), whose Hessian is a diagonal plus a constant; halved until it is positive
-    and no worse.
+    """One Newton step on Eq. (4), whose Hessian is a diagonal plus a constant.
+
+    The step is halved until alpha is positive and (4) does not fall.
     """
     G = logs + total * (psi(alpha.sum()) - psi(alpha))
     h, z = -total * polygamma(1, alpha), total * polygamma(1, alpha.sum())
@@ -68,7 +68,7 @@ def update_alpha(alpha: np.ndarray, logs: np.ndarray, total: float) -> np.ndarra
 def ascend(
     rows: LabelRows, table: np.ndarray, alpha: np.ndarray, *, max_iter: int, tol: float, n_jobs: int | None
 ) -> Run:
-    """(3), (2) and (4) in turn, until the mean bound rises by no more than ``tol`` of itself."""
+    """(3), (2) and (4) in turn, until the mean bound rises by no more than ``tol`` times itself."""
     total, c = rows.weights.sum(), alpha.size
     seen = (rows.labels >= 0).sum(axis=1)
     g = alpha + seen[:, None] / c
@@ -99,44 +99,48 @@ def ascend(
 class BCE(BaseConsensus):
     """Bayesian cluster ensembles: a mixed-membership model of label vectors, by variational inference.
 
-    Linear in the number of objects; memberships are soft.
+    The method is linear in the number of objects, and its memberships are soft.
 
     Parameters
     ----------
     n_clusters : int
         Number of components, and of clusters returned.
     n_init : int, default 5
-        Starts (from objects that lie apart); the one of largest bound is kept.
+        Number of starts (from objects that are far apart); the one with the largest bound is kept.
     max_iter : int, default 500
-        Most rounds of a start.
+        Maximum number of rounds of each start.
     tol : float, default 1e-4
         A start ends when the bound rises by no more than this share of itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
-        Expected share of each component in the object, g / sum g of Eq. (2), in the order of the labels.
+        Expected share of each component in the object, g / sum g of Eq. (2). Columns are in the order of the
+        labels.
     history_ : list of dict
-        ``bound`` on the log-likelihood, mean over objects, at each round of the best start.
+        ``bound`` at each round of the best start: the lower bound on the log-likelihood, averaged over
+        objects.
 
     Notes
     -----
-    O(u m c) a step of (2), some of them a round; O(u c + k c) memory. Missing labels and weights are exact by
-    the model. The bound never falls, up to the smoothing eps. Of more than 65,536 distinct objects the starts
-    are compared on a draw of that many, and the best goes on with all.
+    A step of (2) takes O(u m c) time, and a round takes several; the fit takes O(u c + k c) memory. The model
+    handles missing labels and weights exactly. The bound never falls, up to the smoothing eps. With more than
+    65,536 distinct objects, the starts are compared on a sample of that size, and the best one continues with
+    all objects.
 
-    Differences from the paper: starts are spread instead of random, g goes on from the last round instead of
-    beginning anew, Newton steps that would lower the bound are shortened, and eps is 1e-9 of the total
-    weight. The published program does not take missing labels.
+    Differences from the paper: starts are spread instead of random, g continues from the last round instead
+    of being initialized again, Newton steps that would lower the bound are shortened, and eps is 1e-9 of the
+    total weight. The published program does not accept missing labels.
 
     Examples
     --------

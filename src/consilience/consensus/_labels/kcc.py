@@ -1,13 +1,13 @@
 """k-means-based consensus: k-means on label vectors, with a distance that fits a utility.
 
-    maximize   sum_i v_i U(pi, pi_i)   <=>   minimize   sum_p w_p sum over i that saw p of v_i f(x_pi, M_ji)         (1)
-    M_ji = distribution of clustering i's labels over the objects of cluster j that i saw                            (2)
+    maximize  sum_i v_i U(pi, pi_i)   <=>   minimize  sum_p w_p sum over i that saw p of v_i f(x_pi, M_ji)(1)
+    M_ji = distribution of clustering i's labels over the objects of cluster j that i saw                  (2)
 
-    category   f = 1 + |M|^2 - 2 M[x]           entropy   f = - log2 M[x]                                             (3)
+    category   f = 1 + |M|^2 - 2 M[x]           entropy   f = - log2 M[x]                                  (3)
     cosine     f = 1 - M[x] / |M|               power     f = 1 - (M[x] / |M|_r)^(r-1)
 
 pi is the consensus, pi_i base clustering i, x_pi its label of object p, j the cluster of p, w (u,) weights of
-the distinct objects. U, f and v of all four utilities stand in ``_utilities``.
+the distinct objects. The definitions of U, f and v for all four utilities are in ``_utilities``.
 
 References
 ----------
@@ -35,51 +35,53 @@ from ._utilities import UTILITIES, clustering_factors, distances, total_utility
 class KCC(BaseConsensus):
     """k-means-based consensus clustering: k-means on label vectors that maximizes a utility.
 
-    Linear in the number of objects.
+    The method is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     utility : {"category", "entropy", "cosine", "power"}, default "category"
-        What agreement with a base clustering is worth: quadratic mutual information (k-means of one-hot
-        rows), mutual information (:class:`ECC`), or norms of the label distributions of clusters.
+        Utility of agreement with a base clustering: quadratic mutual information ("category", k-means on
+        one-hot rows), mutual information ("entropy", see :class:`ECC`), or norms of the label distributions
+        of clusters ("cosine" and "power").
     norm_order : float, default 5.0
-        Of the norms of ``utility="power"``; above 1.
+        Order of the norms for ``utility="power"``; above 1.
     normalized : bool, default False
-        Divide the utility of each clustering by what it could be at most.
+        Whether to divide the utility of each clustering by its largest possible value.
     n_init : int, default 10
-        Starts (k-means++ by the method's own distance); the best is kept.
+        Number of starts (k-means++ with the distance of the method); the best is kept.
     max_iter : int, default 100
-        Most iterations of a start.
+        Maximum number of iterations of each start.
     tol : float, default 1e-6
         A start ends when the objective falls by no more than this share of itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     utility_ : float
-        Left side of Eq. (1).
+        The maximized utility, the left side of Eq. (1).
     history_ : list of dict
         ``objective``, the right side of Eq. (1), at each iteration of the best start.
 
     Notes
     -----
-    O(u m c) an iteration, O(u m + k c) memory. The objective never rises. Of more than 65,536 distinct
-    objects the starts are compared on a draw of that many, and the best goes on with all. Missing labels:
-    sums are over the clusterings that saw an object; a cluster that a clustering never saw is taken to have
-    its overall distribution of labels.
+    An iteration takes O(u m c) time, and the fit O(u m + k c) memory. The objective never rises. With more
+    than 65,536 distinct objects, the starts are compared on a sample of that size, and the best one continues
+    with all objects. With missing labels, sums are over the clusterings that saw an object; a cluster that a
+    clustering never saw is given the overall distribution of labels of that clustering.
 
-    Differences from the paper: a cluster left empty gets the object of largest loss, not a random one; starts
-    are spread (k-means++).
+    Differences from the paper: an empty cluster gets the object with the largest loss, not a random one, and
+    starts are spread (k-means++).
 
     Examples
     --------
@@ -154,29 +156,30 @@ class KCC(BaseConsensus):
 
 
 class ECC(KCC):
-    """Entropy-based consensus clustering: the consensus that shares most information with the base
-    clusterings.
+    """Entropy-based consensus clustering: maximal mutual information with the base clusterings.
 
-    :class:`KCC` with ``utility="entropy"``: maximizes the sum of mutual informations. Linear in the number of objects.
+    This is :class:`KCC` with ``utility="entropy"``: it maximizes the sum of the mutual information with all
+    base clusterings. The method is linear in the number of objects.
+
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     normalized : bool, default False
-        Divide the mutual information with each clustering by its entropy.
+        Whether to divide the mutual information with each clustering by its entropy.
     n_init : int, default 10
-        Starts (k-means++ by the method's own distance); the best is kept.
+        Number of starts (k-means++ with the distance of the method); the best is kept.
     max_iter : int, default 100
-        Most iterations of a start.
+        Maximum number of iterations of each start.
     tol : float, default 1e-6
         A start ends when the objective falls by no more than this share of itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Mixture model of label vectors: objects of a cluster have labels drawn alike, clustering by clustering.
+"""Mixture model of label vectors: labels of objects in a cluster have the same distributions.
 
     p(x_p) = sum_j a_j prod over i that saw p of v_ji[x_pi]                                              (1)
     E:   R_pj ~ a_j exp( sum_i log v_ji[x_pi] )                                                          (2)
@@ -32,7 +32,7 @@ _DEAD = 1e-10  # share of the total weight below which a component explains noth
 
 
 class Run(NamedTuple):
-    """One ascent: memberships, their table and weights, and the mean log-likelihood at each step."""
+    """One run: memberships, their table and weights, and the mean log-likelihood at each step."""
 
     R: np.ndarray
     table: np.ndarray
@@ -58,7 +58,7 @@ def ascend(
     tol: float,
     n_jobs: int | None,
 ) -> Run:
-    """(3) and (2) in turn, until the log-likelihood gains no more than ``tol`` of itself."""
+    """(3) and (2) in turn, until the log-likelihood rises by no more than ``tol`` times itself."""
     total, reseeded, converged = rows.weights.sum(), 0, False
     gains: list[float] = []
     R = np.empty(0)
@@ -80,49 +80,50 @@ def ascend(
 class MixtureConsensus(BaseConsensus):
     """Mixture model of label vectors, by expectation maximization.
 
-    Linear in the number of objects; memberships are soft.
+    The method is linear in the number of objects, and its memberships are soft.
 
     Parameters
     ----------
     n_clusters : int
         Number of components, and of clusters returned.
     n_init : int, default 10
-        Starts (from objects that lie apart); the one of largest likelihood is kept.
+        Number of starts (from objects that are far apart); the one with the largest likelihood is kept.
     max_iter : int, default 500
-        Most iterations of a start.
+        Maximum number of iterations of each start.
     tol : float, default 1e-7
-        A start ends when the log-likelihood gains no more than this share of itself.
+        A start ends when the log-likelihood rises by no more than this share of itself.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
-        R of Eq. (2): probability of each component, in the order of the labels.
+        R of Eq. (2): probability of each component. Columns are in the order of the labels.
     log_likelihood_ : float
-        Mean over objects, by weight, of log p, Eq. (1), in nats.
+        Weighted mean of log p, Eq. (1), over objects, in nats.
     bic_ : float
-        Bayesian information criterion, small is good: compares numbers of clusters.
+        Bayesian information criterion, to compare numbers of clusters; smaller is better.
     n_reseeded_ : int
-        Components that had died out and began anew at the object explained worst.
+        Number of times that an empty component was restarted from the object that the model explained worst.
     history_ : list of dict
         ``log_likelihood`` at each iteration of the best start.
 
     Notes
     -----
-    O(u m c) an iteration, O(u c + k c) memory. Missing labels and weights are exact by the model. The
-    log-likelihood never falls, up to the smoothing eps, unless a component is re-seeded. Of more than 65,536
-    distinct objects the starts are compared on a draw of that many, and the best goes on with all.
+    An iteration takes O(u m c) time, and the fit O(u c + k c) memory. The model handles missing labels and
+    weights exactly. The log-likelihood never falls, up to the smoothing eps, unless a component is restarted.
+    With more than 65,536 distinct objects, the starts are compared on a sample of that size, and the best one
+    continues with all objects.
 
-    Differences from the paper: starts are spread instead of random, and components that die out are
-    re-seeded.
+    Differences from the paper: starts are spread instead of random, and empty components are restarted.
 
     Examples
     --------

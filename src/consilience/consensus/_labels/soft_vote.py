@@ -1,15 +1,15 @@
-"""Soft voting: memberships of all clusterings are aligned with each other and averaged.
+"""Soft voting: the memberships of all clusterings are aligned and averaged.
 
-    minimize over M and B_i    f = sum_p w_p sum_i s_ip || P_ip B_i / s_ip - M_p ||^2 / sum_p w_p n_p         (1)
-    M_p  = sum_i P_ip B_i / n_p,   n_p = sum_i s_ip                                                           (2)
-    B_i  = min  tr(B' G_i B) - 2 tr(B' T_i),   T_i = P_i' diag(w) M,   G_i = P_i' diag(w / s_i) P_i           (3)
+    minimize over M and B_i    f = sum_p w_p sum_i s_ip || P_ip B_i / s_ip - M_p ||^2 / sum_p w_p n_p   (1)
+    M_p  = sum_i P_ip B_i / n_p,   n_p = sum_i s_ip                                                     (2)
+    B_i  = min  tr(B' G_i B) - 2 tr(B' T_i),   T_i = P_i' diag(w) M,   G_i = P_i' diag(w / s_i) P_i     (3)
 
 P_i (u, k_i) memberships in the clusters of clustering i, s_ip the sum of its row p (1; less where a part is
 unknown, 0 where p was not seen), w (u,) weights of the distinct objects, M (u, c) the consensus, B_i (k_i, c)
-of zeros and ones: the group that each cluster stands for. Every cluster stands for one group; no two for the
-same where k_i <= c, and every group has one where k_i > c. (2) is the minimum over M. (3) is the minimum over
-B_i where k_i <= c, a matching, as tr(B' G B) is then the same for all; where k_i > c single clusters change
-their group as long as (3) falls. So (1) never rises, and ends where no B_i changes.
+of zeros and ones: the group to which each cluster is mapped. Every cluster is mapped to one group: if k_i <=
+c, to different ones; if k_i > c, so that every group has one. (2) is the minimum over M. (3) is the minimum
+over B_i where k_i <= c, a matching, as tr(B' G B) is then the same for all; where k_i > c single clusters
+change their group as long as (3) falls. So (1) never rises, and ends where no B_i changes.
 
 References
 ----------
@@ -38,7 +38,7 @@ _STILL = 1e-12  # a change of (3) below this share of its terms is rounding
 
 
 class Aligned(NamedTuple):
-    """Where the loop ended from one start."""
+    """The result of the loop from one start."""
 
     M: np.ndarray
     groups: np.ndarray  # (k,) the column of B that is 1
@@ -54,7 +54,7 @@ def objective(M: np.ndarray, groups: np.ndarray, grams: list[np.ndarray], weight
 
 
 def _gram_of(G: np.ndarray, groups: np.ndarray) -> float:
-    """tr(B' G B), of a diagonal G (k_i,) its sum."""
+    """tr(B' G B); for a diagonal G (k_i,) its sum."""
     return float(G.sum() if G.ndim == 1 else G[groups[:, None] == groups].sum())
 
 
@@ -66,15 +66,16 @@ def update_M(rows: Any, groups: np.ndarray, c: int, seen: np.ndarray, n_jobs: in
 
 
 def update_B(T: np.ndarray, G: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
-    """Eq. (3) of one clustering: (k_i,) the group of each cluster; from ``groups`` on where single clusters
-    move.
+    """Eq. (3) of one clustering: (k_i,) the group of each cluster.
+
+    If single clusters move, they start from ``groups``.
     """
     k, c = T.shape
     if k <= c:
         clusters, columns = linear_sum_assignment(-T)
         found = np.empty(k, np.int64)
         found[clusters] = columns
-        # A matching no better than the last one leaves it: ties must not keep the loop going.
+        # The last matching is kept unless the new one is better: ties must not keep the loop going.
         rows = np.arange(k)
         if groups is not None and T[rows, found].sum() <= T[rows, groups].sum() * (1 + _STILL):
             return groups
@@ -87,7 +88,7 @@ def update_B(T: np.ndarray, G: np.ndarray, groups: np.ndarray | None = None) -> 
 
 
 def _move_clusters(T: np.ndarray, G: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Clusters change their group one at a time, by the largest fall of (3); none leaves a group empty."""
+    """Move one cluster at a time, by the largest decrease of (3), and leave no group empty."""
     k, c = T.shape
     groups, every = groups.copy(), np.arange(k)
     cost = -2.0 * T
@@ -111,48 +112,49 @@ def _move_clusters(T: np.ndarray, G: np.ndarray, groups: np.ndarray) -> np.ndarr
 
 
 class SoftVote(BaseConsensus):
-    """Soft voting: clusters of all members are matched, and memberships averaged; takes soft and hard
-    clusterings.
+    """Soft voting: matches the clusters of all base clusterings and averages their memberships.
 
-    Linear in the number of objects; the answer is soft.
+    The base clusterings can be soft or hard, and the answer is soft. The method is linear in the number of
+    objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     n_init : int, default 10
-        Starts: a cut of the graph between objects and base clusters (the best of as many k-means), and of the
-        members with n_clusters clusters at most so many, those first that agree most with all. The best
-        answer is kept, by mean NMI with the members.
+        One start comes from a cut of the graph between objects and base clusters (the best of n_init runs of
+        k-means). At most n_init more come from the base clusterings with n_clusters clusters that agree most
+        with all others. The answer with the best mean NMI with the base clusterings is kept.
     max_iter : int, default 100
-        Most iterations of a start.
+        Maximum number of iterations of each start.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the first start.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
-        M of Eq. (2): the mean of the aligned memberships, adding up to 1.
+        M of Eq. (2): the mean of the aligned memberships. Rows add up to 1.
     cluster_labels_ : array (k,)
-        The cluster of the consensus that every base cluster stands for, by its number in the ensemble.
+        The consensus cluster to which every base cluster is mapped, by its number in the ensemble.
     history_ : list of dict
         ``objective``, Eq. (1), at each iteration of the best start; it never rises.
 
     Notes
     -----
-    O(entries c) an iteration, O(u m c) of hard clusterings, and O(m c^3) for matchings; O(entries + u c + k
-    c) memory. What is unknown of an object votes for nobody. Where no column of M is the largest of any
-    object, a cluster is split in its place.
+    An iteration takes O(entries c) time for the memberships that are not 0, or O(u m c) for hard clusterings,
+    and O(m c^3) for matchings; the fit takes O(entries + u c + k c) memory. The unknown share of an object
+    has no vote. If a column of M is the largest one of no object, another cluster is split in its place.
 
-    Differences from the papers: members with more clusters than n_clusters have several of them stand for
-    one, instead of clusters without a partner; starts are chosen by the data.
+    Differences from the papers: if a base clustering has more than n_clusters clusters, several of them are
+    mapped to the same group instead of being left without a partner, and the starts are chosen from the data.
 
     Examples
     --------
@@ -228,7 +230,7 @@ class SoftVote(BaseConsensus):
         return Aligned(update_M(rows, groups, c, seen, self.n_jobs), groups, history, converged)
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
-        """Tables (k, c) of a cut of the graph, and of members with as many clusters as are wanted."""
+        """Tables (k, c) of a cut of the graph, and of base clusterings with n_clusters clusters."""
         c, rows, weights = self.n_clusters, ensemble._incidence, ensemble.sample_weight
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         k = ensemble.n_base_clusters
@@ -239,8 +241,7 @@ class SoftVote(BaseConsensus):
         if fitting.size:
             K = rows.overlaps(weights, n_jobs=self.n_jobs)
             tables = [K[:, ensemble.offsets[i] : ensemble.offsets[i + 1]] for i in fitting]
-            # How much of what all clusterings hold a member's clusters hold together with their best
-            # partners.
+            # Weight of all clusterings that the clusters of a base clustering share with their best partners.
             agree = np.array([table.max(axis=1).sum() for table in tables])
             order = np.argsort(-agree.round(9), kind="stable")[: self.n_init]
             starts += [np.ascontiguousarray(tables[i]) for i in order]

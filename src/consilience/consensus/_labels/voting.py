@@ -1,12 +1,12 @@
-"""Voting: find out which clusters of the members are the same, then count; or k-modes on label vectors.
+"""Voting: match the clusters of all base clusterings, then count votes; or k-modes on label vectors.
 
-aligned     T = Y' diag(w) R (k, c);  B_i maps clustering i's clusters to groups, from T_i                            (1)
-            group of p = the one that most of the clusterings that saw p map it to                                    (2)
-iterative   center of group j in clustering i = its commonest label, or the distribution M_ji of its labels           (3)
-            group of p = that of least mean disagreement: [x_pi is not the center], or 1 - M_ji[x_pi]                 (4)
+aligned     T = Y' diag(w) R (k, c);  B_i maps clustering i's clusters to groups, from T_i                 (1)
+            group of p = the one that most of the clusterings that saw p map it to                         (2)
+iterative   center of group j in clustering i = its commonest label, or the distribution M_ji of its labels(3)
+            group of p = that of least mean disagreement: [x_pi is not the center], or 1 - M_ji[x_pi]      (4)
 
-Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects; both
-loops end where no object moves.
+Y (u, k) indicator of base clusters, R (u, c) of the groups, w (u,) weights of the distinct objects. Both
+loops end when no object moves.
 
 References
 ----------
@@ -42,62 +42,66 @@ from .._base import BaseConsensus, Solution, by_decreasing_size
 from ._shared import disagreement, overall_shares
 from ._votes import commonest, maps
 
-_STARTS_LOOKED_AT = 50  # members with n_clusters clusters whose agreement with the others is counted
+_STARTS_LOOKED_AT = 50  # base clusterings with n_clusters clusters that are tried as starts
 
 
 class Voting(BaseConsensus):
-    """Voting: members are aligned and objects join the cluster that most members put them in; or k-modes of
-    label vectors.
+    """Voting: base clusterings are aligned, and objects join the cluster with most votes; or k-modes.
 
-    Linear in the number of objects.
+    The method is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     algorithm : {"aligned", "iterative"}, default "aligned"
-        Find which clusters of the members are the same, then count votes; or k-modes (iterative voting).
+        "aligned" matches the clusters of the base clusterings and then counts votes. "iterative" is k-modes
+        on label vectors (iterative voting).
     match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
-        Of ``algorithm="aligned"``: what a member's cluster may stand for. The last two take members with any
-        number of clusters as they are, but one cluster for all satisfies them too.
+        For ``algorithm="aligned"``: how the clusters of a base clustering are mapped to consensus clusters.
+        The last two suit base clusterings with any number of clusters, but a single cluster of all objects
+        satisfies them too.
     center : {"mode", "mean"}, default "mode"
-        Of ``algorithm="iterative"``: a group's commonest labels (IVC), or its distribution of labels (IPVC).
+        For ``algorithm="iterative"``: the center of a group is its most common label in each clustering
+        ("mode", IVC) or its distribution of labels ("mean", IPVC).
     n_init : int, default 10
-        Starts; at most so many members are started from if aligned. The best is kept, by mean NMI with the
-        members if aligned, else by disagreement.
+        Number of starts; the best is kept. "aligned" starts from at most n_init base clusterings and compares
+        the results by mean NMI with the base clusterings, "iterative" by disagreement.
     max_iter : int, default 100
-        Most iterations of a start.
+        Maximum number of iterations of each start.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of the starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_labels_ : array (k,)
-        The cluster of the consensus that every base cluster stands for, by its number in the ensemble; -1 for
+        The consensus cluster to which every base cluster is mapped, by its number in the ensemble; -1 for
         none.
     aligned_ : array (n_samples, n_clusterings)
-        The labels of every member in the numbers of the consensus; -1 where missing or unmatched.
+        The labels of every base clustering in the numbers of the consensus; -1 where missing or unmatched.
     history_ : list of dict
         ``objective``, the weight of votes for other clusters (aligned) or the mean disagreement (iterative),
         at each iteration of the best start.
 
     Notes
     -----
-    O(u m c) an iteration, and O(m c^3) for one-to-one maps; O(u m + k c) memory. Votes are counted among the
-    clusterings that saw an object. One-to-one and many-to-one votes and the mode never raise the objective;
-    the others end at the first rise. Iterative: of more than 65,536 distinct objects the starts are compared
-    on a draw of that many, and the best goes on with all.
+    An iteration takes O(u m c) time, and O(m c^3) for one-to-one maps; the fit takes O(u m + k c) memory.
+    Votes are counted among the clusterings that saw an object. With ``match="one-to-one"`` or "many-to-one",
+    and with ``center="mode"``, the objective never rises; otherwise the loop ends at the first rise. With
+    more than 65,536 distinct objects, "iterative" compares the starts on a sample of that size, and the best
+    one continues with all objects.
 
-    Differences from the papers: starts are members with n_clusters clusters, those first that agree most with
-    the others, and where there are none the vote of clustered base clusters; ties stay where they are; a
-    cluster left empty gets the object of largest loss.
+    Differences from the papers: starts are the base clusterings with n_clusters clusters that agree most with
+    the others, or, if there are none, a vote of groups of base clusters; objects with a tie stay where they
+    are; an empty cluster gets the object with the largest loss.
 
     Examples
     --------
@@ -150,8 +154,9 @@ class Voting(BaseConsensus):
 
     @property
     def aligned_(self) -> np.ndarray:
-        """(n_samples, n_clusterings) labels of every member in the numbers of the consensus, -1 where there
-        is none.
+        """Labels of every base clustering in the numbers of the consensus, -1 where there is none.
+
+        An array (n_samples, n_clusterings).
         """
         numbers = np.append(self.cluster_labels_, -1)
         return self.distinct_.expand(numbers[self.distinct_.global_labels()])
@@ -206,9 +211,7 @@ class Voting(BaseConsensus):
         )
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
-        """Members with exactly n_clusters clusters, those first that agree most with all; else votes for
-        groups of base clusters.
-        """
+        """Base clusterings with n_clusters clusters that agree most with all, else grouped base clusters."""
         fitting = np.flatnonzero(ensemble.n_clusters_per_clustering == self.n_clusters)[:_STARTS_LOOKED_AT]
         members = [ensemble.labels[:, i].astype(np.int64) for i in fitting]
         if members:

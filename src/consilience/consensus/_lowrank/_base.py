@@ -22,13 +22,12 @@ _THIN = 0.8  # base clusters per distinct object up to which S is decomposed thr
 
 
 def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = -1) -> np.ndarray:
-    """S (u, u). Eq. (1) divided by m, or by how often the pair was seen; with "signed" +1 together, -1 apart,
-    0 unseen.
+    """S (u, u): Eq. (1) divided by m, or by how often each pair was seen.
 
-    The paper has the second for incomplete ensembles. Where all clusterings agree on c clusters it is 2 I - 1
-    1' between them, whose determinant 2^(c-1) (2 - c) vanishes for c = 2: S = v v' then, v = +-1, has rank
-    one, Z is v v'/n, and |Z| is the same for all pairs. For any other c, and for shares, S has one direction
-    for each cluster.
+    With "signed", entries are +1 for together, -1 for apart and 0 for unseen, as in the paper for incomplete
+    ensembles. If all clusterings agree on c clusters, S is then 2 I - 1 1' between them, whose determinant
+    2^(c-1) (2 - c) vanishes for c = 2: S = v v' then, v = +-1, has rank one, Z is v v'/n, and |Z| is the same
+    for all pairs. For any other c, and for shares, S has one direction for each cluster.
     """
     S = ensemble.coassociation(n_jobs=n_jobs)
     if entries == "signed":  # seen (2 together/seen - 1) / m
@@ -40,8 +39,9 @@ def co_association(ensemble: Compressed, entries: str, n_jobs: int | None = -1) 
 
 
 def scaled(S: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """diag(root) S diag(root), in place: for root = sqrt(weights) its norms and spectra are those of all n
-    objects.
+    """diag(root) S diag(root), in place.
+
+    For root = sqrt(weights), its norms and spectra are those of the matrix of all n objects.
     """
     S *= root[:, None]
     S *= root
@@ -57,12 +57,11 @@ def spectral_rows(W: np.ndarray, root: np.ndarray, count: int, n_jobs: int | Non
 
 
 def squared_cosines(frame: Frame, J: LowRank) -> np.ndarray:
-    """(u, u) affinity of subspaces, scaled like the graph: squared cosines between the rows of L Sigma^1/2, Z
-    = L Sigma R'.
+    """(u, u) affinity of subspaces: squared cosines between the rows of L Sigma^1/2, Z = L Sigma R'.
 
-    What low-rank representation calls clustering Z (G. Liu et al., TPAMI 2013): objects in independent
-    subspaces are orthogonal there, however many directions a subspace has and however long a row is. In
-    ``frame.graph``, which it overwrites.
+    Low-rank representation clusters Z in this way (G. Liu et al., TPAMI 2013): objects in independent
+    subspaces are orthogonal there, for any dimension of the subspaces and any length of the rows. The result
+    is scaled like the graph and overwrites ``frame.graph``.
     """
     rows = frame.product(frame.U, J.right * np.sqrt(J.values))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

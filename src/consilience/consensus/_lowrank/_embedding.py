@@ -7,10 +7,10 @@ import numpy as np
 from ..._kernels.eigen import smallest_eigenvectors
 from ..._kernels.runtime.threads import row_product
 
-#: Of H on the way, for which single precision is enough: against 1e-6 the objective moves by 3e-8 on Semeion,
-#: with 1e-4 by 2e-6.
+#: Residual of H before the last iteration, for which single precision is enough: compared with 1e-6, the
+#: objective changes by 3e-8 on Semeion, with 1e-4 by 2e-6.
 RESIDUAL = 1e-5
-#: Of the H that is returned.
+#: Residual of the H that is returned.
 LAST_RESIDUAL = 1e-6
 
 
@@ -24,8 +24,7 @@ def leading_vectors(
     tol: float = LAST_RESIDUAL,
     n_jobs: int | None = -1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(u, count) leading eigenvectors of diag(scale) (W + extra extra') diag(scale), and a start for the
-    next.
+    """(u, count) leading eigenvectors of diag(scale) (W + extra extra') diag(scale), and the next start.
 
     Where ``tol`` allows, the vectors are iterated in single precision, as W is.
     """

@@ -6,9 +6,9 @@ columns of Q = P N^-1/2 it is Q (N^1/2 X N^1/2) Q'. All of this module works wit
 which sums, products, inverses, singular values and Frobenius norms are those of the n x n problem. What else
 changes:
 
-    column i of the n x n matrix has norm    |scaled column| / sqrt(w_i)     -> threshold sqrt(w_i) t on the scaled one
-    entry (p, i) of it is                    scaled entry / sqrt(w_p w_i)    -> threshold sqrt(w_p w_i) t
-    the vector of ones is                    Q sqrt(w)
+    norm of column i of the n x n matrix   |scaled column| / sqrt(w_i)    -> threshold sqrt(w_i) t
+    entry (p, i) of it                     scaled entry / sqrt(w_p w_i)   -> threshold sqrt(w_p w_i) t
+    the vector of ones                     Q sqrt(w)
 
 Rotation. With S = U diag(lam) U', the unknowns are kept as U'Z, U'E, ...: S and (S'S + I)^-1 become diagonal,
 singular values and column norms stay. Matrices are stored by columns, as rows of a C array: row i of ``X`` is
@@ -43,7 +43,7 @@ _CLOSE = (
 _FEW_DIRECTIONS = 200  # up to which multiplying all costs less than looking which matter
 _NEARLY_ALL = 0.9  # share of the directions from which picking them out costs more than it saves
 _INEXACT = 1e-2  # of the threshold: error of J, which Y2 takes up and the next J makes good
-_DRIFT = 0.1  # of the residuals: what rounding may have added up to in D before it is made anew
+_DRIFT = 0.1  # of the residuals: rounding errors that may add up in D before it is computed again
 _UNFELT = 0.1  # times tol: what a direction may add to Z and yet be left out of the basis
 
 
@@ -112,9 +112,7 @@ class Frame:
         return row_product(A, B, out, n_jobs=self.n_jobs)
 
     def admit(self, B: np.ndarray, unfelt: float = 0.0) -> None:
-        """Make room in the basis for the columns of B (u, c), but for parts that change B B' by less than
-        ``unfelt``.
-        """
+        """Add the columns of B (u, c) to the basis, except parts that change B B' by less than ``unfelt``."""
         free = self._lam.size - self.size
         scale = np.linalg.norm(B)
         if not free or scale == 0:
@@ -140,10 +138,10 @@ class Frame:
         return J._replace(right=np.pad(J.right, pad), block=np.pad(J.block, pad))
 
     def original(self, J: LowRank) -> np.ndarray:
-        """Z = J + (Z - J), (u, u), in the original basis; the difference, which vanishes, in single
-        precision.
+        """Z = J + (Z - J), (u, u), in the original basis.
 
-        Directions of the difference that are far below the tolerance together are left out.
+        The difference, which vanishes, is in single precision. Its directions that are far below the
+        tolerance together are left out.
         """
         low = self.product(self.product(self.U, J.right), (J.left * J.values).T)
         self._pull = np.zeros((self.n_objects, 0), np.float32), np.zeros((0, self.size), np.float32)
@@ -152,8 +150,7 @@ class Frame:
         return low
 
     def rotate_term(self, B: np.ndarray, mu: float) -> np.ndarray:
-        """(c, s) U'B, transposed: the term of H is B times it in the eigenbasis. Notes what becomes of it in
-        Z - J.
+        """(c, s) U'B, transposed: the term of H is B times it in the eigenbasis; keeps its part of Z - J.
 
         Where S has eigenvalue 0, Z - J is (G - Y2) / mu for the term G, and Y2 the G of the step before.
         Where it is small, nearly so.
@@ -209,8 +206,9 @@ class Frame:
         return missing + max(self.blocks(add))
 
     def _left_out(self, allowed: float) -> np.ndarray:
-        """(s,) 1 for the weakest directions of Z - J without the terms of H, as many as have at most this
-        norm together; else 0.
+        """(s,) 1 for the weakest directions of Z - J without the terms of H, else 0.
+
+        Together these directions have at most the norm ``allowed``.
         """
         left, right = self._pull
         energies = np.sum(self.blocks(lambda a, b: passes.energies(self.gap, left[a:b] @ right, a)), axis=0)
@@ -221,8 +219,9 @@ class Frame:
 
 
 def eigenpairs_of_product(F: sp.csr_array, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, from the smaller F'F (k, k). F sparse
-    (u, k).
+    """Eigenpairs (s,), (u, s) of F F' with eigenvalues above rounding, for a sparse F (u, k).
+
+    They come from the smaller matrix F'F (k, k).
     """
     lam, V = every_eigenpair((F.T @ F).toarray(), n_jobs=n_jobs)
     keep = lam > _NEGLIGIBLE * lam[-1]
@@ -244,8 +243,9 @@ class ColumnErrors:
         return self._Q[:, : self.frame.size]
 
     def step(self, J: LowRank, B: np.ndarray, mu: float, mu_next: float) -> tuple[float, float]:
-        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, the largest norm of a column, and max |Z
-        - J|.
+        """Update Z, E, Y1, Y2; returns a bound on max |S - S Z - E|, and max |Z - J|.
+
+        The bound is the largest norm of a column.
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()
@@ -282,7 +282,7 @@ class EntryErrors:
         )
 
     def restart(self, weights: np.ndarray) -> None:
-        """A new linearization: weights change, E stays, its multiplier starts anew."""
+        """A new linearization: weights change, E stays, its multiplier is reset."""
         self.weights = weights if (weights != 1).any() else np.zeros((0, 0), np.float32)
         self.Y1[:] = 0.0
         self._refresh(1.0)
@@ -307,9 +307,9 @@ class EntryErrors:
         """Update Z, E, Y1, Y2; returns max |S - S Z - E| and max |Z - J|.
 
         Products in single precision carry only what changed (Z - J, the step of E), so that their rounding
-        shrinks with the residuals. What it was in earlier steps stays in D: it is made anew before that is
-        felt, or Z and E would forever be led to different answers, with a gap between Z and J that no penalty
-        closes.
+        shrinks with the residuals. The rounding errors of earlier steps stay in D, so that D is computed
+        again before they matter. Otherwise Z and E would be drawn to different answers, with a gap between Z
+        and J that no penalty closes.
         """
         frame = self.frame
         left, right = J.left * J.values, J.right.T.copy()

@@ -1,17 +1,16 @@
-"""The updates of RCE: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low
-    rank.
+"""The updates of RCE: connectivity matrices are cleaned of sparse errors, and their consensus has low rank.
 
-    min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1              (1)
-    a = (A + A') / 2,   together: b1 = 2a / (1 - l1 + sqrt((1 - l1)^2 + 4 l1 a))                                    (2)
+    min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1   (1)
+    a = (A + A') / 2,   together: b1 = 2a / (1 - l1 + sqrt((1 - l1)^2 + 4 l1 a))                         (2)
                         apart:    b0 = 2a / (1 + l1 + sqrt((1 + l1)^2 - 4 l1 a))
-    C = t log((1 - b1) / b1) + (seen - t) log((1 - b0) / b0) = C+ - C-                                              (3)
-    W = (Ah Ah' + mu I)^-1/2,   Ah = N^1/2 A N^1/2,   D = l2 N^-1/2 W N^1/2 = D+ - D-                               (4)
+    C = t log((1 - b1) / b1) + (seen - t) log((1 - b0) / b0) = C+ - C-                                   (3)
+    W = (Ah Ah' + mu I)^-1/2,   Ah = N^1/2 A N^1/2,   D = l2 N^-1/2 W N^1/2 = D+ - D-                    (4)
     G = 2 seen / A + 2 seen / (1 - A) + C+ / A + 2 (D+ A) / A,   B = seen (log(A / (1 - A)) - 2 / (1 - A)),
-    H = C- A + 2 (D- A) A,   A <- min(1, (-B + sqrt(B^2 + 4 G H)) / (2 G))                                          (5)
+    H = C- A + 2 (D- A) A,   A <- min(1, (-B + sqrt(B^2 + 4 G H)) / (2 G))                               (5)
 
-S_i (n, n) is 1 where clustering i put a pair together, so that S_i - E_i takes two values only, b1 and b0: of
-the m matrices nothing is left but how often a pair was together, t, and seen by both, seen (u, u). N =
-diag(w) weights of the distinct objects. Products are by entry except D+ A, D- A.
+S_i (n, n) is 1 where clustering i put a pair together, so that S_i - E_i takes only two values, b1 and b0.
+All that is needed of the m matrices is how often each pair was together, t (u, u), and seen, seen (u, u). N =
+diag(w) weights of the distinct objects. Products other than D+ A and D- A are taken entry by entry.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _FLOOR = 2.0**-52
 def cleaned(a: np.ndarray, l1: float) -> tuple[np.ndarray, np.ndarray]:
     """(b1, b0) of Eq. (2): what S_i - E_i is for pairs together and apart."""
     root = np.sqrt((1.0 - l1) ** 2 + 4.0 * l1 * a)
-    # Two forms of one root: each is free of cancellation on its side.
+    # Two forms of the same root; each avoids cancellation on its side of l1 = 1.
     b1 = 2.0 * a / np.maximum(1.0 - l1 + root, _FLOOR) if l1 < 1 else (l1 - 1.0 + root) / (2.0 * l1)
     b0 = 2.0 * a / (1.0 + l1 + np.sqrt(np.maximum((1.0 + l1) ** 2 - 4.0 * l1 * a, 0.0)))
     return b1, b0
@@ -84,8 +83,9 @@ def learn(
     rounds: int,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """A (u, u) after the rounds of Eqs. (2) to (5), from mean co-association; pairs never seen start at its
-    mean.
+    """A (u, u) after the rounds of Eqs. (2) to (5), which start from the mean co-association.
+
+    Pairs that were never seen start at its mean.
     """
     A = np.divide(t, seen, out=np.zeros_like(t), where=seen > 0)
     if not seen.all():

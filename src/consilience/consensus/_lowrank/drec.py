@@ -1,4 +1,4 @@
-"""Dense representation ensemble clustering: every distinct object is written as a mixture of the others.
+"""Dense representation ensemble clustering: each distinct object is represented by the others.
 
     min over Z of  sum_j |x_j - X Z_j| + lam |Z|^2,   X = Y' (k, u)                                     (1)
     Kx = Y' Y = E diag(kap) E',   a = E' Y'                                                             (2)
@@ -32,8 +32,9 @@ from .._base import BaseConsensus, Solution
 
 
 def basis(ensemble: Any, weights: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """(kap (r,), a' (u, r)) of Eq. (2), Kx counting objects by ``weights``; what is below 1e-10 of the
-    largest is rounding.
+    """(kap (r,), a' (u, r)) of Eq. (2), where Kx counts objects by ``weights``.
+
+    Eigenvalues below 1e-10 of the largest are taken for rounding errors.
     """
     K = overlap_matrix(ensemble.labels, ensemble.offsets, weights, n_jobs=n_jobs)
     kap, E = eigenpairs(K, K.shape[0])
@@ -42,7 +43,7 @@ def basis(ensemble: Any, weights: np.ndarray, n_jobs: int | None) -> tuple[np.nd
 
 
 def ridges(kap: np.ndarray, a: np.ndarray, lam: float, rounds: int) -> np.ndarray:
-    """s (u,) after the rounds of Eq. (3), as the last Z uses it: before its own update."""
+    """s (u,) after the rounds of Eq. (3), as used by the last Z, before its own update."""
     s = np.full(a.shape[0], float(lam))
     for _ in range(rounds - 1):
         r = s * np.linalg.norm(a / (kap + s[:, None]), axis=1)
@@ -60,41 +61,43 @@ def embed(kap: np.ndarray, a: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 class DREC(BaseConsensus):
-    """Dense representation ensemble clustering: spectral clustering of how distinct objects represent each
-    other.
+    """Dense representation ensemble clustering: spectral clustering of how objects represent each other.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     ridge : float, default 100
-        Weight of the size of the representation, lam. Below 10 it falls apart.
+        Weight of the size of the representation (lambda in the paper). Below 10 the representation falls
+        apart.
     n_iter : int, default 5
-        Rounds of Eq. (3), at most 10,000: all are done.
+        Number of rounds of Eq. (3), at most 10,000. All of them are run.
     count_duplicates : bool, default False
-        Count a distinct object as the objects it stands for, in proportion; by default each once, as
-        published.
+        Whether a distinct object counts in proportion to the objects it stands for. By default each counts
+        once, as published.
     n_init : int, default 10
-        Starts of the final k-means; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
     Notes
     -----
-    O(u m^2 + k^3 + u^2 k) time, 16 u^2 + 32 u k + 24 k^2 bytes, refused beforehand if they will not fit.
-    Missing labels: x_j has fewer ones. Unless ``count_duplicates``, weights (and equal objects) make no
-    difference beside confidence and the order of the labels.
+    The fit takes O(u m^2 + k^3 + u^2 k) time and 16 u^2 + 32 u k + 24 k^2 bytes; an error is raised
+    beforehand if they do not fit. With missing labels, x_j has fewer ones. Unless ``count_duplicates=True``,
+    weights (and equal objects) affect only the confidence and the order of the labels.
 
     Examples
     --------

@@ -11,8 +11,9 @@ from ._lagrangian import EntryErrors, State, solve
 def linearize(
     values: np.ndarray, E: np.ndarray, root: np.ndarray, gamma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes of the concave penalties at (sigma(J), E): Lambda (r,), and W (u, u) in the layout of E.
-    Algorithm 2, lines 4-5.
+    """Slopes of the concave penalties at (sigma(J), E), Algorithm 2, lines 4-5.
+
+    Returns Lambda (r,), and W (u, u) in the layout of E.
     """
     slopes = np.maximum(1.0 - values / gamma, 0.0)
     entries = np.abs(E)
@@ -24,58 +25,58 @@ def linearize(
 
 
 class NRSEC(BaseLowRank):
-    """RSEC with errors of single entries, and concave penalties of rank and error, which shrink what is large
-    less.
+    """RSEC with errors of single entries and concave penalties, which shrink large values less.
 
-    The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties here (MCP)
-    leave off beyond ``saturation``. They are solved by linearization, as a reweighted RSEC with entrywise
-    errors. Once and from zero, as printed and by default, all those weights are one, and what differs from
-    RSEC is the error. ``linearize_about="convex"`` makes the penalties act, at twice the time; over twelve
-    sets the two are level (figures in the method's page).
+    The nuclear norm of RSEC shrinks large singular values as much as small ones; the penalties used here
+    (MCP) are constant beyond ``saturation``. They are solved by linearization, as a reweighted RSEC with
+    entrywise errors. With one linearization about zero, as in the paper and by default, all weights are one,
+    and only the error differs from RSEC. With ``linearize_about="convex"`` the penalties take effect, at
+    twice the time; over twelve data sets the two are level (see the page of the method).
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     low_rank_weight, error_weight : floats, default 1.0 and 0.01
-        lambda_1 and lambda_2 in Eq. (20), as printed.
+        lambda_1 and lambda_2 in the paper, Eq. (20), with its values.
     saturation : float, default 2.0
-        gamma_1 = gamma_2 in Eq. (20): beyond it a singular value or an error costs nothing more. Large: the
-        convex penalties. Singular values of Z hardly exceed 1, errors do not: at 2 none is spared. Of no
-        effect from zero in one step.
+        gamma_1 = gamma_2 in the paper, Eq. (20): beyond it, a larger singular value or error costs no more.
+        Large values give the convex penalties. Singular values of Z hardly exceed 1, and errors do not, so
+        that with 2 all of them are still shrunk. It has no effect with one linearization about zero.
     linearize_about : {"zero", "convex"}
-        What the penalties are linearized about first: zero as printed, where all weights are one, or the
-        answer with convex penalties (nuclear norm and l1), which is the answer from zero.
+        Where the penalties are linearized first: about zero as in the paper, where all weights are one, or
+        about the answer with convex penalties (nuclear norm and l1), which is the answer with "zero".
     n_linearizations : int, default 1
-        Linearizations. The paper takes one.
+        Number of linearizations. The paper uses one.
     growth : float, default 1.3
-        rho, as printed.
+        Factor by which the penalty grows in each iteration (rho in the paper, with its value).
     labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs :
-        See :class:`RSEC`; max_iter bounds each linearization.
+        See :class:`RSEC`. max_iter is the maximum number of iterations of each linearization.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
 
     Attributes
     ----------
-    labels_, confidence_, embedding_, outlier_score_, representation_, error_, rank_, singular_values_,
-    n_iter_, converged_ :
-        see :class:`RSEC`
+    labels_, confidence_, embedding_, outlier_score_ :
+        See :class:`RSEC`.
+    representation_, error_, rank_, singular_values_, n_iter_, converged_ :
+        See :class:`RSEC`.
     history_ : list of dict
-        As in :class:`RSEC`, over all linearizations one after the other, with ``linearization`` (0 is the
+        As in :class:`RSEC`, for all linearizations one after the other, with ``linearization`` (0 is the
         convex start).
 
     Notes
     -----
-    Three products of u x u matrices an iteration, one run for each step and one for the convex start: one and
-    a half to four times the time of RSEC by default. Memory: about 120 u^2 bytes. A weight of 1 is one
-    object, and the unit matters as in :class:`RSEC`: weights that only say which objects count more should
-    have mean 1.
+    An iteration takes three products of u x u matrices, and there is one run for each linearization and one
+    for the convex start. By default, a fit takes one and a half to four times as long as RSEC, and about 120
+    u^2 bytes. A weight of 1 stands for one object, and the unit matters as in :class:`RSEC`: weights that
+    only say which objects count more should have mean 1.
 
     Differences from the paper
 
     - Algorithm 2 prints ``W = (1 - |E_old|)_+`` without the division by gamma_2 that the derivative of the
       penalty has.
-    - Those of :class:`RSEC` that concern the graph, the rows of H and missing labels.
+    - The differences of :class:`RSEC` that concern the graph, the rows of H and missing labels.
 
     References
     ----------
@@ -85,7 +86,8 @@ class NRSEC(BaseLowRank):
     Examples
     --------
     >>> import consilience as cs
-    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]])
+    >>> runs = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], ["x", "x", "x", "z", "z", "z"]]
+    >>> base = cs.Ensemble.from_clusterings(runs)
     >>> cs.NRSEC(n_clusters=2, random_state=0).fit_predict(base).tolist()
     [0, 0, 0, 1, 1, 1]
     """

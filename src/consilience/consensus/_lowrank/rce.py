@@ -1,7 +1,6 @@
-"""Robust consensus: every clustering's matrix of pairs is cleaned of sparse errors on the way to one of low
-    rank.
+"""Robust consensus: a matrix of low rank, learned from connectivity matrices cleaned of sparse errors.
 
-    min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1              (1)
+    min over A, E_i of  sum_i KL(A, S_i - E_i) + l1 sum_i |E_i|_1 + l2 |A|_*,   0 <= A, S_i - E_i <= 1   (1)
 
 S_i (n, n) is 1 where clustering i put a pair together. Labels by spectral clustering of (A + A') / 2. The
 updates are in ``_robust``.
@@ -28,32 +27,35 @@ from ._robust import learn
 
 
 class RCE(BaseConsensus):
-    """Robust clustering ensemble: a consensus matrix of low rank, nearest to clusterings cleaned of sparse
-    errors.
+    """Robust clustering ensemble: a low-rank consensus matrix of clusterings cleaned of sparse errors.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     error_weight : float, default 1
-        Cost of an error in a clustering, l1: large values trust clusterings as they are. At most 1e9.
+        Cost of an error in a clustering (l1 in Eq. (1)), at most 1e9. With large values the clusterings are
+        hardly corrected.
     low_rank_weight : float, default 1
-        Weight of the rank of the consensus matrix, l2, at most 1e9.
+        Weight of the rank of the consensus matrix (l2 in Eq. (1)), at most 1e9.
     n_iter : int, default 20
-        Rounds of cleaning and of the consensus in turn, at most 10,000: all are done.
+        Number of rounds, each of which cleans the clusterings and updates the consensus, at most 10,000. All
+        of them are run.
     n_init : int, default 10
-        Starts of the final k-means; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
     distinct_consensus_ : array (u, u)
@@ -61,13 +63,14 @@ class RCE(BaseConsensus):
 
     Notes
     -----
-    O(u^3) time: in each round an eigendecomposition and 40 products of u x u matrices. About 120 u^2 bytes,
-    refused beforehand if they will not fit; the published program holds m matrices of all objects. Missing
-    labels: counts among the clusterings that saw both; a pair that none saw starts at the mean, and only the
-    rank moves it. A weight of 1 is one object.
+    The fit takes O(u^3) time, for an eigendecomposition and 40 products of u x u matrices in each round, and
+    about 120 u^2 bytes; an error is raised beforehand if they do not fit. (The published program holds m
+    matrices over all objects.) With missing labels, pairs are counted among the clusterings that saw both
+    objects; a pair that none saw starts at the mean, and only the rank term changes it. A weight of 1 stands
+    for one object.
 
-    Differences from the paper: on distinct objects the bound that (1) is lowered by differs a little from
-    that on all, not the minimizer; labels by k-means.
+    Differences from the paper: on distinct objects the upper bound that is minimized in place of (1) differs
+    a little from that on all objects, but the minimizer does not; labels come from k-means.
 
     Examples
     --------
@@ -78,7 +81,7 @@ class RCE(BaseConsensus):
     """
 
     _constraints = {
-        "error_weight": Real(0, 1e9, open_low=True),  # whose square must be a number
+        "error_weight": Real(0, 1e9, open_low=True),  # its square must be finite
         "low_rank_weight": Real(0, 1e9),
         "n_iter": Integer(1, 10_000),
         "n_init": Integer(1),

@@ -1,1 +1,1 @@
-"""Methods on groups of base clusters: these are clustered, and objects vote."""
+"""Methods that cluster the base clusters into groups and let objects vote."""

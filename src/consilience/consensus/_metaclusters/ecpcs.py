@@ -1,9 +1,9 @@
 """Enhanced ensemble clustering via cluster-wise similarity propagation: random walks between base clusters.
 
-    P = rows of J, without its diagonal, scaled to add up to 1                                          (1)
-    Z_ab = cosine of what walks of 1..T steps from base clusters a and b reach                          (2)
-    HC: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q],  average linkage of 1 - E   (3)
-    MC: cut the graph of base clusters with edges Z in n_clusters groups; objects vote                  (4)
+    P = rows of J, without its diagonal, scaled to add up to 1                                             (1)
+    Z_ab = cosine of what walks of 1..T steps from base clusters a and b reach                             (2)
+    HC: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]; average linkage(3)
+    MC: cut the graph of base clusters with edges Z in n_clusters groups; objects vote                     (4)
 
 J (k, k) Jaccard overlap of base clusters, Z (k, k), E (u, u).
 
@@ -31,8 +31,9 @@ from .._base import BaseConsensus, Solution
 
 
 def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int | None = -1) -> np.ndarray:
-    """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y; a base cluster is alike itself even
-    where no other meets it.
+    """Z (k, k) of Eqs. (1) and (2) from the overlaps K = Y' diag(w) Y.
+
+    The similarity of a base cluster to itself is 1, even if no other overlaps it.
     """
     J = jaccard(K, offsets)
     np.fill_diagonal(J, 0.0)
@@ -44,43 +45,47 @@ def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int 
 class ECPCS(BaseConsensus):
     """Ensemble clustering by propagated similarities of base clusters, hierarchical or by meta-clusters.
 
-    Objects that no clustering put together may still be alike: if their clusters are, through others.
+    Objects that no clustering put together can still be similar: if their clusters are similar through
+    others.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     variant : {"hc", "mc"}, default "hc"
-        "hc": average linkage of refined co-association (ECPCS-HC, deterministic). "mc": base clusters are
-        grouped and objects vote (ECPCS-MC), linear in the number of objects.
+        "hc" applies average linkage to the refined co-association (ECPCS-HC, deterministic). "mc" groups the
+        base clusters and lets objects vote (ECPCS-MC); it is linear in the number of objects.
     walk_length : int, default 20
-        Steps of the random walks, T, at most 10,000.
+        Number of steps of the random walks (T in the paper), at most 10,000.
     n_init : int, default 10
-        Starts of k-means on the base clusters ("mc"); the best is kept.
+        Number of starts of k-means on the base clusters ("mc"); the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest, and how sure the base clusterings are of it, in [0, 1].
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, rising ("hc").
+        Heights of the merges of distinct objects, in increasing order ("hc").
     votes_, metaclusters_ : arrays (n_samples, n_clusters), (k,)
-        Share of each group in an object, and the group of every base cluster ("mc").
+        Share of each group in the votes of an object, and the group of every base cluster ("mc").
 
     Notes
     -----
-    O(u m^2 + k^3) time and 40 k^2 bytes; "hc" O(u^2 m) more and 8 u^2 + 16 u k bytes (twice u^2 with missing
-    labels), refused beforehand if they will not fit. Missing labels: overlaps among the objects that both
-    clusterings saw, means and votes among the clusterings that saw them.
+    The fit takes O(u m^2 + k^3) time and 40 k^2 bytes. "hc" takes O(u^2 m) more time and 8 u^2 + 16 u k more
+    bytes (twice the u^2 with missing labels); an error is raised beforehand if they do not fit. With missing
+    labels, overlaps are taken over the objects that both clusterings saw, and means and votes over the
+    clusterings that saw the objects.
 
-    Differences from the paper: the cut of the base clusters is by eigenvectors and k-means instead of
-    rotations; ties in the vote go to the heavier group, and exactly n_clusters come back.
+    Differences from the paper: base clusters are cut by eigenvectors and k-means instead of rotations, ties
+    in the vote go to the heavier group, and exactly n_clusters clusters are returned.
 
     Examples
     --------

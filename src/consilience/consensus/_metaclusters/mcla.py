@@ -1,9 +1,8 @@
-"""Meta-clustering: base clusters that overlap are gathered in groups, and objects join the group that most of
-    theirs are in.
+"""Meta-clustering: overlapping base clusters are grouped, and objects vote for groups.
 
     K = Y' diag(w) Y,   J_ab = K_ab / (K_a(b) + K_b(a) - K_ab)                                          (1)
     cut the graph of base clusters with edges J in n_clusters groups                                    (2)
-    M_pj = mean over base clusters b in group j, of clusterings that saw p, of Y_pb                     (3)
+    M_pj = mean of Y_pb over the base clusters b in group j whose clusterings saw p                     (3)
     label of p = argmax_j M_pj                                                                          (4)
 
 Y (u, k) indicator of base clusters, w (u,) weights of the distinct objects, K_a(b) the weight of cluster a
@@ -27,51 +26,52 @@ from ..._kernels.cut.metaclusters import jaccard, vote
 from ..._kernels.labels.overlaps import overlap_matrix
 from .._base import BaseConsensus, Solution
 
-_DENSE_UP_TO = 5000  # base clusters; beyond, only those that share an object are stored
+_DENSE_UP_TO = 5000  # base clusters; above, only overlaps that are not 0 are stored
 
 
 class MCLA(BaseConsensus):
     """Meta-clustering algorithm: base clusters are clustered by overlap, and objects vote.
 
-    Linear in the number of objects.
+    The method is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters returned.
     partitioner : {"spectral", "metis"}, default "spectral"
-        How base clusters are grouped. "metis" (extra ``graph``) as published: it asks for groups of equal
-        weight and cuts through unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is
+        How base clusters are grouped. "metis" (extra ``graph``) is the published way; it aims at groups of
+        equal weight and splits unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is
         0.70 with it and 0.84 without.
     n_init : int, default 10
-        Starts of k-means on the base clusters, or runs of METIS; the best is kept.
+        Number of starts of k-means on the base clusters, or of runs of METIS; the best is kept.
     min_cluster_size : float or None, default None
-        Smaller clusters are merged; see :meth:`fit`.
+        Clusters that weigh less are merged; see :meth:`fit`.
     random_state : int, Generator or None
         Seed of these starts.
     n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib.
+        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, 0 the largest; and how sure the base clusterings are of it, in [0, 1], on the
-        scale of all methods: :attr:`consilience._evidence.table.Evidence.confidence`.
+    labels_ : array (n_samples,)
+        Cluster of each object, 0 the largest.
+    confidence_ : array (n_samples,)
+        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     votes_ : array (n_samples, n_clusters)
-        M of Eq. (3), by falling weight of the groups of base clusters; columns are not in the order of
-        ``labels_``.
+        M of Eq. (3). Columns are the groups of base clusters by decreasing weight; they are not in the order
+        of ``labels_``.
     metaclusters_ : array (k,)
         Group of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
 
     Notes
     -----
-    O(u m^2 + u m c + k^2) time, O(u c + k^2) memory; from 5,000 base clusters on only overlapping ones are
-    stored. Missing labels: overlaps among the objects that both clusterings saw, votes among the clusterings
-    that saw the object.
+    The fit takes O(u m^2 + u m c + k^2) time and O(u c + k^2) memory; from 5,000 base clusters on, only
+    overlaps that are not 0 are stored. With missing labels, overlaps are taken over the objects that both
+    clusterings saw, and votes over the clusterings that saw the object.
 
-    Differences from the paper: eigenvectors instead of METIS unless asked for; ties go to the heavier group
-    instead of at random; a group that wins nobody is replaced by splitting another, so that exactly
-    n_clusters come back.
+    Differences from the paper: the default uses eigenvectors instead of METIS, ties go to the heavier group
+    instead of a random one, and a group that wins no object is replaced by splitting another, so that exactly
+    n_clusters clusters are returned.
 
     Examples
     --------
@@ -113,7 +113,8 @@ class MCLA(BaseConsensus):
             K = overlap_matrix(labels, offsets, weights, n_jobs=self.n_jobs)
         else:
             K = ensemble.contingency_sparse()
-        # METIS balances the weight of the groups; in k-means a base cluster is one vote, however large.
+        # METIS balances the weight of the groups; in k-means every base cluster counts as 1, whatever its
+        # size.
         weighs = ensemble.cluster_sizes() if self.partitioner == "metis" else np.ones(k)
         groups = partition_graph(
             jaccard(K, offsets),
