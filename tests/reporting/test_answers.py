@@ -251,7 +251,7 @@ def test_report_refuses_early(files, capsys):
     assert run("report", "base.csv", "labels.csv", "-o", "labels.csv") == 2
     assert "-o labels.csv would overwrite" in capsys.readouterr().err
     assert run("report", "-", "-") == 2
-    assert "Standard input can be read once only" in capsys.readouterr().err
+    assert "Standard input can be read only once" in capsys.readouterr().err
     Path("gap.csv").write_text(
         "name,label\n" + "".join(f"row {i},{'' if i == 3 else i % 3}\n" for i in range(60))
     )
