@@ -245,7 +245,9 @@ def test_foreign_files_are_refused(path, content):
 def test_archives_of_others_are_refused(path):
     with open(path, "wb") as handle:
         np.savez(handle, labels=LABELS)
-    with pytest.raises(FileError, match=r"an archive, but not a model of consilience: it holds no model.json"):
+    with pytest.raises(
+        FileError, match=r"an archive, but not a model of consilience: it holds no model.json"
+    ):
         cs.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", "[1]")

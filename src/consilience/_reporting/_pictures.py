@@ -21,7 +21,10 @@ GROUPS = 40  # consensus clusters that item consensus and the alluvial picture h
 def heat(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str], dict[str, Any]]:
     grouped = display.cell_size.max() > 1
     sizes = display.cell_size
-    text = "Rows and columns are the objects, cluster by cluster; the stronger the color, the more often two objects are together. Firm clusters are squares on the diagonal."
+    text = (
+        "Rows and columns are the objects, cluster by cluster; the stronger the color, the more often two "
+        "objects are together. Firm clusters are squares on the diagonal."
+    )
     if grouped:
         size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {number(sizes.max())}"
         text += f" Each cell averages over blocks of {size} neighboring objects."
@@ -49,16 +52,17 @@ def shades(values: np.ndarray) -> str:
 
 
 def items(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str], dict[str, Any]] | None:
-    """How often the objects of each cell are together with each cluster; None where there are too many or one
-    cluster.
+    """How often the objects of each cell are together with each cluster.
+
+    None if there is one cluster, or if there are too many.
     """
     values = display.items
     if values is None or not 1 < fitted.n_clusters <= GROUPS:
         return None
     text = (
         "Columns are the objects in the same order, rows are the clusters: the stronger the color, the "
-        "more often an object is "
-        "together with the members of a cluster. Dark in its own row alone: a firm object."
+        "more often an object is together with the objects of a cluster. A firm object is dark only in the "
+        "row of its own cluster."
     )
     own = values[np.arange(len(values)), display.cell_cluster]
     strayed = int((np.nan_to_num(values.max(axis=1)) > np.nan_to_num(own) + 1e-12).sum())
@@ -71,7 +75,7 @@ def items(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str]
 
 
 def plane(fitted: Fitted, X: Any) -> EmbeddingDisplay:
-    """The objects in the plane; with any X the same objects."""
+    """The objects in the plane; the same objects with any X."""
     return EmbeddingDisplay.from_fitted(fitted, X, POINTS)
 
 
@@ -80,19 +84,23 @@ def scatter(fitted: Fitted, display: EmbeddingDisplay) -> tuple[dict[str, str], 
     p, n = len(display.points), fitted.n_samples
     if display.what == "circle":
         text = (
-            "Every cluster has a place on a circle, next to one that is like it. An object lies between "
-            "the clusters that the base "
-            "clusterings tie it to: stray points are doubtful. The spots are spread out to show all their "
+            "Every cluster has a place on a circle, next to a similar one. An object lies between the "
+            "clusters to which the base clusterings tie it: stray points are doubtful. The spots are "
+            "spread out to show all their "
             "objects."
         )
     elif display.what == "dimension":
         text = (
-            "Objects that the clusterings often put together lie close (classical scaling of co-association)."
+            "Objects that the clusterings often put together lie close to each other (classical "
+            "scaling of co-association)."
         )
     else:
         text = "The two directions in which the features vary most (principal components)."
     if p < n:
-        text += f" {number(p)} of the {number(n)} objects are shown: a random sample of every cluster in proportion to its size."
+        text += (
+            f" {number(p)} of the {number(n)} objects are shown: a random sample of every cluster in "
+            f"proportion to its size."
+        )
     x, y = (spread(column) for column in display.points.T)
     centers = [
         [int(j), int(np.median(x[display.labels == j])), int(np.median(y[display.labels == j]))]
@@ -101,12 +109,15 @@ def scatter(fitted: Fitted, display: EmbeddingDisplay) -> tuple[dict[str, str], 
     data: dict[str, Any] = {"x": pack(x, "u2"), "y": pack(y, "u2"), "centers": centers}
     across, up = display.axis_names()
     axes = f"Across: {across}. Up: {up}." if across else ""
-    aria = f"Scatter plot of {number(p)} objects by cluster. Use the arrow keys to go through them, the most doubtful first."
+    aria = (
+        f"Scatter plot of {number(p)} objects by cluster. Use the arrow keys to go through them, the "
+        f"most doubtful first."
+    )
     return {"text": text, "axes": axes, "aria": aria}, data
 
 
 def points(fitted: Fitted, index: np.ndarray) -> dict[str, Any]:
-    """What is told of the objects in the plane."""
+    """What the page tells about the objects in the plane."""
     data: dict[str, Any] = {
         "labels": fitted.labels[index].tolist(),
         "confidence": levels(fitted.confidence[index]).tolist(),
