@@ -135,7 +135,7 @@ def test_names_of_rows_are_no_clustering(tmp_path):
     source = open_labels(str(tmp_path / "e.parquet"))
     assert source.columns == ["a", "b"]
     assert source.X.compute().tolist() == [list(row) for row in zip(columns["a"], columns["b"])]
-    assert "by what it is called" in source.notes[0]
+    assert "because of its name" in source.notes[0]
     assert open_labels(str(tmp_path / "e.parquet"), index=False).columns == ["name", "a", "b"]
 
 

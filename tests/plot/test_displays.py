@@ -361,7 +361,7 @@ def test_features_give_principal_components(model, seed):
     assert "principal component 1" in display.axis_names()[0]
     one = cs.plot.EmbeddingDisplay.from_estimator(model, X[:, :1])
     assert one.points.shape == (60, 2)
-    with pytest.raises(InputError, match="X has 59 rows for the 60 objects"):
+    with pytest.raises(InputError, match="X has 59 rows, but the model has 60 objects"):
         cs.plot.EmbeddingDisplay.from_estimator(model, X[:-1])
 
 

@@ -88,7 +88,7 @@ def test_the_page_says_what_distinguishes_the_clusters():
 
 
 def test_features_of_other_objects_are_refused():
-    with pytest.raises(InputError, match="X has 5 rows for the 4 objects"):
+    with pytest.raises(InputError, match="X has 5 rows, but the model has 4 objects"):
         FeaturesDisplay.from_fitted(fitted_of([0, 0, 1, 1]), np.zeros((5, 2)))
 
 
