@@ -195,8 +195,7 @@ def _check(adata: Any) -> None:
     if missing:
         raise InputError(
             f"adata is a {type(adata).__name__}, not an AnnData object: it has no {listed(missing)}. "
-            f"Features go to "
-            "ConsensusClustering, labels to a consensus method."
+            "Features go to ConsensusClustering, labels to a consensus method."
         )
 
 

@@ -25,8 +25,7 @@ def dask_option(reads: str, *, more: str = "") -> Any:
         default=None,
         metavar="[ADDRESS]",
         help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on "
-        f"threads here, "
-        f"or on the Dask scheduler at ADDRESS. Give {reads} before it.",
+        f"threads here, or on the Dask scheduler at ADDRESS. Give {reads} before it.",
     )
 
 

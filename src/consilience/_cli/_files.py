@@ -116,8 +116,7 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
     if ours.n_samples != theirs.n_samples:
         raise InputError(
             f"{our_file} has {ours.n_samples} objects and {their_file} has {theirs.n_samples}; both must "
-            f"hold "
-            f"the same objects."
+            "hold the same objects."
         )
     a, b = ours.sample_names, theirs.sample_names
     if a is None or b is None or a == b:

@@ -26,9 +26,8 @@ def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
         return (int(low), int(high)) if colon else int(low)
     except ValueError:
         raise InputError(
-            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as "
-            f"2:10, or a "
-            "list, such as 2,3,5."
+            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as 2:10, "
+            "or a list, such as 2,3,5."
         ) from None
 
 

@@ -151,9 +151,8 @@ class Program(click.Group):
                 traceback.print_exc()
             _complain(
                 f"internal error: {type(error).__name__}: {one_line(error)}. This is a bug in consilience. "
-                f"Please report it in the project's issue tracker with "
-                f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} "
-                f"(version {__version__})"
+                "Please report it in the project's issue tracker with the output of: consilience --debug "
+                f"{' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
 

@@ -246,6 +246,6 @@ def _write_answer(session: Session, output: str, study: Any, names: Any) -> None
     write_labels(labels, sys.stdout.buffer if output == "-" else output, sample_names=names)
     if output != "-":
         session.say(
-            f"wrote {len(labels)} labels in {study.n_clusters} "
-            f"cluster{'' if study.n_clusters == 1 else 's'} to {output}"
+            f"wrote {len(labels)} labels in {study.n_clusters} cluster{'' if study.n_clusters == 1 else 's'} "
+            f"to {output}"
         )

@@ -85,16 +85,15 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
     else:
         sentence = (
             f"Cluster {low} is the least firm ({firm[0]}; its objects stay together in "
-            f"{percent(stability[low])} of the "
-            f"clusterings), cluster {high} the firmest ({firm[1]}; {percent(stability[high])})."
+            f"{percent(stability[low])} of the clusterings), cluster {high} the firmest ({firm[1]}; "
+            f"{percent(stability[high])})."
         )
     sentences = [sentence]
     if k := finer(fitted):
         sentences.append(
             f"Most base clusterings are finer than the answer (half of them have {number(k)} clusters or "
-            "more), so they split firm clusters too. Firmness allows for that; the share of clusterings "
-            "in which "
-            "objects are together does not."
+            "more), so they split firm clusters too. Firmness allows for that; the share of clusterings in "
+            "which objects are together does not."
         )
     return sentences
 
@@ -150,8 +149,7 @@ def cautions(fitted: Fitted) -> list[str]:
     if doubtful > 0.25:
         out.append(
             f"{percent(doubtful)} of the objects are doubtful (confidence below {DOUBTFUL:g}). Fewer "
-            f"clusters, or more "
-            "base clusterings, may suit the data better."
+            "clusters, or more base clusterings, may suit the data better."
         )
     return out
 
@@ -168,15 +166,14 @@ def _culprit(fitted: Fitted) -> str:
     hardly = "Objects of the same cluster are hardly more often together than objects of different clusters: "
     if between > max(2 * own, 0.2):
         return (
-            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not "
-            f"with this answer "
-            f"({own:.2f}). The method has failed here; try another one, such as EvidenceAccumulation, and "
-            f"compare."
+            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not with "
+            f"this answer ({own:.2f}). The method has failed here; try another one, such as "
+            "EvidenceAccumulation, and compare."
         )
     return (
         f"{hardly}the base clusterings hardly agree with each other either (NMI {between:.2f} on average), "
-        f"or do not support this many "
-        "clusters. Other base clusterings, or fewer clusters, may help; another method will not."
+        "or do not support this many clusters. Other base clusterings, or fewer clusters, may help; another "
+        "method will not."
         if not np.isnan(between)
         else f"{hardly}one base clustering alone does not support these clusters."
     )

@@ -115,10 +115,8 @@ def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
     m, shown = fitted.distinct.n_clusterings, len(order)
     text = (
         f"NMI between each pair of base clusterings, {fitted.mean_similarity:.2f} on average (1 means "
-        f"identical, "
-        f"0 unrelated); similar ones are side by side. Squares are groups that agree with each other; a "
-        f"stripe "
-        "that is pale throughout is a clustering that agrees with no other."
+        "identical, 0 unrelated); similar ones are side by side. Squares are groups that agree with each "
+        "other; a stripe that is pale throughout is a clustering that agrees with no other."
     )
     if shown < m:
         text += (

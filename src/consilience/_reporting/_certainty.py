@@ -23,8 +23,8 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
         worst = np.bincount(fitted.labels, fitted.doubtful, minlength=fitted.n_clusters)
         sentence = (
             f"{count(below, 'object')} ({percent(below / n)}) {'is' if below == 1 else 'are'} doubtful: "
-            f"confidence is below {DOUBTFUL:g}, "
-            f"because base clusterings put {'it' if below == 1 else 'them'} among objects of other clusters."
+            f"confidence is below {DOUBTFUL:g}, because base clusterings put "
+            f"{'it' if below == 1 else 'them'} among objects of other clusters."
         )
         if below > 1 and fitted.n_clusters > 1:
             sentence += f" Cluster {worst.argmax()} has the most of them ({number(worst.max())})."
@@ -65,8 +65,7 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
     )
     caption += (
         ". Ties: the share of an object's company, over all base clusterings, that is in a cluster. First "
-        "and second choice: "
-        "the two clusters with the most, whatever the method decided."
+        "and second choice: the two clusters with the most, whatever the method decided."
     )
     if len(rows) > 20:
         caption += " In print, the first 20."
@@ -86,8 +85,8 @@ def _overruled(fitted: Fitted, order: np.ndarray, choice: np.ndarray, tie: np.nd
     method = "The method" if fitted.method is None else type(fitted.method).__name__
     return [
         f"{found} {'is' if one else 'are'} not in the cluster that {'it has' if one else 'they have'} most "
-        f"ties to (the first choice "
-        f"below). {method} overrules {'this tie' if one else 'these ties'}: {because}."
+        f"ties to (the first choice below). {method} overrules {'this tie' if one else 'these ties'}: "
+        f"{because}."
     ]
 
 

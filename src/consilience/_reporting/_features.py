@@ -42,9 +42,7 @@ def distinguishing(fitted: Fitted, X: Any) -> dict[str, Any] | None:
     text = [
         "For each cluster, the features that differ most from those of all other objects. Effect: the "
         "difference of the means in units of the spread inside the groups (1: the means lie one standard "
-        "deviation apart), with its standard "
-        "error; means "
-        "with their standard deviations."
+        "deviation apart), with its standard error; means with their standard deviations."
     ]
     text.append(
         "The clusters were found in these same data, so effects describe them; they are not a test."

@@ -48,8 +48,7 @@ def how_many(study: Any) -> dict[str, Any]:
             "name": "Spectrum",
             "svg": _svg_study.spectrum(SpectrumDisplay.from_study(study)),
             "text": "Eigenvalues of the normalized co-association of clusterings with many numbers of "
-            "clusters. "
-            f"k clusters give k values near 1; the line marks the largest ratio, after "
+            "clusters. k clusters give k values near 1; the line marks the largest ratio, after "
             f"{study.votes['eigengap']}."
             + (" Gray: 90% of the references." if study.references is not None else ""),
         },
@@ -61,8 +60,8 @@ def how_many(study: Any) -> dict[str, Any]:
                 "name": "Ambiguity of pairs",
                 "svg": _svg_study.cdfs(cdfs),
                 "text": "Share of pairs with at most this co-association, one curve for each number of "
-                "clusters, "
-                "lighter for more clusters. If it is flat in the middle, hardly any pair is ambiguous."
+                "clusters, lighter for more clusters. If it is flat in the middle, hardly any pair is "
+                "ambiguous."
                 + (
                     f" Pairs were sampled: curves hold within {sampled:.4f} with 99% probability."
                     if sampled
@@ -86,8 +85,7 @@ def how_many(study: Any) -> dict[str, Any]:
         "figures": figures,
         "tracking": _svg_study.tracking(tracking),
         "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each "
-        f"number of "
-        "clusters, the same color for a cluster as long as it holds mostly the same objects."
+        "number of clusters, the same color for a cluster as long as it holds mostly the same objects."
         + (f" Framed: the answer, {study.n_clusters}." if study.n_clusters > 1 else ""),
         "table": _table(study, _SHOWN),
         "as_there": _table(study, _AS_THERE),

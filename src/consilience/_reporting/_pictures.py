@@ -30,9 +30,8 @@ def heat(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str],
         text += f" Each cell averages over blocks of {size} neighboring objects."
     within, across = fitted.togetherness
     aria = (
-        f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside "
-        f"clusters, {percent(across)} "
-        "across. Use the arrow keys to read cells."
+        f"Heat map of how often objects are together, ordered by cluster: {percent(within)} inside clusters, "
+        f"{percent(across)} across. Use the arrow keys to read cells."
     )
     data: dict[str, Any] = {
         "values": shades(display.values),
@@ -67,9 +66,8 @@ def items(fitted: Fitted, display: CoassociationDisplay) -> tuple[dict[str, str]
     own = values[np.arange(len(values)), display.cell_cluster]
     strayed = int((np.nan_to_num(values.max(axis=1)) > np.nan_to_num(own) + 1e-12).sum())
     aria = (
-        f"How often objects are together with each cluster: {percent(strayed / len(values))} of the "
-        f"columns are more together with "
-        "another cluster than with their own. Use the arrow keys to read cells."
+        f"How often objects are together with each cluster: {percent(strayed / len(values))} of the columns "
+        "are more together with another cluster than with their own. Use the arrow keys to read cells."
     )
     return {"text": text, "aria": aria}, {"values": shades(values.T)}
 
@@ -85,9 +83,8 @@ def scatter(fitted: Fitted, display: EmbeddingDisplay) -> tuple[dict[str, str], 
     if display.what == "circle":
         text = (
             "Every cluster has a place on a circle, next to a similar one. An object lies between the "
-            "clusters to which the base clusterings tie it: stray points are doubtful. The spots are "
-            "spread out to show all their "
-            "objects."
+            "clusters to which the base clusterings tie it: stray points are doubtful. The spots are spread "
+            "out to show all their objects."
         )
     elif display.what == "dimension":
         text = (

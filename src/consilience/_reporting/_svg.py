@@ -37,14 +37,12 @@ def ridges(display: ConfidenceDisplay) -> str:
             if count:
                 height = max(1.0, (step - 5) * count / peaks[j])
                 bars.append(
-                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}"
-                    f"h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
+                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
                 )
         low, middle, high = display.quartiles[j]
         title = (
             f"Cluster {j}: {display.sizes[j]:,} objects, median confidence {middle:.2f}, half of them "
-            f"between {low:.2f} "
-            f"and {high:.2f}"
+            f"between {low:.2f} and {high:.2f}"
         )
         parts.append(
             f'<g><title>{escape(title)}</title><path d="{"".join(bars)}" fill="{color(j)}"/>'

@@ -71,8 +71,8 @@ def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float
     if model.min_cluster_size is not None:
         raise InputError(
             f"min_cluster_size is given, but there are {found.size:,} distinct objects, more than the "
-            f"{found.limit:,} that are brought to one place. Raise "
-            "max_distinct, or merge small clusters of labels_ afterwards."
+            f"{found.limit:,} that are brought to one place. Raise max_distinct, or merge small clusters of "
+            "labels_ afterwards."
         )
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in found.categories])])
     k = int(offsets[-1])

@@ -79,16 +79,14 @@ def collect(tasks: Sequence[Delayed]) -> list[Any]:
             if client.status != "running":
                 raise InputError(
                     "The Dask client was closed, or lost its scheduler, while a fit was waiting for its "
-                    "tasks. "
-                    "Connect again, and fit again."
+                    "tasks. Connect again, and fit again."
                 ) from error
         except BaseException:
             client.cancel(futures, force=True)
             raise
     raise InputError(
         f"Dask lost what a fit needs {_ATTEMPTS} times in a row, as it does when all workers die. Look at "
-        f"their logs, "
-        "give them more memory, and fit again."
+        "their logs, give them more memory, and fit again."
     )
 
 

@@ -171,9 +171,9 @@ class DaskEnsemble(NamedClusterings):
         """
         if self.found.whole is None:
             raise InputError(
-                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} "
-                f"that are brought to one place. Raise "
-                "max_distinct, or fit a method: it goes through them in blocks or takes the heaviest."
+                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} that "
+                "are brought to one place. Raise max_distinct, or fit a method: it goes through them in "
+                "blocks or takes the heaviest."
             )
         return self.found.whole
 
@@ -249,8 +249,7 @@ def _collection_of(labels: Any) -> tuple[Any, list[str] | None]:
         if labels.ndim != 2:
             raise InputError(
                 f"labels has shape {labels.shape}; expected two dimensions (n_samples, n_clusterings). "
-                f"Several vectors become one array by "
-                "dask.array.stack(vectors, axis=1)."
+                "Several vectors become one array by dask.array.stack(vectors, axis=1)."
             )
         if labels.shape[1] == 0:
             raise InputError(f"labels has shape {labels.shape}: no clusterings. Give at least one column.")
@@ -287,7 +286,6 @@ def _weights_of(sample_weight: Any, labels: Any) -> Any:
     if not same or (known and sample_weight.chunks[0] != labels.chunks[0]):
         raise InputError(
             f"sample_weight has {sample_weight.numblocks[0]} blocks beside {blocks} blocks of labels, or "
-            f"others in size: give both the same "
-            "chunks, sample_weight.rechunk(labels.chunks[0])."
+            "others in size: give both the same chunks, sample_weight.rechunk(labels.chunks[0])."
         )
     return sample_weight

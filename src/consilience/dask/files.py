@@ -220,8 +220,7 @@ def _stored_index(schema: Any, path: str) -> str | None:
     if len(names) > 1:
         raise InputError(
             f"{path} has an index of {len(names)} columns, {listed([repr(name) for name in names])}: row "
-            f"names are one "
-            "column. Store it after frame.reset_index(), with one of them for index."
+            "names are one column. Store it after frame.reset_index(), with one of them for index."
         )
     return names[0] if names else None
 

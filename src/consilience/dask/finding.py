@@ -111,8 +111,7 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
     if weights.min() == 0:
         raise InputError(
             f"sample_weight has too wide a range: beside a weight of {weights.max():g}, some distinct "
-            f"objects "
-            "weigh nothing. Leave out the lightest, or raise their weights."
+            "objects weigh nothing. Leave out the lightest, or raise their weights."
         )
     found.names = ensemble._names or table.names
     _say_twins(table.categories, found.names)
@@ -261,8 +260,7 @@ def _say_lengths(ensemble: DaskEnsemble) -> None:
     if not ensemble.knows_lengths and not ensemble.is_frame:
         warn(
             f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted "
-            f"while the labels were read. "
-            "labels.compute_chunk_sizes() beforehand tells them.",
+            "while the labels were read. labels.compute_chunk_sizes() beforehand tells them.",
             stacklevel=5,
         )
 
@@ -288,9 +286,8 @@ def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
             name = repr(names[i]) if names is not None else str(i)
             warn(
                 f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and "
-                f"{str(twins[0])!r}: they "
-                "count as different clusters. Give the column one type in every block, such as by "
-                "astype(str).",
+                f"{str(twins[0])!r}: they count as different clusters. Give the column one type in every "
+                "block, such as by astype(str).",
                 stacklevel=6,
             )
 
@@ -303,7 +300,6 @@ def _check_seen(table: Table, exponent: int | None) -> None:
 
 def _refuse_unseen(count: float, first: int) -> None:
     raise InputError(
-        f"Objects of weight {count:g}, the first of them object {first}, are missing from every "
-        f"clustering, so no consensus can place them. "
-        "Leave them out, as labels[(labels >= 0).any(axis=1)]."
+        f"Objects of weight {count:g}, the first of them object {first}, are missing from every clustering, "
+        "so no consensus can place them. Leave them out, as labels[(labels >= 0).any(axis=1)]."
     )

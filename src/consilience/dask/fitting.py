@@ -42,8 +42,8 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
     if must_link is not None:
         raise InputError(
             "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give "
-            "linked objects one row of labels "
-            "before, or fit model.fit(ensemble.distinct()), whose objects can be linked."
+            "linked objects one row of labels before, or fit model.fit(ensemble.distinct()), whose objects "
+            "can be linked."
         )
     found = lazy.found
     _check_count(model, found, lazy.n_samples)
@@ -89,8 +89,8 @@ def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
     if seen[-1].alone is not None and seen[-1].alone.any():
         raise InputError(
             f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off "
-            f"into a cluster of its own, which needs "
-            "every object in one place. Use mode='standard', or fit NumPy labels."
+            "into a cluster of its own, which needs every object in one place. Use mode='standard', or fit "
+            "NumPy labels."
         )
     return local, tuple(seen[-1].per_sample)
 
@@ -100,8 +100,8 @@ def _check_count(model: Any, found: Found, n: int) -> None:
     if isinstance(c, (int, np.integer)) and c > found.size:
         raise InputError(
             f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only "
-            f"{found.size} of the {n} objects apart. "
-            f"Choose a value between 1 and {found.size}, or add finer clusterings."
+            f"{found.size} of the {n} objects apart. Choose a value between 1 and {found.size}, or add finer "
+            "clusterings."
         )
 
 
@@ -161,8 +161,8 @@ def heaviest_of(found: Found, most: int) -> tuple[LocalEnsemble, float]:
 def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
     warn(
         f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, "
-        f"{100 * coverage:.3g}% of the weight "
-        "(coverage_); the others are placed by their base labels, as predict does. LWGP takes all of them.",
+        f"{100 * coverage:.3g}% of the weight (coverage_); the others are placed by their base labels, as "
+        "predict does. LWGP takes all of them.",
         LowAgreementWarning,
         stacklevel=6,
     )
@@ -185,8 +185,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     if not isinstance(values, np.ndarray):
         raise InputError(
             f"A {type(values).__name__} of all objects cannot be made lazily: model.to_local() has it for "
-            f"the "
-            f"distinct ones."
+            "the distinct ones."
         )
     held = share(values)
     tasks = [call(getitem, held, block) for block in blocks_of(inverse)]
@@ -238,8 +237,7 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
     if not lazy.knows_lengths:
         raise InputError(
             f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an "
-            f"array, or "
-            "frame.to_dask_array(lengths=True)."
+            "array, or frame.to_dask_array(lengths=True)."
         )
     predictor = model._predictor
     held = share(predictor)

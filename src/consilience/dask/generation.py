@@ -141,8 +141,7 @@ class Rows:
             warn(
                 f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
                 f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an "
-                f"array, or "
-                "frame.to_dask_array(lengths=True), beforehand tells them.",
+                "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
                 stacklevel=4,
             )
         elif X.dtype.kind in "fiu":
@@ -218,8 +217,7 @@ def labeled(
     if members is None:
         raise InputError(
             "The generator kept nothing that labels further rows, and of Dask features it sees a sample "
-            "alone. Use a generator of the "
-            "library, or return an Ensemble with members."
+            "alone. Use a generator of the library, or return an Ensemble with members."
         )
     dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
     held = share((members, features.X.dtype, dtype))

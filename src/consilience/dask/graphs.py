@@ -154,7 +154,7 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
     Blocks of a data frame have its columns in its order, called ``names`` where these are given.
     """
     # Optimizing a graph turns {key: future} into the key alone (dask._task_spec.convert_legacy_graph), and a
-    # choice between results and what makes them anew into what was chosen at that moment.
+    # choice between results and what makes them again into what was chosen at that moment.
     settled = not _holds_futures(collection) and not _holds_choices(collection)
     blocks = list(np.ravel(collection.to_delayed(optimize_graph=settled)))
     if hasattr(collection, "npartitions") and len(blocks) != collection.npartitions:

@@ -36,8 +36,7 @@ def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
         if not is_lazy(vector):
             raise InputError(
                 f"{name} is in memory, and other labels are lazy: pass dask.array.from_array({name}, "
-                f"chunks=...) with the chunks of those, or "
-                "their .compute()."
+                "chunks=...) with the chunks of those, or their .compute()."
             )
         if vector.ndim != 1:
             raise InputError(
@@ -55,8 +54,7 @@ def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
         if known and sum(vector.chunks[0]) != sum(like.chunks[0]):
             raise InputError(
                 f"{first} has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both "
-                f"must label the same objects in the "
-                "same order."
+                "must label the same objects in the same order."
             )
         if known and vector.chunks != like.chunks:
             vector = vector.rechunk(like.chunks)

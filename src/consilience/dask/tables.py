@@ -110,8 +110,7 @@ def _units(weights: Any, exponent: int | None, groups: np.ndarray, count: int, n
     if weights.shape != (n,):
         raise InputError(
             f"sample_weight has a block of shape {weights.shape} beside a block of {n} objects: give both "
-            f"the same chunks, "
-            "sample_weight.rechunk(labels.chunks[0])."
+            "the same chunks, sample_weight.rechunk(labels.chunks[0])."
         )
     parts = weights[:, None] if exponent is None else to_limbs(weights, exponent)
     sums = [np.bincount(groups, weights=part, minlength=count) for part in parts.T]

@@ -28,8 +28,7 @@ from ._sparse import sparse_from_pieces
 
 _REMEDY_OBJECTS = (
     "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays "
-    "instead: "
-    "np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
+    "instead: np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
 )
 _HDF5 = b"\x89HDF\r\n"
 _USER_BLOCK = 512  # bytes of MATLAB's own before the HDF5 of a v7.3 file
@@ -147,8 +146,7 @@ def _read_header(handle: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtyp
     if dtype.itemsize == 0:
         raise FileError(
             f"{what} has the type {dtype.str!r}: its texts have no width, so they hold nothing; write it "
-            f"again "
-            f"with its texts."
+            "again with its texts."
         )
     return shape, fortran, dtype
 

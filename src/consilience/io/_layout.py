@@ -82,10 +82,8 @@ def check_width(n_columns: int, name: str, *, labels: bool) -> None:
     if labels and n_columns > MOST_CLUSTERINGS:
         raise FileError(
             f"{name} has {n_columns} columns, and each column of labels is one clustering; at most "
-            f"{MOST_CLUSTERINGS} "
-            "are read. If the rows are the clusterings, read it with transpose=True (--transpose); if "
-            "these are features, "
-            "read_features reads them."
+            f"{MOST_CLUSTERINGS} are read. If the rows are the clusterings, read it with transpose=True "
+            "(--transpose); if these are features, read_features reads them."
         )
     if n_columns > MOST_CLUSTERINGS:
         # The cells of two lines as Python text, and what is decided from them.

@@ -64,10 +64,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     name = type(obj).__name__
     if not _is_whole(obj):
         raise InputError(
-            f"{name} is not an estimator of consilience that can be saved, nor an ensemble or a study; "
-            f"pass a "
-            f"fitted consensus method, "
-            "ConsensusClustering, an Ensemble or what choose_k returns."
+            f"{name} is not an estimator of consilience that can be saved, nor an ensemble or a study; pass "
+            "a fitted consensus method, ConsensusClustering, an Ensemble or what choose_k returns."
         )
     if _estimator_name(obj) is not None:
         check_is_fitted(obj, "labels_")
@@ -131,8 +129,7 @@ def _read(handle: BinaryIO, name: str) -> Any:
         if type(version) is not int or version > VERSION:
             raise FileError(
                 f"{name} has version {version!r} of the format, written by {content.get('written_by')}; "
-                f"consilience {__version__} reads up "
-                f"to version {VERSION}. Update consilience to read it."
+                f"consilience {__version__} reads up to version {VERSION}. Update consilience to read it."
             )
         try:
             model = _Reader(archive, name).decode(content["model"])
@@ -287,10 +284,9 @@ class _Writer:
             }
         raise InputError(
             f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which "
-            f"cannot be saved: a model file holds numbers, text and the estimators of consilience, but no "
-            f"code "
-            "of other packages. Save model.method_, which predicts from base labels, or pickle the model "
-            "yourself."
+            "cannot be saved: a model file holds numbers, text and the estimators of consilience, but no "
+            "code of other packages. Save model.method_, which predicts from base labels, or pickle the "
+            "model yourself."
         )
 
     def _array(self, value: np.ndarray, where: str) -> dict[str, Any]:

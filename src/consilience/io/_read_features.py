@@ -189,8 +189,7 @@ def _transpose(raw: _RawTable, column: str | None, name: str) -> None:
     if column is not None:
         raise InputError(
             f"{name}: the column {column!r} cannot be read from a transposed table, whose columns are "
-            f"objects. "
-            "Transpose the file first, or leave out transpose."
+            "objects. Transpose the file first, or leave out transpose."
         )
     raw.values = raw.values.T.tocsr() if hasattr(raw.values, "tocsr") else np.ascontiguousarray(raw.values.T)
     raw.row_names, raw.column_names = raw.column_names, raw.row_names

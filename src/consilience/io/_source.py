@@ -128,9 +128,8 @@ def choose(
     if len(usable) == 1:
         return next(iter(usable))
     raise FileError(
-        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, "
-        f"so it is not "
-        f"clear which are the {what}. Name one (key=..., or --key)."
+        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, so "
+        f"it is not clear which are the {what}. Name one (key=..., or --key)."
     )
 
 

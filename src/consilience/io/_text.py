@@ -63,7 +63,7 @@ class TextTable:
         head = [row for row in itertools.islice(self._rows(self._first[0]), HEAD) if not _is_blank(row)]
         if not head:
             raise FileError(f"{name} is empty: its first {HEAD} lines hold no cells.")
-        # On their side, names are told from labels as they are from numbers: columns do not repeat what they
+        # If transposed, names are recognized as in tables of numbers: columns do not repeat what they
         # hold.
         self.layout = decide(
             head,
@@ -198,16 +198,14 @@ class TextTable:
                 if self._n_blank > _MOST_BLANK:
                     raise FileError(
                         f"{self.name} holds more than {_MOST_BLANK} blank lines, the first is line "
-                        f"{self._first_blank}; "
-                        "is it a table? Remove them."
+                        f"{self._first_blank}; is it a table? Remove them."
                     )
             elif len(row) != self.layout.n_columns:
                 raise self._ragged(self._line_of(block, i, first_line), len(row))
             elif self._n_blank and len(row) == 1:
                 raise FileError(
                     f"{self.name}, line {self._first_blank} is blank: in a table of one column it may be a "
-                    f"missing value or "
-                    "no row at all. Write NA for a missing value, or remove the line."
+                    "missing value or no row at all. Write NA for a missing value, or remove the line."
                 )
             else:
                 kept.append(row)
@@ -216,9 +214,8 @@ class TextTable:
     def _ragged(self, line: int, n_cells: int) -> FileError:
         return FileError(
             f"{self.name}, line {line} has {count_of(n_cells, 'cell')} where the table has "
-            f"{self.layout.n_columns} "
-            f"(separated by {NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
-            "a cell that needs quotes."
+            f"{self.layout.n_columns} (separated by {NAMES[self._delimiter]}). Look for a missing cell, or "
+            "for a separator inside a cell that needs quotes."
         )
 
     def _line_of(self, block: str, row: int, first_line: int) -> int:
@@ -432,8 +429,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 at = line + _n_lines(held) + error.object[: error.start].count(b"\n")
                 raise FileError(
                     f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is "
-                    f"probably in "
-                    "Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
+                    "probably in Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
                 ) from None
             if "\0" in text:
                 at = line + _n_lines(held) + text[: text.index("\0")].count("\n")
@@ -488,8 +484,8 @@ def _is_tsv(name: str) -> bool:
 def _remedy_for(what: str) -> str:
     if what == "UTF-16 text":
         return (
-            "Save it as UTF-8 (CSV UTF-8 in a spreadsheet), or convert it: "
-            "iconv -f utf-16 -t utf-8 OLD > NEW."
+            "Save it as UTF-8 (CSV UTF-8 in a spreadsheet), or convert it: iconv -f utf-16 -t utf-8 OLD > "
+            "NEW."
         )
     endings = {
         "gzip data": ".csv.gz",

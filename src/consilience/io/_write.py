@@ -232,8 +232,7 @@ def write_ensemble(ensemble: Ensemble, path: Target) -> None:
         if set(clusterings) >= {"label", "confidence"}:
             raise FileError(
                 f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and "
-                f"how sure it is; "
-                "rename one of them, or write .npz or .mat."
+                "how sure it is; rename one of them, or write .npz or .mat."
             )
         if not np.all(ensemble.sample_weight == 1):
             warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
@@ -293,8 +292,7 @@ def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: b
             what = "as missing" if got is None else f"as the number {got!r}"
             raise FileError(
                 f"{name}: in clustering {clustering!r} the label {value!r} would be read back {what}, "
-                f"because text keeps no "
-                "types; write .npz, .parquet or .mat, or rename the label."
+                "because text keeps no types; write .npz, .parquet or .mat, or rename the label."
             )
 
 
@@ -411,8 +409,7 @@ def _index_heading(headings: list[str], names: Sequence[str] | None, file: str) 
             return heading
     raise FileError(
         f"{file}: every heading for the row names ({listed(map(repr, sorted(INDEX_HEADINGS)), 6)}) is the "
-        f"name of a column "
-        "or row; rename one, or write .npz."
+        "name of a column or row; rename one, or write .npz."
     )
 
 
@@ -486,8 +483,7 @@ def _write_archive(handle: Any, kind: str, arrays: dict[str, Any], name: str) ->
         if not _MATLAB_NAME.fullmatch(key):
             raise FileError(
                 f"{name}: {key!r} cannot be the name of a MATLAB variable (a letter, then letters, digits "
-                f"and underscores, "
-                "63 at most); rename the column, or write .npz."
+                "and underscores, 63 at most); rename the column, or write .npz."
             )
         if getattr(array, "dtype", np.dtype(float)).kind == "U" and array.ndim:
             array = array.astype(object)[:, None]  # a cell array, in which MATLAB keeps lists of texts

@@ -383,8 +383,7 @@ def _with_clusterings(study: Any) -> list[int]:
     if not found:
         raise InputError(
             f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, "
-            f"so that no k "
-            "has a distribution of pairs. Give more clusterings, or the features."
+            "so that no k has a distribution of pairs. Give more clusterings, or the features."
         )
     return found
 

@@ -65,9 +65,9 @@ class ComparisonDisplay:
         lengths = {name: result.n_samples for name, result in fitted.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
-                f"The models have different numbers of objects "
-                f"({', '.join(f'{k}: {v}' for k, v in lengths.items())}); "
-                "a comparison needs the same objects in the same order."
+                "The models have different numbers of objects "
+                f"({', '.join(f'{k}: {v}' for k, v in lengths.items())}); a comparison needs the same "
+                "objects in the same order."
             )
         table = np.eye(len(names))
         for i, a in enumerate(names):

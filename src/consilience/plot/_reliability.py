@@ -67,8 +67,8 @@ class CalibrationDisplay:
         if not hasattr(model, "labels_") or not hasattr(model, "confidence_"):
             raise InputError(
                 f"{type(model).__name__} has no labels_ and confidence_: expected an estimator of "
-                f"consilience after fit(). For "
-                "results from elsewhere use from_labels(labels, confidence, labels_true)."
+                "consilience after fit(). For results from elsewhere use from_labels(labels, confidence, "
+                "labels_true)."
             )
         return cls.from_labels(model.labels_, model.confidence_, labels_true, bins=bins, edges=edges)
 
