@@ -37,7 +37,8 @@ def ridges(display: ConfidenceDisplay) -> str:
             if count:
                 height = max(1.0, (step - 5) * count / peaks[j])
                 bars.append(
-                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
+                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}"
+                    f"h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
                 )
         low, middle, high = display.quartiles[j]
         title = (

@@ -212,12 +212,12 @@ def _one_column(X: Any) -> Any:
 def labeled(
     rows: Rows, fitted: LocalEnsemble, features: Features, max_distinct: int | None = None
 ) -> DaskEnsemble:
-    """The lazy ensemble of labels that the members of a fitted one give to rows."""
+    """The lazy ensemble of labels that the base models of a fitted ensemble give to rows."""
     members = fitted.base_models
     if members is None:
         raise InputError(
             "The generator kept nothing that labels further rows, and of Dask features it sees a sample "
-            "alone. Use a generator of the library, or return an Ensemble with members."
+            "alone. Use a generator of the library, or return an Ensemble with base_models."
         )
     dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
     held = share((members, features.X.dtype, dtype))
