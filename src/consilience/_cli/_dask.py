@@ -24,8 +24,9 @@ def dask_option(reads: str, *, more: str = "") -> Any:
         flag_value="threads",
         default=None,
         metavar="[ADDRESS]",
-        help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on "
-        f"threads here, or on the Dask scheduler at ADDRESS. Give {reads} before it.",
+        help=f"Read data larger than memory in blocks, from Parquet (a file or a folder) or zarr{more}. "
+        f"Local "
+        f"threads do the work, or the Dask scheduler at ADDRESS. Put {reads} before this option.",
     )
 
 

@@ -184,7 +184,9 @@ n_clusterings_option = click.option(
 )
 
 confidence_option = click.option(
-    "--confidence", is_flag=True, help="Add a column that says how sure each label is, from 0 to 1."
+    "--confidence",
+    is_flag=True,
+    help="Add a column that says how sure the base clusterings are of each object's cluster, from 0 to 1.",
 )
 
 save_report_option = click.option(

@@ -115,7 +115,7 @@ def write_labels(
     labels : array (n_samples,)
         The clustering.
     sample_names, confidence : sequence, optional
-        Names of the objects, and how sure each label is.
+        Names of the objects, and how sure the base clusterings are of each object's cluster, in [0, 1].
     """
     labels = np.asarray(labels)
     if labels.ndim != 1:
